@@ -57,7 +57,7 @@ class Dependencies {
     if (has_lists_)
       return report(said_, DiagnosticSeverity::Warning, Code::UnknownService, name.range,
                     fmt::format("there is no service {} now: nothing waits for it", in_quotes(name.value)),
-                    "it counts from when a list has it");
+                    "this changes as soon as a list contains it");
     std::vector<std::string_view> known;
     for (const auto& [other, index] : by_name_) known.push_back(other);
     const std::string_view near = nearest_word(name.value, known);

@@ -184,7 +184,7 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
     std::string text =
         fmt::format("healer {}, up {}, cycle {}, every {}, by {}", printable(daemon.version), full_seconds(daemon.up),
                     format_duration(daemon.cycle), format_duration(interval_), order_name(order_));
-    if (daemon.shadow) text += ", shadow: it acts on nothing";
+    if (daemon.shadow) text += ", shadow: it takes no action";
     if (daemon.dry_run) text += ", dry run: it only sends alerts";
     if (daemon.stale)
       text = fmt::format("the rules on disk are not loaded: {}; healer {}, up {}", printable(daemon.stale->error),

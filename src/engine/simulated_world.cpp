@@ -95,7 +95,7 @@ std::vector<ValueSeen> found_values(const ServiceBlock& block, const Evidence& r
   const bool ended = run.outcome == Outcome::Exited || run.outcome == Outcome::Signalled;
   for (const std::string& filter : block.program.filters) {
     ValueSeen seen{.filter = filter, .value = ended ? value_in(*run.output, filter) : std::nullopt};
-    if (!seen.value) seen.why = ended ? "there is no such value in its output" : "the program has not come to its end";
+    if (!seen.value) seen.why = ended ? "there is no such value in its output" : "the program has not ended";
     values.push_back(std::move(seen));
   }
   return values;

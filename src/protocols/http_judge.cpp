@@ -112,7 +112,8 @@ std::optional<Want> HttpJudge::answered(const Result<std::string>& value) {
   if (!value) return Want::unknown(fmt::format("json {} is not known: {}", filter, shown(value.error().what)));
   const JsonOrder order = json_order(*value, test.value);
   if (needs_order(test.op) && order == JsonOrder::Unordered)
-    return Want::unknown(fmt::format("json {} is {}, which has no order with {}", filter, shown(*value), test.value));
+    return Want::unknown(
+        fmt::format("json {} is {}, which cannot be compared with {}", filter, shown(*value), test.value));
   if (!is_met(test.op, order))
     return Want::fail(fmt::format("json {} is {}, not {} {}", filter, shown(*value), to_string(test.op), test.value));
   return std::nullopt;

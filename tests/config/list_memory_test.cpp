@@ -156,7 +156,7 @@ TEST_CASE("a failed row leaves after three good readings without it, with an ale
   CHECK(names_of(memory) == "a b");
   CHECK(text(memory.read(reading({"a"}), {"b"}, {})) ==
         "! it is read again\n"
-        "! the row 'b' leaves, though it is failed: 3 readings were without it\n");
+        "! the row 'b' is being removed although it has failed: it was missing from 3 readings\n");
   CHECK(names_of(memory) == "a");
 }
 

@@ -445,7 +445,7 @@ TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {
     return said(load_rows(" check program p_${NODE} with path \"" + command + "\"\n  if status != 0 then alert",
                           {{"a", {{"ip", "x"}}}}));
   };
-  const std::string_view refused = "a value from a list cannot be put into the script of a shell";
+  const std::string_view refused = "a value from a list cannot be put into a shell script";
   for (const std::string command :
        {"/bin/sh -c 'ping ${NODE}'", "/bin/sh -ec 'ping ${NODE}'", "/usr/bin/env bash -x -c 'a; ${NODE.ip}'",
         "/bin/busybox sh -c 'ping ${NODE}'", "/bin/su www -c 'ping ${NODE}'"}) {

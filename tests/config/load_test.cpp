@@ -172,11 +172,11 @@ TEST_CASE("what is missing is not told of a service with a statement that has an
 
 TEST_CASE("a command without quotes that ends before a word of the language is told of", "[load]") {
   const std::string header = "check process x with pidfile /run/x.pid\n";
-  const std::string told = " warning: this is a statement of its own here, as in Monit, and no argument of '/bin/x'\n";
+  const std::string told = " warning: as in Monit, this is a separate statement here, not an argument of '/bin/x'\n";
   const auto text = [&](const std::string& rest) { return said(load_text(header + rest)); };
   CHECK(text("start program /bin/x start x\n").find("/etc/main:2:22:" + told) != std::string::npos);
   CHECK(text("if does not exist then exec /bin/x restart x\n").find("/etc/main:2:36:" + told) != std::string::npos);
-  CHECK(text("start program /bin/x\nstop program x\n").find("statement of its own") == std::string::npos);
+  CHECK(text("start program /bin/x\nstop program x\n").find("separate statement") == std::string::npos);
   CHECK(text("start program \"/bin/x\" stop program /bin/true\n").empty());
 }
 

@@ -245,12 +245,12 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
   CHECK(in("  step \"use\" program \"/bin/true ${X}\"\n  step \"make\" program \"/bin/true\" save \"(.*)\" as X") ==
         "3:22: ${X} is not saved yet when this is run | move this after the step 'make', which saves it\n");
   CHECK(in("  step \"a\" program \"/bin/true ${NODE}\"") ==
-        "3:20: ${NODE} has no value here | the row of a 'for each NODE' around the services would be one, and so "
-        "would what a step saves; write $${ for these signs themselves\n");
+        "3:20: ${NODE} has no value here | only values of a 'for each NODE' around the services, and values that "
+        "a step saves, can be used; write $${ for a literal ${\n");
   const std::string rows =
       "for each NODE in n1 n2 {\n  check program x_${NODE} with path /bin/true\n    if status != 0 then alert\n}\n";
   CHECK(in("  step \"a\" program \"/bin/true ${NODE}\"\n}\n" + rows + "workflow v {\n  step \"b\" alert \"x\"") ==
-        "3:20: ${NODE} has a value in its 'for each' alone, and no rule there heals with 'w' | write the rule that "
+        "3:20: ${NODE} only has a value inside its 'for each', and no rule there heals with 'w' | move the rule that "
         "heals with it into the 'for each NODE', or use ${TARGET}\n");
   CHECK(in(step + "  step \"b\" heal with v\n}\nworkflow v {\n  step \"c\" alert \"x\"") ==
         "4:3: 'heal with' is not a step: it names the workflow that takes over when all tries of this one have failed "

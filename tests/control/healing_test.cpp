@@ -441,9 +441,10 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
   CHECK(has(healerctl(world, "healing status"), "n0 is " + shown + " (healing "));
   CHECK(has(healerctl(world, "status n0"), "healing    is healed again by rules only after it has recovered"));
   CHECK(has(healerctl(world, "summary n0"), told));
-  CHECK(has(healerctl(world, "healing reset rebuild"),
-            "rules heal what healing did not help again only after it has recovered, also now: n0; `healerctl heal "
-            "NAME` heals it before that"));
+  CHECK(
+      has(healerctl(world, "healing reset rebuild"),
+          "a healing did not help these, so rules heal them again only after they have recovered: n0; `healerctl heal "
+          "NAME` heals one before that"));
   world.recover(0);
   CHECK_FALSE(one(world, Verb::Summary, "n0").contains("rests"));
   CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("cooldowns").empty());

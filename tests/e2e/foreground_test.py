@@ -384,8 +384,8 @@ class Foreground(supervised.Case):
         moved = self.settings(daemon).replace(f"set statefile {old}", f"set statefile {other}")
         daemon.write_rules(moved + self.rules(web))
         done = daemon.reload()
-        told = f"the state file is {old} until healerd is restarted, then {other}, which knows nothing of the " \
-               "foreground processes that run: stop them before that, or they are started a second time"
+        told = f"the state file is {old} until healerd is restarted, then {other}, which does not contain the " \
+               "running foreground processes: stop them before the restart, or they will be started a second time"
         queue = f"the mail queue is {old}.mail until healerd is restarted, then {other}.mail"
         changes = "the settings (set ...) have changed\nrules reloaded: 0 added, 0 removed, 0 changed, 1 kept"
         self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\n{changes}\n"))

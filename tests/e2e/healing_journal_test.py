@@ -64,7 +64,9 @@ class Journal(support.Case):
         self.wait_for(lambda: self.ends(daemon), "the end of the healing", detail=daemon.told)
         trace = [line.split() for line in (daemon.folder / "trace").read_text().splitlines()]
         told = f"killed at write {at}: {trace}\n{self.texts(daemon)}"
-        self.assertEqual([word for word, _, _ in trace], list(STEPS), told)
+        # What a guard said to a daemon that then holds the healing back, as it has just started, is asked anew: it only asks.
+        words = [word for word, _, _ in trace]
+        self.assertEqual(words[words.count("guard") - 1:], list(STEPS), told)
         self.assertEqual(len({healing for _, healing, _ in trace}), 1, told)
         self.assertEqual(len({step for _, _, step in trace}), len(STEPS), told)
         self.assertEqual(len(self.ends(daemon)), 1, told)

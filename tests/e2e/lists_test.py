@@ -151,7 +151,7 @@ class Lists(support.Case):
         self.assertNotEqual(daemon.ctl("forget", "a").returncode, 0)
         self.assertEqual(daemon.ctl("forget", "b").returncode, 0)
         self.wait_for(lambda: "ping_b" not in self.names(daemon), "the end of a row")
-        self.wait_for(lambda: "the row 'c' leaves, though it is failed: 3 readings were without it" in daemon.log_text(),
+        self.wait_for(lambda: "the row 'c' is being removed although it has failed: it was missing from 3 readings" in daemon.log_text(),
                       "the end of the other")
         self.wait_for_names(daemon, "a")
 

@@ -130,7 +130,7 @@ class Replay(supervised.Case):
         daemon.stop()
         told = self.assert_exact(daemon)
         self.assertEqual([one["kind"] for one in told["actions"] if one["service"] == "web"].count("job"), 4)
-        self.assertTrue(any("healerd ended without a word" in note for note in told["notes"]), told["notes"])
+        self.assertTrue(any("healerd crashed" in note for note in told["notes"]), told["notes"])
         self.assertTrue(any("the rules were reloaded" in note for note in told["notes"]), told["notes"])
 
     def test_healings(self):

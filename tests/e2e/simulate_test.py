@@ -148,10 +148,10 @@ at 60 minutes n2 fails
 at 61 minutes list NODE loses n2
 expect healing n1 begun by 3 minutes
 expect ping_n1 failed at 19 minutes
-expect list NODE tells "the row 'n1' leaves, though it is failed" 1 time
+expect list NODE tells "the row 'n1' is being removed although it has failed" 1 time
 expect not list NODE tells "the row 'n1' leaves" by 21 minutes
 expect not list NODE tells "the row 'n2' leaves" by 74 minutes
-expect list NODE tells "the row 'n2' leaves, though it is failed: 3 readings" by 75 minutes
+expect list NODE tells "the row 'n2' is being removed although it has failed: it was missing from 3 readings" by 75 minutes
 """, 6)
 
     def test_a_row_that_fails_after_it_was_missing_is_not_healed(self):

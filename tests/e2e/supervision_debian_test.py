@@ -78,8 +78,8 @@ class SupervisionDebian(supervised.Case):
         self.wait_for(lambda: one.pid() not in (0, *gone) and one.answers(), f"{one.name} to serve", detail=detail)
         self.wait_for(lambda: self.seen_pid(daemon, one.name) == one.pid(), "healer to see it", detail=detail)
         self.wait_for(lambda: not daemon.ask("jobs")["jobs"], "the end of all jobs", detail=detail)
-        self.wait_for(lambda: one.copies() == [one.pid()], "one copy", detail=detail)
-        return one.pid()
+        # Its pid file may be written anew meanwhile, and is empty for a moment.
+        return self.wait_for(lambda: (pid := one.pid()) and one.copies() == [pid] and pid, "one copy", detail=detail)
 
     def kill(self, pid: int) -> None:
         """With its workers: those of nginx would keep the port."""

@@ -344,7 +344,7 @@ class Supervision(mails.Receiving, supervised.Case):
         self.more_cycles(daemon, 2)  # it sees that
         restart = self.ctl(daemon, "restart", "node")
         self.assertNotEqual(restart.returncode, 0)
-        self.assertIn(f"process {node.pid()}, which was started after the pid file was written", restart.stdout)
+        self.assertIn(f"process {node.pid()} may belong to another service, because it was started after the pid file was written", restart.stdout)
         self.assertEqual((self.log(), len(node.living())), ([], 1))
 
     def test_whom_another_user_can_have_named_is_not_signalled(self):

@@ -44,10 +44,10 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
   CHECK(complaint("step stack token: 99") == "1:19: the status of an answer must be between 100 and 599 | \n");
   CHECK(complaint("step stack token until: done") ==
         "1:18: step 'token' does not ask whether it is done | only a request with until does\n");
-  CHECK(
-      complaint("step rebuild verify: ok") ==
-      "1:1: step 'verify' neither runs a program nor makes a request | whether its target recovers is for the lines of "
-      "its services, or for a step that heals\n");
+  CHECK(complaint("step rebuild verify: ok") ==
+        "1:1: step 'verify' neither runs a program nor makes a request | whether its target recovers is determined by "
+        "the "
+        "lines of its services, or by a step that heals\n");
   CHECK(complaint("step rebuild verify heals") ==
         "1:21: step 'verify' heals nothing | a program, a request, or the start of a service does\n");
   CHECK(complaint("step rebuild rebuild of n9: ok") ==
@@ -63,10 +63,9 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
   CHECK(complaint("exec /bin/rebuild exits 1") ==
         "1:6: no action or service of the rules runs '/bin/rebuild' | of a program of a workflow write step WORKFLOW "
         "STEP: ok fails\n");
-  CHECK(complaint("at 5 minutes n1 fials") ==
-        "1:17: 'fials' is nothing that happens to 'n1' | did you mean 'fails'?\n");
+  CHECK(complaint("at 5 minutes n1 fials") == "1:17: 'fials' cannot happen to 'n1' | did you mean 'fails'?\n");
   CHECK(complaint("at 5 minutes n1 explodes") ==
-        "1:17: 'explodes' is nothing that happens to 'n1' | write fails, recovers, dies or comes up\n");
+        "1:17: 'explodes' cannot happen to 'n1' | write fails, recovers, dies or comes up\n");
   CHECK(complaint("at 5 minutes aprove n1") == "1:14: 'aprove' is not a command | did you mean 'approve'?\n");
   CHECK(complaint("at 5 minutes heal n1 with rebiuld") ==
         "1:27: 'rebiuld' is not a workflow | did you mean 'rebuild'?\n");

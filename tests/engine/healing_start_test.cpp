@@ -142,7 +142,7 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   const auto recovery = std::ranges::find(said, "recovery", &BrakeVerdict::brake);
   REQUIRE(recovery != said.end());
   CHECK_FALSE(recovery->lets);
-  CHECK(recovery->text.ends_with("has not healed it: nothing more starts by itself until it has recovered"));
+  CHECK(recovery->text.ends_with("did not help: no rule heals it again until it has recovered"));
 }
 
 TEST_CASE("a step waits for the journal until that has just this step", "[healing]") {
@@ -276,7 +276,7 @@ TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[h
   world.handle(event::ListsDoubted{.names = {"node"}});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
-  CHECK(only(world).reason.starts_with("list: nobody knows yet whether the list node is right"));
+  CHECK(only(world).reason.starts_with("list: it is not certain yet that the list node is right"));
   world.handle(event::ListsDoubted{});
   CHECK(world.wait_for("guard") == "n0");
 }

@@ -221,7 +221,8 @@ TEST_CASE("who may be a stranger is believed, but not signalled") {
   CHECK(world.signals.empty());
   REQUIRE(world.replies.size() == 1);
   CHECK_FALSE(world.replies.back().ok);
-  CHECK(world.replies.back().text.find("process 50, which was started after the pid file was written") !=
+  CHECK(world.replies.back().text.find(
+            "process 50 may belong to another service, because it was started after the pid file was written") !=
         std::string::npos);
   CHECK(world.is_up("web"));
 }
@@ -246,7 +247,7 @@ TEST_CASE("whom another user may have named is believed, but not signalled") {
   world.named_by["web"] = GENERATE(std::int64_t{1000}, ProcessFacts::kAnybody);
   const std::string why = world.named_by["web"] == 1000
                               ? "process 50 belongs to user 0, and its pid file to user 1000"
-                              : "process 50 may be another's, for others can write its pid file";
+                              : "process 50 may belong to another service, because other users can write its pid file";
   see_web(world);
   world.run(seconds{20});
   const auto told = std::ranges::count(world.records, why + ": healer will not signal it", &Record::text);

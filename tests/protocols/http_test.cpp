@@ -79,7 +79,7 @@ TEST_CASE("tests of JSON", "[protocols][http]") {
         "fail: json \".n\" is 5, not < 5");
   CHECK(verdict({json(".n", Operator::Equal, "\"5\"")}, answer) == "pass: HTTP status 200");
   CHECK(verdict({json(".state", Operator::Less, "5")}, answer) ==
-        "unknown: json \".state\" is \"up\", which has no order with 5");
+        "unknown: json \".state\" is \"up\", which cannot be compared with 5");
   CHECK(
       verdict({json(".list.x", Operator::Equal, "1")}, answer).starts_with("unknown: json \".list.x\" is not known: "));
   CHECK(verdict({json("empty", Operator::Equal, "1")}, answer) ==

@@ -417,7 +417,7 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
     const Replay old = replay(after(), tape, kAlways);
     REQUIRE(old.notes.size() == 1);
     CHECK(old.notes.front().text.ends_with(
-        "what they said before is not recorded, and what was done until then is marked"));
+        "the earlier rules are not recorded, and everything before the reload is marked"));
     CHECK(marked(old) > 0);
     for (const ReplayLine& line : old.lines)
       if (line.deed.when < old.notes.front().when) CHECK(line.may_differ);
