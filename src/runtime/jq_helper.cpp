@@ -97,6 +97,8 @@ class Exchange {
 
 // ---- the helper's side --------------------------------------------------------------------------------------------
 
+constexpr unsigned kLongestFilter = 2 * JqHelper::kPatience.count() / 1000;  // seconds
+
 void limit(__rlimit_resource_t what, rlim_t most) {
   const rlimit bound{most, most};
   ::setrlimit(what, &bound);
@@ -117,6 +119,15 @@ bool become_nobody() {
   limit(RLIMIT_AS, kMemory);  // sanitizers take a share of all addresses there are
 #endif
   return true;
+}
+
+/// A filter may run for ever, and the daemon that would kill it may be gone: then the kernel ends it.
+void end_by_alarm() {
+  ::signal(SIGALRM, SIG_DFL);
+  sigset_t alarm_only;
+  ::sigemptyset(&alarm_only);
+  ::sigaddset(&alarm_only, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &alarm_only, nullptr);
 }
 
 bool read_all(std::string& bytes) {
@@ -202,6 +213,7 @@ bool is_jq_helper(int argc, char** argv) { return argc == 2 && argv[0] == kName 
 
 int run_jq_helper() {
   if (!become_nobody()) return 1;
+  end_by_alarm();
   for (;;) {
     std::string head_bytes(sizeof(FrameHead), '\0');
     if (!read_all(head_bytes)) return 0;
@@ -210,7 +222,9 @@ int run_jq_helper() {
     if (std::size_t{head.first} + head.second > kMostText) return 1;
     std::string filter(head.first, '\0'), json(head.second, '\0');
     if (!read_all(filter) || !read_all(json)) return 0;
+    ::alarm(kLongestFilter);
     const auto value = first_value(filter, json);
+    ::alarm(0);
     const std::string told = value ? *value : value.error().what.substr(0, kMostValue);
     const FrameHead answer{value ? 1U : 0U, static_cast<std::uint32_t>(told.size())};
     if (!write_all(frame(answer, told, {}))) return 0;
