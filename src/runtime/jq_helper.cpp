@@ -121,15 +121,6 @@ bool become_nobody() {
   return true;
 }
 
-/// A filter may run for ever, and the daemon that would kill it may be gone: then the kernel ends it.
-void end_by_alarm() {
-  ::signal(SIGALRM, SIG_DFL);
-  sigset_t alarm_only;
-  ::sigemptyset(&alarm_only);
-  ::sigaddset(&alarm_only, SIGALRM);
-  ::sigprocmask(SIG_UNBLOCK, &alarm_only, nullptr);
-}
-
 bool read_all(std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t got = ::read(STDIN_FILENO, bytes.data() + at, bytes.size() - at);
@@ -213,7 +204,6 @@ bool is_jq_helper(int argc, char** argv) { return argc == 2 && argv[0] == kName 
 
 int run_jq_helper() {
   if (!become_nobody()) return 1;
-  end_by_alarm();
   for (;;) {
     std::string head_bytes(sizeof(FrameHead), '\0');
     if (!read_all(head_bytes)) return 0;
@@ -222,6 +212,7 @@ int run_jq_helper() {
     if (std::size_t{head.first} + head.second > kMostText) return 1;
     std::string filter(head.first, '\0'), json(head.second, '\0');
     if (!read_all(filter) || !read_all(json)) return 0;
+    // A filter may run for ever, and the daemon that would kill it may be gone: then the kernel ends it.
     ::alarm(kLongestFilter);
     const auto value = first_value(filter, json);
     ::alarm(0);
