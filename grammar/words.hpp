@@ -30,8 +30,9 @@ enum class LexState : std::uint8_t {
 
 /// One spelling, in lower case: the language does not tell cases apart. Between the words of a spelling stands what
 /// joins them: one space for exactly one, two for one or more, a tab for one or more blanks, a vertical tab for any
-/// number of spaces; never a newline, a comment or a noise word. The last of several words need not end where the
-/// spelling ends (`check programx` names `x`).
+/// number of spaces; never a newline, a comment or a noise word. Two words between which none may stand are also an
+/// entry as one: an entry is found by its first word. The last of several words need not end where the spelling ends
+/// (`check programx` names `x`).
 struct WordEntry {
   std::string_view spelling;
   Kind kind;

@@ -112,16 +112,6 @@ bool asks_for_descendants(Metric metric) {
          metric == Metric::Children || metric == Metric::TotalFileDescriptors;
 }
 
-bool asks_for_descriptors(Metric metric) {
-  return metric == Metric::FileDescriptors || metric == Metric::FileDescriptorsPercent ||
-         metric == Metric::TotalFileDescriptors;
-}
-
-bool asks_for_transfers(Metric metric) {
-  return metric == Metric::ReadRate || metric == Metric::WriteRate || metric == Metric::DiskReadRate ||
-         metric == Metric::DiskWriteRate || metric == Metric::ReadOperations || metric == Metric::WriteOperations;
-}
-
 bool is_of_owner(Attribute what) { return what == Attribute::Uid || what == Attribute::Euid || what == Attribute::Gid; }
 
 constexpr std::array kSummary{Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
@@ -137,8 +127,8 @@ Plan plan(const ServiceBlock& block) {
   const auto compares = [&find](Metric what) {
     find.descendants = find.descendants || asks_for_descendants(what);
     find.total_descriptors = find.total_descriptors || what == Metric::TotalFileDescriptors;
-    find.descriptors = find.descriptors || asks_for_descriptors(what);
-    find.transfers = find.transfers || asks_for_transfers(what);
+    find.descriptors = find.descriptors || is_of_descriptors(what) || what == Metric::TotalFileDescriptors;
+    find.transfers = find.transfers || is_of_transfers(what);
   };
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule.condition.tests) {

@@ -485,7 +485,10 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       release_child(id, old, turn);
       keep_former(id, turn);
       state.last.reset();
-      state.presence.on(PresenceEvent::Retargeted);
+      if (block.has_process())
+        state.presence.on(PresenceEvent::Retargeted);
+      else
+        state.presence = {};
       if (!state.child.exists()) state.known.reset();
       if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
       state.starts.came_by = {};

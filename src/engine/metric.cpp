@@ -18,6 +18,22 @@ std::string format_bytes(double value) {
 
 }  // namespace
 
+bool is_of_descriptors(Metric metric) {
+  return metric == Metric::FileDescriptors || metric == Metric::FileDescriptorsPercent;
+}
+
+bool is_of_transfers(Metric metric) {
+  switch (metric) {
+    case Metric::ReadRate:
+    case Metric::WriteRate:
+    case Metric::DiskReadRate:
+    case Metric::DiskWriteRate:
+    case Metric::ReadOperations:
+    case Metric::WriteOperations: return true;
+    default: return false;
+  }
+}
+
 Unit unit_of(Metric metric) {
   switch (metric) {
     case Metric::Cpu:

@@ -107,6 +107,10 @@ enum class Unit : std::uint8_t {
 };
 
 [[nodiscard]] Unit unit_of(Metric metric);
+/// Whether it tells of the file descriptors of a process, without its descendants.
+[[nodiscard]] bool is_of_descriptors(Metric metric);
+/// Whether it tells of what a process reads and writes.
+[[nodiscard]] bool is_of_transfers(Metric metric);
 /// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "5 packets",
 /// "90 s", "0.529 ms/operation", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);

@@ -162,8 +162,9 @@ Metrics read_figures(const Metrics& before, ByteReader& in) {
         const double was = now.get(metric).value_or(0);
         if (!is_whole(was)) in.fail();
         const std::int64_t difference = in.difference();
-        const std::int64_t is = static_cast<std::int64_t>(was) + difference % (std::int64_t{1} << 54);
-        now.set(metric, in.ok() ? static_cast<double>(is) : 0);
+        // What could not be read may be of any size, and is no whole number to go on from.
+        const std::int64_t is = in.ok() ? static_cast<std::int64_t>(was) + difference % (std::int64_t{1} << 54) : 0;
+        now.set(metric, static_cast<double>(is));
         break;
       }
       case Real: now.set(metric, in.real()); break;

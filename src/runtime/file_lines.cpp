@@ -111,7 +111,8 @@ Result<std::int64_t> read_from(int file, std::int64_t offset, std::size_t likely
       return system_error(error, "cannot read the file");
     }
     size += static_cast<std::size_t>(count);
-    is_end = static_cast<std::size_t>(count) < wanted;
+    // The kernel's own files, which say no size, give less than was wanted before their end.
+    is_end = count == 0 || (likely != 0 && static_cast<std::size_t>(count) < wanted);
   }
   text.resize(begin + size);
   const std::size_t last = std::string_view(text).substr(begin).rfind('\n');

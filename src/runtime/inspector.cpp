@@ -39,14 +39,6 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
   return started - kClocksDiffer > WallTime{Duration{written / 1'000'000}};
 }
 
-bool is_of_descriptors(engine::Metric metric) {
-  return metric == engine::Metric::FileDescriptors || metric == engine::Metric::FileDescriptorsPercent;
-}
-
-bool is_of_transfers(engine::Metric metric) {
-  return metric >= engine::Metric::ReadRate && metric <= engine::Metric::WriteOperations;
-}
-
 }  // namespace
 
 /// A reading of all command lines.
@@ -62,14 +54,12 @@ struct Inspector::Request {
   ProcessIdentity own;
   ProcessWish wish;
   std::shared_ptr<const ProcCommands> commands;
-  pid_t known = 0;  // of whom ProcessWish::known is
   ProcessIdentity watched;
   bool may_watch = false;
   Duration mount_patience{0};
 
   [[nodiscard]] ProcessWish wish_of(const PidFile& file) const {
     ProcessWish of = wish;
-    if (file.pid != known) of.known = 0;
     of.owner = of.owner || file.named_by != 0;  // whether it may be signalled depends on that
     return of;
   }
@@ -123,12 +113,11 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   if (memory.whole_at) {
     const Duration age = look.begun - *memory.whole_at;
     const bool due = age >= (memory.transfers.has_former() ? kFreshForPeople : kShortestMean);
-    look.wish.known = memory.identity.start_ticks;
+    look.wish.known = memory.identity;
     look.wish.owner = wanted.owner || due;
     look.wish.transfers = wanted.transfers || due;
     look.wish.descriptors = wanted.descriptors || due;
   }
-  look.known = memory.identity.pid;
   if (!memory.died && pace >= kFreshForTotals) look.walk_age = std::min(pace, kFreshForPeople);
   if (wanted.descendants) look.walk_age = kFreshForTotals;
   if (!block->process.pattern.empty()) look.walk_age = kFreshForPatterns;
@@ -326,8 +315,7 @@ void Inspector::submit(Look& look, Tasks& tasks) {
   }
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
-  Request request{look.run,   look.block, look.own,  look.wish,     look.commands,
-                  look.known, watched,    may_watch, options_.stuck};
+  Request request{look.run, look.block, look.own, look.wish, look.commands, watched, may_watch, options_.stuck};
   tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
                      auto seen = std::make_shared<Found>(find(request, *guard));
                      return [this, run = request.run, seen] { found(run, *seen); };
@@ -442,7 +430,7 @@ Inspector::Found Inspector::find_own(const Request& request) {
 
 /// At all of the process, for what was known of it is no more.
 void Inspector::look_again(Look& look) {
-  look.wish.known = 0;
+  look.wish.known = {};
   Tasks tasks;
   submit(look, tasks);
   pool_.submit(std::move(tasks));
@@ -483,13 +471,12 @@ bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Fact
     whole_at = when;
     owner = *facts.process;
     rest = {};
-  }
-  for (const auto& [metric, value] : look.is_whole() ? facts.metrics.all() : rest.all()) {
-    if (!is_of_descriptors(metric) && !is_of_transfers(metric)) continue;
-    if (look.is_whole())
-      rest.set(metric, value);
-    else if (is_of_transfers(metric) ? !look.has_transfers : !look.has_descriptors)
-      facts.metrics.set(metric, value);
+    for (const auto& [metric, value] : facts.metrics.all())
+      if (engine::is_of_descriptors(metric) || engine::is_of_transfers(metric)) rest.set(metric, value);
+  } else {
+    for (const auto& [metric, value] : rest.all())
+      if (engine::is_of_transfers(metric) ? !look.has_transfers : !look.has_descriptors)
+        facts.metrics.set(metric, value);
   }
   return true;
 }

@@ -25,7 +25,6 @@ struct Inspector::Look {
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
-  pid_t known = 0;       // of whom ProcessWish::known is
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
   engine::ActionId left_by;
   engine::ActionId came_by;

@@ -97,6 +97,8 @@ class Exchange {
 
 // ---- the helper's side --------------------------------------------------------------------------------------------
 
+constexpr unsigned kLongestFilter = 2 * JqHelper::kPatience.count() / 1000;  // seconds
+
 void limit(__rlimit_resource_t what, rlim_t most) {
   const rlimit bound{most, most};
   ::setrlimit(what, &bound);
@@ -210,7 +212,10 @@ int run_jq_helper() {
     if (std::size_t{head.first} + head.second > kMostText) return 1;
     std::string filter(head.first, '\0'), json(head.second, '\0');
     if (!read_all(filter) || !read_all(json)) return 0;
+    // A filter may run for ever, and the daemon that would kill it may be gone: then the kernel ends it.
+    ::alarm(kLongestFilter);
     const auto value = first_value(filter, json);
+    ::alarm(0);
     const std::string told = value ? *value : value.error().what.substr(0, kMostValue);
     const FrameHead answer{value ? 1U : 0U, static_cast<std::uint32_t>(told.size())};
     if (!write_all(frame(answer, told, {}))) return 0;

@@ -18,6 +18,14 @@
 
 namespace healer::runtime {
 
+/// A process for ever: numbers are used again, a number with its start time is not.
+struct ProcessIdentity {
+  pid_t pid = 0;
+  std::uint64_t start_ticks = 0;
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
 /// The fields of /proc/PID/stat that matter here.
 struct ProcStat {
   pid_t pid = -1;

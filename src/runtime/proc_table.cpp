@@ -257,7 +257,8 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
 
 Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   const auto gone = [pid] { return Error{ESRCH, fmt::format("there is no process {}", pid)}; };
-  const bool only_stat = wish.known != 0 && !wish.attribute && !wish.owner && !wish.transfers && !wish.descriptors;
+  const bool only_stat =
+      wish.known.pid == pid && !wish.attribute && !wish.owner && !wish.transfers && !wish.descriptors;
   Descriptor folder = only_stat ? Descriptor() : open_folder(pid);
   const auto read = [&](const char* name, std::size_t most) {
     if (folder) return read_head(folder.get(), name, most);
@@ -276,7 +277,7 @@ Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   if (!line) return failed(line.error());
   const auto stat = parse_proc_stat(*line);
   if (!stat) return gone();
-  const bool known = wish.known != 0 && wish.known == stat->start_ticks;
+  const bool known = wish.known == ProcessIdentity{pid, stat->start_ticks};
   if (!known && !folder) folder = open_folder(pid);
   ProcessLook look;
   look.facts.pid = pid;

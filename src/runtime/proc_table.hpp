@@ -147,9 +147,9 @@ struct ProcessSample {
 struct ProcessWish {
   bool attribute = false;          ///< its security attribute
   bool total_descriptors = false;  ///< those of its descendants too
-  /// When the process was started that is known by a former look; where it is another, or none is known (0), everything
-  /// is looked at. What is not wanted of the known one costs nothing.
-  std::uint64_t known = 0;
+  /// The process that a former look has found; of another, everything is looked at. What is not wanted of the known one
+  /// costs nothing.
+  ProcessIdentity known{};
   bool owner = true;        ///< whose it is
   bool transfers = true;    ///< what it reads and writes
   bool descriptors = true;  ///< how many it has open

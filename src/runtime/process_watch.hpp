@@ -15,16 +15,9 @@
 #include "runtime/descriptor.hpp"
 #include "runtime/exit_status.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/proc_stat.hpp"
 
 namespace healer::runtime {
-
-/// A process for ever: numbers are used again, a number with its start time is not.
-struct ProcessIdentity {
-  pid_t pid = 0;
-  std::uint64_t start_ticks = 0;
-
-  bool operator==(const ProcessIdentity&) const = default;
-};
 
 /// How many processes may be watched, so that half of what RLIMIT_NOFILE has room for is left.
 [[nodiscard]] std::size_t half_of_descriptors();

@@ -7,9 +7,35 @@ to do.
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import supervised
+
+# Six threads, of which one always computes and writes, four children, forty files and 40 MB.
+BUSY = """
+import os, sys, threading, time
+files = [open("/dev/null") for _ in range(40)]
+room = bytearray(os.urandom(1 << 20) * 40)
+def work():
+    with open(sys.argv[1] + ".written", "wb") as file:
+        while True:
+            file.seek(0)
+            file.write(os.urandom(1 << 16))
+            os.fsync(file.fileno())
+threading.Thread(target=work, daemon=True).start()
+for _ in range(4):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+for _ in range(2):
+    if os.fork() == 0:
+        os.fork()
+        time.sleep(1000)
+        os._exit(0)
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(1000)
+"""
 
 QUIET = 2  # cycles after which nothing more comes: the second begins after the last program
 
@@ -57,6 +83,15 @@ class Case(supervised.Case):
         monit.wait()
         monit.stdout.close()
         monit.stderr.close()
+
+    def busy_process(self) -> Path:
+        """Starts a process of which there is something to measure; the pid file that names it."""
+        pidfile, program = self.path("node.pid"), self.path("node.py")
+        program.write_text(BUSY)
+        node = subprocess.Popen([sys.executable, str(program), str(pidfile)], start_new_session=True)
+        self.addCleanup(node.wait)
+        self.wait_for(pidfile.exists, "the process")
+        return pidfile
 
     @staticmethod
     def place(folder: Path, name: str, body: str) -> Path:

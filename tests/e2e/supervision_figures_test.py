@@ -1,29 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is measured of a process: healer and the real Monit look at the same one."""
 import re
-import subprocess
-import sys
 
 import both
 import support
-
-# Six threads, two children of which each has one, forty files and 40 MB.
-PROGRAM = """
-import os, sys, threading, time
-files = [open("/dev/null") for _ in range(40)]
-room = bytearray(os.urandom(1 << 20) * 40)
-for _ in range(5):
-    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-for _ in range(2):
-    if os.fork() == 0:
-        os.fork()
-        time.sleep(1000)
-        os._exit(0)
-with open(sys.argv[1] + ".new", "w") as file:
-    file.write(str(os.getpid()))
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-time.sleep(1000)
-"""
 
 
 class SupervisionFigures(both.Case):
@@ -34,11 +14,7 @@ class SupervisionFigures(both.Case):
                 if len(words := re.split(r"\s{2,}", line.strip(), maxsplit=1)) == 2}
 
     def test_a_process_has_the_figures_of_monit(self):
-        pidfile, program = self.path("node.pid"), self.path("node.py")
-        program.write_text(PROGRAM)
-        node = subprocess.Popen([sys.executable, str(program), str(pidfile)], start_new_session=True)
-        self.addCleanup(node.wait)
-        self.wait_for(pidfile.exists, "the process")
+        pidfile = self.busy_process()
         self.run_both(lambda folder: [], lambda folder: f"check process node with pidfile {pidfile}\n")
         self.wait_for(lambda: "memory total" in self.measured(), "the figures of Monit")
         self.more_beats(3)

@@ -4,37 +4,10 @@ that it is true and once so that it is not. The true ones fire in both, as the s
 what is measured; the others in neither."""
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import both
 import support
-
-# Six threads, of which one always computes and writes, four children, forty files and 40 MB.
-PROGRAM = """
-import os, sys, threading, time
-files = [open("/dev/null") for _ in range(40)]
-room = bytearray(os.urandom(1 << 20) * 40)
-def work():
-    with open(sys.argv[1] + ".written", "wb") as file:
-        while True:
-            file.seek(0)
-            file.write(os.urandom(1 << 16))
-            os.fsync(file.fileno())
-threading.Thread(target=work, daemon=True).start()
-for _ in range(4):
-    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-for _ in range(2):
-    if os.fork() == 0:
-        os.fork()
-        time.sleep(1000)
-        os._exit(0)
-with open(sys.argv[1] + ".new", "w") as file:
-    file.write(str(os.getpid()))
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-time.sleep(1000)
-"""
 
 # A test that is true and one that is not, of the same quantity.
 PROCESS = [
@@ -138,12 +111,7 @@ class EveryTest(both.Acts):
                 self.assertEqual(healer[name], monit[name])
 
     def test_each_test_of_a_process_is_true_and_false_where_it_is_in_monit(self):
-        pidfile, program = self.path("node.pid"), self.path("node.py")
-        program.write_text(PROGRAM)
-        node = subprocess.Popen([sys.executable, str(program), str(pidfile)], start_new_session=True)
-        self.addCleanup(node.wait)
-        self.wait_for(pidfile.exists, "the process")
-        self.compare(f"check process NAME with pidfile {pidfile}", PROCESS)
+        self.compare(f"check process NAME with pidfile {self.busy_process()}", PROCESS)
 
     def test_each_test_of_the_system_is_true_and_false_where_it_is_in_monit(self):
         def more(folder: Path) -> str:

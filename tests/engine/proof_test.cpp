@@ -319,6 +319,20 @@ TEST_CASE("another pid file begins afresh") {
   CHECK(world.programs.empty());
 }
 
+TEST_CASE("a death that no look has told of goes with the process, where its name means another kind of service") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  see_web(world);
+  const ServiceId web = world.engine.graph()->order.front();
+  world.blind.insert("web");
+  world.die("web");
+  world.run(seconds{1});
+  REQUIRE(world.engine.service(web).presence.is_gone());
+  auto other = service("web", {missing_rule()});
+  other->key = hash128("other");
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({other}, seconds{5}))});
+  CHECK_FALSE(world.engine.service(web).presence.is_gone());
+}
+
 // ---- what a start program leaves behind ---------------------------------------------------------------------------
 
 TEST_CASE("what a start has left, and no pid file names, gets no second beside it") {

@@ -157,6 +157,16 @@ TEST_CASE("many patterns find their lines, with and without a text that they nee
   CHECK(*found == std::vector<std::string>{"ok error 1\nerror 22\n", "a\n", "a\nerror 22\n", ""});
 }
 
+TEST_CASE("a file of the kernel is read to its end, though it gives little at a time", "[runtime]") {
+  const std::string path = "/proc/self/smaps";
+  const auto first = read_lines(path, {});
+  REQUIRE(first);
+  const auto second = read_lines(path, first->position);
+  REQUIRE(second);
+  CHECK(second->text.size() > 8192);
+  CHECK(second->text.find("[vsyscall]") != std::string::npos);
+}
+
 TEST_CASE("what cannot be read is an error, and so is an invalid pattern", "[runtime]") {
   Log log(errors());
   CHECK_FALSE(read_lines(log.path, {}));

@@ -193,17 +193,17 @@ TEST_CASE("of a process that is known only what is wanted is looked at, of anoth
     CHECK((look->facts.gid == ::getgid()) == (look->has_owner || ::getgid() == 0));
     return std::array{look->has_owner, look->has_transfers, look->has_descriptors};
   };
-  ProcessWish wish{.known = began, .owner = false, .transfers = false, .descriptors = false};
+  ProcessWish wish{.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = false};
   CHECK(seen(wish) == std::array{false, false, false});
   wish.owner = true;
   CHECK(seen(wish) == std::array{true, false, false});
-  wish = {.known = began, .owner = false, .transfers = true, .descriptors = false};
+  wish = {.known = {::getpid(), began}, .owner = false, .transfers = true, .descriptors = false};
   CHECK(seen(wish) == std::array{false, true, false});
-  wish = {.known = began, .owner = false, .transfers = false, .descriptors = true};
+  wish = {.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = true};
   CHECK(seen(wish) == std::array{false, false, true});
-  wish = {.known = began + 1, .owner = false, .transfers = false, .descriptors = false};
+  wish = {.known = {::getpid(), began + 1}, .owner = false, .transfers = false, .descriptors = false};
   CHECK(seen(wish) == std::array{true, true, true});
-  wish.known = 0;
+  wish.known = {};
   CHECK(seen(wish) == std::array{true, true, true});
 }
 

@@ -4,9 +4,7 @@
 // All due times lie on a grid that starts with the daemon, so cycles keep a fixed rate and nothing drifts. Pure: told
 // the time, a timetable says what is due. Whether that is run is the engine's to say.
 //
-//   times  of one service: begin() --turn() at each due time--> stop(); from one to the next by whole periods, or by
-//   the
-//          minutes of a calendar
+//   times  of one service: begin() --turn() at each due time--> stop(); by whole periods, or the minutes of a calendar
 //   look   a run beside them, for a reason: once, whoever asks for it
 //   flight a run under way; one a service at most. What falls due meanwhile is left out, and summed up once a minute
 #pragma once
