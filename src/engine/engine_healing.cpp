@@ -294,7 +294,8 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
 
 void Engine::healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
   healing_programs_.erase(exec.action);
-  const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
+  const bool good = event.outcome == Outcome::Exited && event.status == 0;
+  const StepEnd how = event.unseen ? StepEnd::InDoubt : good ? StepEnd::Done : StepEnd::Failed;
   std::string text;
   if (event.unseen)
     text = "ended with an unknown status";
@@ -304,12 +305,11 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
     text = fmt::format("could not be started: {}", event.output);
   else
     text = describe_exit(event.outcome, event.status);
-  if (!good && event.outcome != Outcome::NotStarted && !healings_.saves_secret(exec.action))
+  if (how != StepEnd::Done && event.outcome != Outcome::NotStarted && !healings_.saves_secret(exec.action))
     if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
   Ward ward(*this, turn);
-  healings_.program_ended(
-      ward, exec.action,
-      {.good = good, .in_doubt = event.unseen, .text = std::move(text), .output = event.output, .saved = event.saved});
+  healings_.program_ended(ward, exec.action,
+                          {.end = how, .text = std::move(text), .output = event.output, .saved = event.saved});
 }
 
 std::optional<Event> Engine::without_secrets(const Event& event) const {

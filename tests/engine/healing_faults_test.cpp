@@ -360,6 +360,28 @@ TEST_CASE("a program that was told to end is told so again after a restart, and 
   CHECK(next.engine.healings().all().size() == 1);  // its lock stays until the program is gone
 }
 
+TEST_CASE("a program in doubt that is not repeatable is not run again, whatever `retry` says", "[healing]") {
+  const Fleet fleet{.targets = 1, .tries = 1};
+  FleetWorld world(fleet);
+  world.fail(0);
+  world.pass("guard");
+  world.wait_for("shutdown");  // with `retry 2 times`
+  SECTION("its end was missed by the daemon that found it again") {
+    world.handle(event::ActionEnded{.action = world.execs.back().action, .unseen = true});
+    world.advance(minutes{2});
+    CHECK(world.programs("shutdown") == 1);
+    CHECK(world.engine.healings().idle());
+  }
+  SECTION("nothing is known of it after a restart") {
+    SavedState saved = world.saved;
+    saved.execs.clear();
+    FleetWorld next(make_graph(fleet_rules(fleet)), saved, world.failed, world.now);
+    next.advance(minutes{2});
+    CHECK(next.programs("shutdown") == 0);
+    CHECK(next.engine.healings().idle());
+  }
+}
+
 TEST_CASE("a healing whose journal is damaged is told as interrupted, and its target rests", "[healing]") {
   const Fleet fleet{.targets = 1};
   SavedState saved;

@@ -212,7 +212,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       if (run.state == State::Bringing) run.state = State::Fresh;
     }
     for (const ActionId action : lost)
-      program_ended(world, action, {.in_doubt = true, .text = "ended with an unknown status", .output = {}});
+      program_ended(world, action, {.end = StepEnd::InDoubt, .text = "ended with an unknown status", .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);

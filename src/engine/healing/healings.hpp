@@ -42,9 +42,8 @@ inline constexpr std::string_view kDoubtBrake = "doubt";
 
 /// How a program of a step has ended.
 struct ProgramEnd {
-  bool good = false;      ///< exited with status 0
-  bool in_doubt = false;  ///< nobody saw how
-  std::string text;       ///< "exited with status 3 after 5 s"
+  StepEnd end = StepEnd::Failed;  ///< Done: exited with status 0
+  std::string text;               ///< "exited with status 3 after 5 s"
   std::string_view output;
   std::vector<std::optional<std::string>> saved{};  ///< of event::ActionEnded
 };
@@ -237,14 +236,10 @@ class Healings {
   void begin_try(HealingWorld& world, Healing& healing);
   void go_on(HealingWorld& world, Healing& healing);
   void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
-  /// Whether a step that has failed is tried again.
-  enum class Again : std::uint8_t {
-    AsWritten,
-    Once,  ///< even if nothing is written
-    Never
-  };
-  void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
-                const std::string& text, Again policy = Again::AsWritten);
+  /// Whether a step that was not done is tried again.
+  enum class Again : std::uint8_t { ByTerms, Never };
+  void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
+                const std::string& text, Again policy = Again::ByTerms);
   void try_failed(HealingWorld& world, Healing& healing);
   void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);

@@ -88,7 +88,8 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   FilledRequest filled = fill(http.request, values, hidden);
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty())
-    return run_over(world, healing, step, run, false, why_not_filled(filled.missing, filled.refused), Again::Never);
+    return run_over(world, healing, step, run, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
+                    Again::Never);
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};
   request.healing = healing.id;
@@ -171,9 +172,10 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   using Kind = event::Answered::Kind;
   const auto& http = std::get<step::Http>(step.what);
   const std::string what = std::exchange(run.request, {});
-  const auto fails = [&](const std::string& why, Again policy = Again::AsWritten) {
-    run_over(world, healing, step, run, false, fmt::format("{}: {}", what, why), policy);
+  const auto ends = [&](StepEnd how, const std::string& why, Again policy = Again::ByTerms) {
+    run_over(world, healing, step, run, how, fmt::format("{}: {}", what, why), policy);
   };
+  const auto fails = [&](const std::string& why, Again policy = Again::ByTerms) { ends(StepEnd::Failed, why, policy); };
   if (answer.kind == Kind::Failed) return fails(answer.why);
   const bool expected = answer.kind == Kind::Whole && is_expected(http.expect, answer.status);
   // What stands between may have given up on a server that goes on.
@@ -181,10 +183,10 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   if (answer.kind == Kind::InDoubt || gateway) {
     const std::string why =
         gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)) : answer.why;
-    if (only_asks(http.request)) return fails(why);
+    if (http.request.only_asks()) return fails(why);
     if (step.repeatable)
-      return fails(fmt::format("{}; whether it was done is unknown, and it may be repeated", why), Again::Once);
-    return fails(fmt::format("{}; whether it was done is unknown, and it is not 'repeatable'", why), Again::Never);
+      return ends(StepEnd::InDoubt, why + "; whether it was done is unknown, and it may be repeated");
+    return ends(StepEnd::InDoubt, why + "; whether it was done is unknown, and it is not 'repeatable'");
   }
   if (!expected) return fails(fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)));
   for (std::size_t i = 0; i < http.expect_json.size(); ++i) {
@@ -197,9 +199,9 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   }
   if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
     return fails(fmt::format("answered {}, but {}", answer.status, why),
-                 step.repeatable || only_asks(http.request) ? Again::AsWritten : Again::Never);
+                 terms_of(step).repeatable ? Again::ByTerms : Again::Never);
   const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
-  if (!http.until) return run_over(world, healing, step, run, true, told);
+  if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, told);
   run.state = State::Polling;
   run.action = {};
   run.request = told;
@@ -217,9 +219,9 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
 void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
   const std::string what = std::exchange(run.request, {});
   const std::string why = fmt::format("{}: healer was restarted before the answer came", what);
-  if (!step.repeatable && !only_asks(std::get<step::Http>(step.what).request))
-    return run_over(world, healing, step, run, false,
-                    why + "; whether it was done is unknown, and it is not 'repeatable'", Again::Never);
+  if (!terms_of(step).repeatable)
+    return run_over(world, healing, step, run, StepEnd::InDoubt,
+                    why + "; whether it was done is unknown, and it is not 'repeatable'");
   run.state = State::Fresh;
   run.action = {};
   world
@@ -261,7 +263,7 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
     const std::string last = questions.last;
     stop_polling(world, healing, run);
     const std::string what = std::exchange(its.request, {});
-    return run_over(world, healing, step, its, false,
+    return run_over(world, healing, step, its, StepEnd::Failed,
                     fmt::format("{}, and was not done within {}{}", what, format_duration(its.due->length),
                                 last.empty() ? "" : ": " + last));
   }
@@ -272,7 +274,8 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty()) {
     stop_polling(world, healing, run);
-    return run_over(world, healing, step, its, false, why_not_filled(filled.missing, filled.refused), Again::Never);
+    return run_over(world, healing, step, its, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
+                    Again::Never);
   }
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};
@@ -295,7 +298,7 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
   const auto over = [&](bool good, const std::string& how) {
     const std::string what = std::exchange(its.request, {});
     stop_polling(world, healing, run);
-    run_over(world, healing, step, its, good, fmt::format("{}{}", what, how));
+    run_over(world, healing, step, its, good ? StepEnd::Done : StepEnd::Failed, fmt::format("{}{}", what, how));
   };
   if (answer.kind != event::Answered::Kind::Whole) {
     questions.last = answer.why;

@@ -105,7 +105,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
   }
-  if (end_of_guard.good) {
+  if (end_of_guard.end == StepEnd::Done) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
     std::string brake = condition_stands(world, healing) ? "" : "look: its target no longer fails";
@@ -120,7 +120,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     world.save(healing);
     return stir(world);
   }
-  if (end_of_guard.in_doubt) return begin_guard(world, healing);  // it asks, and changes nothing
+  if (end_of_guard.end == StepEnd::InDoubt) return begin_guard(world, healing);  // it asks, and changes nothing
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
   if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
     return end(world, healing, HealingEnd::Refused, end_of_guard.text);
@@ -236,13 +236,13 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       StepRun& run = now.under_way[i];
       const Step& its = step_of(step, i);
       if (run.due && run.due->over(world.now())) {
-        if (run.state == State::Waiting) run_over(world, now, its, run, true, "waited");
+        if (run.state == State::Waiting) run_over(world, now, its, run, StepEnd::Done, "waited");
         if (run.state == State::Pausing) {
           run.state = State::Fresh;
           ++run.attempt;
         }
         if (run.state == State::Verifying)
-          run_over(world, now, its, run, false,
+          run_over(world, now, its, run, StepEnd::Failed,
                    fmt::format("not recovered within {}", format_duration(run.due->length)));
       }
       if (run.state == State::Polling)
@@ -292,12 +292,12 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   run.begun = world.now().wall;
   run.due.reset();
   const Variables values = variables(world, healing, step.name);
-  const auto fails = [&](const std::string& text) { run_over(world, healing, step, run, false, text); };
+  const auto fails = [&](const std::string& text) { run_over(world, healing, step, run, StepEnd::Failed, text); };
   if (const auto* const program = std::get_if<step::Program>(&step.what)) {
     const FilledProgram filled = fill(*program, values, secrets(healing));
     if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
     if (const std::string why = why_not_filled(filled.missing, filled.refused); !why.empty())
-      return run_over(world, healing, step, run, false, why, Again::Never);
+      return run_over(world, healing, step, run, StepEnd::Failed, why, Again::Never);
     run.state = State::Running;
     Variables all = values;
     all.insert(secrets(healing).begin(), secrets(healing).end());
@@ -311,7 +311,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   } else if (const auto* const tell = std::get_if<step::Tell>(&step.what)) {
     const std::string text = fill(tell->text, values).text;
     world.tell(healing, "Healing", effect::Cause::State::Changed, text);
-    run_over(world, healing, step, run, true, "told: " + text);
+    run_over(world, healing, step, run, StepEnd::Done, "told: " + text);
   } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
     run.state = State::Verifying;
     run.due = Deadline::in(recovered->within, world.now());
@@ -325,7 +325,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
       world.look(service);
     }
     if (!looks && recovered->or_gone && services_of(healing.target).empty())
-      return run_over(world, healing, step, run, true, "gone");
+      return run_over(world, healing, step, run, StepEnd::Done, "gone");
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
@@ -357,16 +357,15 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   world.save(healing);
 }
 
-void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, bool good,
+void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
                         const std::string& text, Again policy) {
   const Instant now = world.now();
   run.action = {};
   run.due.reset();
   run.request.clear();
-  const std::uint32_t retries = policy == Again::Never  ? 0
-                                : policy == Again::Once ? std::max<std::uint32_t>(step.retries, 1)
-                                                        : step.retries;
-  const bool again = !good && run.attempt <= retries && healing.cancelled_by.empty() && run.state != State::Ending;
+  const bool good = how == StepEnd::Done;
+  const bool again = policy == Again::ByTerms && is_tried_again(terms_of(step), run.attempt, how) &&
+                     healing.cancelled_by.empty() && run.state != State::Ending;
   run.state = good ? State::Done : again ? State::Pausing : State::Failed;
   if (again) run.due = Deadline::in(step.pause, now);
   if (!good) run.failure = text;
@@ -418,7 +417,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     StepRun& run = healing->under_way[i];
     if (run.action != action || run.over()) continue;
     const Step& step = step_of(all, i);
-    if (end_of_program.in_doubt && step.repeatable && run.state == State::Running) {
+    if (end_of_program.end == StepEnd::InDoubt && step.repeatable && run.state == State::Running) {
       run.state = State::Fresh;
       run.action = {};
       world
@@ -430,17 +429,21 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
       break;
     }
     std::string text = end_of_program.text;
-    bool good = end_of_program.good && run.state == State::Running;
-    if (run.state == State::Ending) text = kWasEnded;
-    Again again = Again::AsWritten;
-    if (good) {
-      const std::string why = save_values(*healing, std::get<step::Program>(step.what).saves, end_of_program.saved);
-      good = why.empty();
-      // It has done what it does.
-      if (!good && !step.repeatable) again = Again::Never;
-      if (!good) text = fmt::format("{}, but its output {}", text, why);
+    StepEnd how = end_of_program.end;
+    if (run.state == State::Ending) {
+      text = kWasEnded;
+      how = StepEnd::Failed;
     }
-    run_over(world, *healing, step, run, good, text, again);
+    Again again = Again::ByTerms;
+    if (how == StepEnd::Done) {
+      const std::string why = save_values(*healing, std::get<step::Program>(step.what).saves, end_of_program.saved);
+      if (!why.empty()) {
+        how = StepEnd::Failed;
+        text = fmt::format("{}, but its output {}", text, why);
+        if (!step.repeatable) again = Again::Never;  // it has done what it does
+      }
+    }
+    run_over(world, *healing, step, run, how, text, again);
     break;
   }
   go_on(world, *healing);
@@ -452,8 +455,8 @@ void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, bool 
   StepRun& its = healing->under_way[run];
   if (its.state != State::Bringing && (its.state != State::Ending || its.action != ActionId{})) return;
   const bool ended = its.state == State::Ending;
-  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its, good && !ended,
-           ended ? std::string(kWasEnded) : text);
+  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its,
+           good && !ended ? StepEnd::Done : StepEnd::Failed, ended ? std::string(kWasEnded) : text);
   go_on(world, *healing);
 }
 
@@ -468,7 +471,7 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     for (const ServiceId member : world.seen_by(service)) seen.push_back(member);
   if (seen.empty()) {
     if (wanted.or_gone && services_of(healing.target).empty()) {
-      run_over(world, healing, step, healing.under_way.front(), true, "gone");
+      run_over(world, healing, step, healing.under_way.front(), StepEnd::Done, "gone");
       go_on(world, healing);
     }
     return;
@@ -493,7 +496,7 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     const Progress& now = verifying_.at(service);
     if (now.clear < runs || !now.clear_since || world.now().mono - *now.clear_since < held) return;
   }
-  run_over(world, healing, step, healing.under_way.front(), true, "recovered");
+  run_over(world, healing, step, healing.under_way.front(), StepEnd::Done, "recovered");
   stop_verifying(healing);
   go_on(world, healing);
 }

@@ -116,7 +116,7 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   made.follow = request.follow;
   made.insecure = request.insecure;
   made.limit = request.limit;
-  made.safe = only_asks(request);
+  made.safe = request.only_asks();
   return filled;
 }
 
@@ -129,8 +129,6 @@ Saving bind(Saving saving, const Variables& variables, const Variables& secrets)
   if (saving.from == Saving::From::Json) saving.what = bound(saving.what, variables, secrets);
   return saving;
 }
-
-bool only_asks(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 bool is_met(const JsonTest& test, const std::optional<std::string>& value) {
   return value && compare(test, *value).value_or(false);

@@ -30,9 +30,6 @@ struct FilledRequest {
 [[nodiscard]] JsonTest bind(JsonTest test, const Variables& variables, const Variables& secrets);
 [[nodiscard]] Saving bind(Saving saving, const Variables& variables, const Variables& secrets);
 
-/// Whether a request only asks, and changes nothing: GET and HEAD.
-[[nodiscard]] bool only_asks(const HttpRequest& request);
-
 /// Whether a test of an answer is met. A value that is not known meets none.
 [[nodiscard]] bool is_met(const JsonTest& test, const std::optional<std::string>& value);
 

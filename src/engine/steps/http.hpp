@@ -24,6 +24,8 @@ struct HttpRequest {
   std::uint64_t limit = 1U << 20;  ///< bytes of an answer
 
   bool operator==(const HttpRequest&) const = default;
+  /// Whether it changes nothing, and so may be made as often as one likes.
+  [[nodiscard]] bool only_asks() const { return method == "GET" || method == "HEAD"; }
 };
 
 namespace step {

@@ -12,6 +12,7 @@
 #include "engine/steps/http.hpp"
 #include "engine/steps/program.hpp"
 #include "engine/steps/recovered.hpp"
+#include "engine/steps/step_end.hpp"
 #include "engine/steps/tell.hpp"
 #include "engine/steps/wait.hpp"
 #include "util/time.hpp"
@@ -44,6 +45,14 @@ struct Step {
 
   bool operator==(const Step&) const = default;
 };
+
+/// What is begun again where whether it was done is unknown: what may be by its word, what looks first, and what only
+/// asks.
+[[nodiscard]] inline StepTerms terms_of(const Step& step) {
+  const auto* const http = std::get_if<step::Http>(&step.what);
+  const bool is_safe = std::holds_alternative<step::Bring>(step.what) || (http != nullptr && http->request.only_asks());
+  return {.retries = step.retries, .repeatable = step.repeatable || is_safe};
+}
 
 inline bool step::Parallel::operator==(const Parallel& other) const { return steps == other.steps; }
 
