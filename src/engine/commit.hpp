@@ -56,6 +56,13 @@ struct MovedJob {
   WallTime begun{};  ///< by the clock of now
 };
 
+/// What a commit must outlive before it is answered.
+enum class Durability : std::uint8_t {
+  Gathered,  ///< nothing waits for it: it is written with what comes meanwhile
+  Written,   ///< the daemon: it is written at once
+  Synced     ///< the machine: it is on the disk itself
+};
+
 /// Make this durable as one transaction, in order of `sequence`; answer with event::Committed.
 struct Commit {
   Sequence sequence = 0;
@@ -77,13 +84,20 @@ struct Commit {
   std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
   std::optional<std::vector<WidePause>> wide_pauses;      ///< the same
   bool by_person = false;                                 ///< a person's command has led to it
+  bool awaited = false;                                   ///< an act or an answer waits for it
   /// Whether it is about healings.
   [[nodiscard]] bool of_healings() const {
     return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;
   }
-  /// Whether it must be on the disk itself before it is answered, so that it outlives the machine's failure: a step of
-  /// a healing is never done without the journal knowing of it, and a person who was told "paused" relies on it.
-  [[nodiscard]] bool synced() const { return by_person || of_healings(); }
+  /// Synced: a step of a healing is never done without the journal knowing of it, and a person who was told "paused"
+  /// relies on it. Gathered: it tells of services as they were seen, and of nothing that was done or is to be done.
+  [[nodiscard]] Durability durability() const {
+    if (by_person || of_healings()) return Durability::Synced;
+    const bool is_seen = records.empty() && forgotten.empty() && pending.empty() && started.empty() && ended.empty() &&
+                         handed_over.empty() && jobs.empty() && moved_jobs.empty() && ended_jobs.empty() &&
+                         !wide_pauses;
+    return is_seen && !awaited ? Durability::Gathered : Durability::Written;
+  }
 };
 
 }  // namespace effect

@@ -97,7 +97,7 @@ std::size_t size_of(const std::vector<ClosedBrake>& brakes) {
 }  // namespace
 
 void Batch::add(effect::Commit commit) {
-  synced_ = synced_ || commit.synced();
+  durability_ = std::max(durability_, commit.durability());
   up_to_ = std::max(up_to_, commit.sequence);
   for (Record& record : commit.records) add_record(std::move(record));
   for (const std::string& name : commit.forgotten) forget(name);
@@ -127,7 +127,7 @@ void Batch::add(effect::Commit commit) {
 void Batch::merge(Batch later) {
   up_to_ = std::max(up_to_, later.up_to_);
   last_id_ = std::max(last_id_, later.last_id_);
-  synced_ = synced_ || later.synced_;
+  durability_ = std::max(durability_, later.durability_);
   if (later.lost_.count > 0) {  // they were newer than all of ours
     while (!records_.empty()) lose_oldest_record();
     lost_ = {lost_.count + later.lost_.count, later.lost_.last_sequence, later.lost_.last_when};
@@ -153,7 +153,10 @@ void Batch::merge(Batch later) {
   if (later.sources_) sources_ = std::move(later.sources_);
 }
 
-void Batch::set_sources(std::vector<SavedSource> sources) { sources_ = std::move(sources); }
+void Batch::set_sources(std::vector<SavedSource> sources) {
+  sources_ = std::move(sources);
+  durability_ = std::max(durability_, effect::Durability::Written);
+}
 
 bool Batch::trim(std::size_t bytes) {
   bool dropped = false;

@@ -70,8 +70,8 @@ class Batch {
   [[nodiscard]] const std::map<std::string, engine::WorkflowMemory>& workflows() const { return workflows_; }
   [[nodiscard]] const std::optional<std::vector<engine::ClosedBrake>>& closed_brakes() const { return closed_brakes_; }
   [[nodiscard]] const std::optional<std::vector<engine::WidePause>>& wide_pauses() const { return wide_pauses_; }
-  /// Whether one of its commits must be on the disk itself before it is told committed.
-  [[nodiscard]] bool synced() const { return synced_; }
+  /// The highest of its commits.
+  [[nodiscard]] engine::effect::Durability durability() const { return durability_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
 
  private:
@@ -117,7 +117,7 @@ class Batch {
   std::map<std::string, engine::WorkflowMemory> workflows_;
   std::optional<std::vector<engine::ClosedBrake>> closed_brakes_;
   std::optional<std::vector<engine::WidePause>> wide_pauses_;
-  bool synced_ = false;
+  engine::effect::Durability durability_ = engine::effect::Durability::Gathered;
   std::optional<std::vector<SavedSource>> sources_;
 };
 

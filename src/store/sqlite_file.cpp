@@ -252,7 +252,8 @@ Batch salvage(const std::string& path, std::vector<std::string>& notes,
   database.clear_error();
   auto sources = read_sources(database);
   if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));
-  if (commit.sequence == 0 && (!commit.services.empty() || commit.synced())) commit.sequence = 1;
+  if (commit.sequence == 0 && (!commit.services.empty() || commit.of_healings() || commit.wide_pauses))
+    commit.sequence = 1;
   if (commit.sequence > 0) batch.add(std::move(commit));
   return batch;
 }

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -18,6 +16,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_file.hpp"
+#include "store/sqlite_writer.hpp"
 #include "store/unending.hpp"
 
 namespace healer::store {
@@ -25,8 +24,6 @@ namespace healer::store {
 using namespace engine;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A long log is moved into the file in a quiet moment, for that waits for the disk, and somebody may wait for a commit.
 constexpr int kLongLog = 1000;     // pages
@@ -43,95 +40,6 @@ std::uint64_t wall_milliseconds() {
 }  // namespace
 
 // ---- Writer -------------------------------------------------------------------------------------------------------
-
-/// What the threads share. The writer thread holds it too, so that one that hangs in the kernel may be left behind.
-class SqliteStore::Writer {
- public:
-  Writer(std::string path, Callbacks callbacks, Options options)
-      : path_(std::move(path)), options_(options), callbacks_(std::move(callbacks)) {}
-
-  /// The first opening, on the caller's thread. An error is that of a file that is refused.
-  Result<void> open();
-  static void start(const std::shared_ptr<Writer>& self);
-  void stop();
-
-  void submit(effect::Commit commit);
-  void save_sources(std::vector<SavedSource> sources);
-  void flush();
-  SavedState load();
-  Result<std::vector<Record>> history(const HistoryQuery& query);
-  Result<std::vector<SavedSource>> load_sources() const;
-  void note(std::string text);
-  std::vector<std::string> notes() const;
-  const std::string& path() const { return path_; }
-
- private:
-  void write_loop();
-  void watch_loop();
-  Result<void> attempt(const Batch& batch);
-  Result<void> connect();
-  Result<void> find_again();
-  Result<void> mend();
-  struct Found;
-  Result<void> read_from_file(const HistoryQuery& query, Found& found) const;
-  bool wait_for_mending(std::uint64_t before);
-  void tell_notes();
-  bool wait_for_work(std::unique_lock<std::mutex>& lock);
-  void become_sick(std::string reason, bool Writer::*only_while = nullptr);
-  void become_well();
-  void work_came();
-  bool idle() const { return queue_.empty() && !writing_; }
-  void touch() { progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
-  Clock::time_point progress() const {
-    return Clock::time_point(Clock::duration(progress_.load(std::memory_order_relaxed)));
-  }
-
-  const std::string path_;
-  const Options options_;
-
-  // Held while a callback runs, so that sick and well are told in the order in which they were. Before mutex_.
-  std::mutex callback_mutex_;
-  Callbacks callbacks_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable writer_wake_;
-  std::condition_variable watchdog_wake_;
-  std::condition_variable done_;
-  Batch queue_;
-  std::shared_ptr<const Batch> writing_;            ///< until its callbacks have been called
-  std::optional<Clock::time_point> waiting_since_;  ///< since then the writer has had something to do
-  std::optional<Clock::time_point> retry_at_;       ///< the last attempt failed
-  bool sick_ = false;
-  bool stalled_ = false;  ///< the attempt under way hangs
-  bool overflowed_ = false;
-  bool forget_acts_ = false;  ///< nobody could read the open acts in the file
-  DamagedJournal damaged_journal_;
-  bool mend_ = false;         ///< a reader has found the file damaged
-  std::uint64_t mended_ = 0;  ///< how often that was seen to
-  bool watchdog_sleeps_ = false;
-  bool retry_now_ = false;
-  bool stopping_ = false;
-  bool finished_ = false;
-  bool watchdog_stops_ = false;
-  std::uint64_t failures_ = 0;
-  std::vector<std::string> notes_;
-  std::size_t told_notes_ = 0;
-
-  /// Held, beside others, by whoever of this process reads the file, and alone by the writer while it puts another file
-  /// in its place: a reader would find the log of the one beside the other. Before mutex_.
-  mutable std::shared_mutex file_mutex_;
-
-  std::atomic<Clock::rep> progress_{0};
-  // The writer thread's, from start() on.
-  std::unique_ptr<Database> database_;
-  std::unique_ptr<TableWriter> tables_;
-  std::optional<Error> first_error_;
-  int room_ = 0;          // on the disk after the last write, in pages
-  bool damaged_ = false;  // the last attempt found the file so
-
-  std::thread writer_thread_;
-  std::thread watchdog_thread_;
-};
 
 Result<void> SqliteStore::Writer::open() {
   auto connected = connect();
@@ -170,7 +78,7 @@ void SqliteStore::Writer::stop() {
 
 void SqliteStore::Writer::work_came() {
   if (!waiting_since_ && !retry_at_) waiting_since_ = Clock::now();
-  if (!writing_ && !retry_at_) writer_wake_.notify_one();
+  if (!writing_ && !retry_at_ && (!gathering_ || hurries())) writer_wake_.notify_one();
   if (watchdog_sleeps_) watchdog_wake_.notify_one();
 }
 
@@ -194,10 +102,9 @@ void SqliteStore::Writer::save_sources(std::vector<SavedSource> sources) {
 void SqliteStore::Writer::flush() {
   std::unique_lock lock(mutex_);
   const auto failures = failures_;
-  if (retry_at_) {
-    retry_now_ = true;
-    writer_wake_.notify_one();
-  }
+  retry_now_ = retry_at_.has_value();
+  hurry_ = !idle();
+  writer_wake_.notify_one();
   done_.wait(lock, [&] { return idle() || stalled_ || failures_ != failures; });
 }
 
@@ -221,8 +128,10 @@ void SqliteStore::Writer::write_loop() {
     } else if (!wait_for_work(lock)) {
       continue;
     }
+    gather(lock);
     if (stopping_ && queue_.empty()) break;
     retry_now_ = false;
+    hurry_ = false;
     retry_at_.reset();
     auto batch = std::make_shared<const Batch>(std::exchange(queue_, {}));
     writing_ = batch;
@@ -301,6 +210,14 @@ bool SqliteStore::Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   }
   lock.lock();
   return false;
+}
+
+/// Each transaction costs as much as writing some ten services. Counted from the first that came.
+void SqliteStore::Writer::gather(std::unique_lock<std::mutex>& lock) {
+  if (retry_at_ || queue_.empty()) return;
+  gathering_ = true;
+  writer_wake_.wait_until(lock, waiting_since_.value_or(Clock::now()) + options_.gather, [this] { return hurries(); });
+  gathering_ = false;
 }
 
 void SqliteStore::Writer::watch_loop() {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The state and history in one SQLite file, in WAL mode with synchronous=NORMAL: what was committed survives the death
 // of the daemon at any moment, and a power cut but for the last moments, never half of a commit. What is journalled of
-// healings survives that, too (Commit::synced()), with all before it.
+// healings survives that, too (Durability::Synced), with all before it.
 //
-// A writer thread of its own writes everything that is queued as one transaction. A watchdog thread says so where a
-// write hangs. Callbacks are called on these threads; they may call submit(), but not flush() or the destructor.
+// A writer thread of its own writes everything that is queued as one transaction. What nothing waits for is gathered
+// for a moment first: a thousand services that were looked at are some transactions, not a thousand. A watchdog thread
+// says so where a write hangs. Callbacks are called on these threads; they may call submit(), but not flush() or the
+// destructor.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +27,7 @@ namespace healer::store {
 struct SqliteOptions {
   Retention retention;
   std::size_t keep_bytes = 32U << 20;  ///< how much is queued, or kept while sick, before old records are dropped
+  Duration gather{50};                 ///< for how long what nothing waits for is gathered
   Duration stall{2000};                ///< a write without progress for that long is a sick one
   Duration busy{1000};                 ///< how long to wait for somebody else's lock
   Duration first_retry{100};           ///< doubles

@@ -236,7 +236,8 @@ bool TableWriter::write(const Batch& batch) {
   const auto bytes_before = record_bytes_;
   // In FULL a transaction is on the disk itself when it is committed, with all before it. A statement that is kept
   // would not do: this one is obeyed when it is prepared.
-  if (std::exchange(full_, batch.synced()) != batch.synced())
+  const bool full = batch.durability() == engine::effect::Durability::Synced;
+  if (std::exchange(full_, full) != full)
     database_.execute(full_ ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (begin_.run()) {
     write_records(batch);

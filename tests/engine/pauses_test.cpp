@@ -55,7 +55,7 @@ TEST_CASE("a pause of everything, or of a group, holds what comes later, too", "
   CHECK(world.saved.wide_pauses.size() == 1);
   CHECK(std::ranges::any_of(world.effects, [](const Effect& one) {
     const auto* const commit = std::get_if<effect::Commit>(&one);
-    return commit != nullptr && commit->wide_pauses && commit->synced();
+    return commit != nullptr && commit->wide_pauses && commit->durability() == effect::Durability::Synced;
   }));
   world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2}))});
   world.failed.push_back(true);

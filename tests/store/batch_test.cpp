@@ -114,14 +114,14 @@ TEST_CASE("a batch holds the newest state of a healing, a target and a workflow,
   Batch batch;
   engine::effect::Commit next = commit(1);
   batch.add(next);
-  CHECK_FALSE(batch.synced());
+  CHECK(batch.durability() == engine::effect::Durability::Written);
   next.records.clear();
   next.healings = {full_healing(8), full_healing(9)};
   next.targets = {target_memory("web1"), target_memory("web1", true), target_memory("web2")};
   next.workflows = {workflow_memory("heal")};
   next.closed_brakes.emplace(2);
   batch.add(next);
-  CHECK(batch.synced());
+  CHECK(batch.durability() == engine::effect::Durability::Synced);
   const auto bytes = batch.bytes();
   next.healings[1].round = 77;
   next.targets = {target_memory("WEB1")};
@@ -217,7 +217,7 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
   }
   REQUIRE(first.jobs().size() == whole.jobs().size());
   for (const auto& [id, job] : first.jobs()) CHECK(describe(job) == describe(whole.jobs().at(id)));
-  CHECK(first.synced() == whole.synced());
+  CHECK(first.durability() == whole.durability());
   CHECK(first.ended_healings() == whole.ended_healings());
   CHECK(first.forgotten_targets() == whole.forgotten_targets());
   CHECK(first.targets() == whole.targets());

@@ -96,6 +96,51 @@ TEST_CASE("a commit of healing, or of a person's word, is on the disk itself bef
   }
 }
 
+TEST_CASE("what nothing waits for is written with what comes meanwhile, and not later than it should be", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  const auto seen = [](Sequence number) {
+    effect::Commit next = commit(number);
+    next.records.clear();
+    REQUIRE(next.durability() == effect::Durability::Gathered);
+    return next;
+  };
+  Listener told;
+  SqliteOptions options;
+  options.stall = hours{2};
+  SECTION("it is told together with what does not wait") {
+    options.gather = hours{1};
+    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    REQUIRE(opened);
+    for (Sequence number = 1; number < 50; ++number) (*opened)->submit(seen(number));
+    (*opened)->submit(commit(50));
+    REQUIRE(told.wait_committed(50));
+    CHECK(told.all() == std::vector<std::string>{"committed 50"});
+    SECTION("and so by who flushes") {
+      (*opened)->submit(seen(51));
+      (*opened)->flush();
+      CHECK(told.all() == std::vector<std::string>{"committed 50", "committed 51"});
+    }
+    SECTION("and so by an act that waits") {
+      effect::Commit awaited = seen(51);
+      awaited.awaited = true;
+      (*opened)->submit(std::move(awaited));
+      CHECK(told.wait_committed(51));
+    }
+    SECTION("and so where the store is closed") {
+      (*opened)->submit(seen(51));
+      opened->reset();
+      CHECK(told.wait_committed(51));
+    }
+  }
+  SECTION("it is written by itself") {
+    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    REQUIRE(opened);
+    (*opened)->submit(seen(1));
+    CHECK(told.wait_committed(1));
+  }
+}
+
 TEST_CASE("commits of healing that wait together are synced together", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
