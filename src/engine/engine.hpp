@@ -49,6 +49,7 @@
 #include "engine/parts/presence.hpp"
 #include "engine/parts/timetable.hpp"
 #include "engine/state.hpp"
+#include "engine/steps/step_end.hpp"
 
 namespace healer::engine {
 
@@ -314,14 +315,16 @@ class Engine {
 
   // jobs (engine_job.cpp)
   struct Order;  // what a job is begun for
-  enum class Progress : std::uint8_t { Done, Waiting, Failed };
+  /// How the step of a job has ended; nothing: it waits for something.
+  using Progress = std::optional<StepEnd>;
+  static constexpr Progress kWaits = std::nullopt;
   void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
   [[nodiscard]] std::string in_the_way(ServiceId id, ActionKind kind) const;
   [[nodiscard]] std::string own_obstacle(ServiceId id, Instant now) const;
   void begin_job(Order order, Turn& turn);
   void start_needed_first(const Order& order, std::vector<JobStep>& steps, Turn& turn);
   void go_on(Job& job, Progress progress, Turn& turn);
-  void end_job(Job& living, bool good, Turn& turn);
+  void end_job(Job& living, StepEnd how, Turn& turn);
   Progress begin_step(Job& job, Turn& turn);
   Progress judge_step(Job& job, const ProcessFacts* process, Turn& turn);
   Progress act(Job& job, const ProcessFacts* process, Turn& turn);
@@ -382,7 +385,8 @@ class Engine {
   void settle(ServiceId id, const Evidence* missed, Turn& turn);
   [[nodiscard]] bool newly_missing(ServiceId id, const Evidence& seen, Instant now) const;
   [[nodiscard]] std::string missing_requirement(ServiceId id) const;
-  std::optional<Progress> left_out(Job& job, Turn& turn);
+  [[nodiscard]] bool waits_for_needed(Job& job, Turn& turn);
+  [[nodiscard]] Progress left_out(Job& job, Turn& turn);
   [[nodiscard]] std::optional<ServiceId> waits_for_job(const Job& job) const;
   void observe(ServiceId id, const Evidence& seen, Turn& turn);
   void note_end(ServiceId id, Duration lived, Turn& turn);

@@ -104,7 +104,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   const bool acting = std::exchange(job.phase, Job::Phase::Acting) == Job::Phase::Acting;
   const auto done = [&](std::string text) {
     if (acting) turn.record(RecordKind::JobStep, Severity::Info, block.name, std::move(text)).subject = job.id.number();
-    return Progress::Done;
+    return StepEnd::Done;
   };
   set_due(job, job.deadline);
   if (job.step().kind == Bringing::Stop) {
@@ -112,37 +112,38 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
     job.steps[job.position].acted = true;
     if (state.child.is_former()) return stop_former(job, turn);
     end_program(state.child.about().action, turn);
-    return Progress::Waiting;
+    return kWaits;
   }
   if (!state.child.exists()) {
     if (job.action == ActionId{}) {
-      if (const auto without = left_out(job, turn)) return *without;
-      if (!clear_way(job, spec.command, turn)) return Progress::Waiting;
+      if (waits_for_needed(job, turn)) return kWaits;
+      if (const Progress without = left_out(job, turn)) return without;
+      if (!clear_way(job, spec.command, turn)) return kWaits;
       if (state.starts.left_by != ActionId{} && !job.seen) {
         look(job, turn);
-        return Progress::Waiting;
+        return kWaits;
       }
-      if (waits_for_left(job, turn)) return Progress::Waiting;
+      if (waits_for_left(job, turn)) return kWaits;
       job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings->limits);
       set_due(job, job.deadline);
       start_child(job, turn);
-      return Progress::Waiting;
+      return kWaits;
     }
     blame(job, "failed to start: it " + state.child.last_end());
-    return Progress::Failed;
+    return StepEnd::Failed;
   }
   Child& child = state.child;
-  if (!child.is_living()) return Progress::Waiting;     // its end, or its number, is told
+  if (!child.is_living()) return kWaits;                // its end, or its number, is told
   if (child.is_former() && !state.last && !job.seen) {  // only an earlier daemon has seen it
     job.phase = Job::Phase::Looking;
     look(job, turn);
-    return Progress::Waiting;
+    return kWaits;
   }
   const Duration ready_at = child.about().since + spec.ready_after;
   if (!spec.by_notice && turn.now.mono >= ready_at) child.on(ChildEvent::Lasted);
   if (!child.is_ready()) {
     if (!spec.by_notice) set_due(job, std::min(ready_at, job.deadline));
-    return Progress::Waiting;
+    return kWaits;
   }
   if (acting) note_start(id, true, turn);
   return done(fmt::format("started with pid {}", child.about().pid));
@@ -181,7 +182,7 @@ void Engine::child_overdue(Job& job, Turn& turn) {
                            : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
                                                 : "its program never started"));
   if (job.step().kind == Bringing::Start) end_program(child.about().action, turn);
-  go_on(job, Progress::Failed, turn);
+  go_on(job, StepEnd::Failed, turn);
 }
 
 /// Something was told of the child of a service: the job that waits for it goes on.
@@ -356,7 +357,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   if (const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr; process != nullptr) {
     if (const std::string why = why_spared(id, *process); !why.empty()) {
       blame(job, fmt::format("failed to stop: {}: it is not signalled", why));
-      return Progress::Failed;
+      return StepEnd::Failed;
     }
   }
   if (!std::exchange(job.signalled, true)) {
@@ -365,7 +366,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
     send(SIGKILL);
   }
   set_due(job, std::min(turn.now.mono + kFormerPause, job.deadline));
-  return Progress::Waiting;
+  return kWaits;
 }
 
 /// After a reload: a service that was taken out of the rules and put back may find its former process ending.

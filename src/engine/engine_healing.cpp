@@ -257,8 +257,8 @@ void Engine::tell_healings(Turn& turn) {
     Ward ward(*this, turn);
     for (const effect::Reply& reply : own) {
       const std::uint64_t number = reply.command.number() & ~kOfHealing;
-      healings_.brought(ward, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift, reply.ok,
-                        reply.text);
+      healings_.brought(ward, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift,
+                        reply.ok ? StepEnd::Done : StepEnd::Failed, reply.text);
     }
   }
 }

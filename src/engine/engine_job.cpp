@@ -140,15 +140,16 @@ void Engine::begin_job(Order order, Turn& turn) {
 /// again by the next daemon.
 void Engine::go_on(Job& job, Progress progress, Turn& turn) {
   const std::uint32_t before = job.position;
-  while (progress == Progress::Done) {
-    if (++job.position >= job.steps.size()) return end_job(job, true, turn);
+  while (progress == StepEnd::Done) {
+    if (++job.position >= job.steps.size()) return end_job(job, StepEnd::Done, turn);
     progress = begin_step(job, turn);
   }
-  if (progress == Progress::Failed) return end_job(job, false, turn);
+  if (progress) return end_job(job, *progress, turn);
   if (job.position != before) turn.save_move(job.id);
 }
 
-void Engine::end_job(Job& living, bool good, Turn& turn) {
+void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
+  const bool good = how == StepEnd::Done;
   set_due(living, std::nullopt);
   Job job = std::move(living);
   jobs_.erase(job.id.number());
@@ -234,7 +235,7 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
     return judge_step(job, process_of(*state.last), turn);
   }
   look(job, turn);
-  return Progress::Waiting;
+  return kWaits;
 }
 
 void Engine::look(Job& job, Turn& turn) {
@@ -266,13 +267,13 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
     // A stop program may still clear up, for instance the pid file that the next start is about to write.
     if (acting && step.kind == Bringing::Stop && job.action.number() != 0 && !job.action_ended) {
       set_due(job, job.deadline);
-      return Progress::Waiting;
+      return kWaits;
     }
     if (acting && up) note_started(job, *process, turn);
     if (acting && !up)
       turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name, "stopped").subject =
           job.id.number();
-    return Progress::Done;
+    return StepEnd::Done;
   }
   // Where another process has taken the place of the one that was signalled, that one is asked kindly, too.
   const bool other = job.signalled && process != nullptr &&
@@ -280,11 +281,11 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
   if (!acting || other) return act(job, process, turn);
   if (!job.program_failure.empty() && step.kind != Bringing::Stop) {
     blame(job, job.program_failure);
-    return Progress::Failed;
+    return StepEnd::Failed;
   }
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
   job.pause = std::min(job.pause * 2, kLongestLookPause);
-  return Progress::Waiting;
+  return kWaits;
 }
 
 /// The step under way has failed: why, and whose it was where that is not the job's own service.
@@ -297,30 +298,32 @@ void Engine::blame(Job& job, const std::string& why) const {
 Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
-  if (step.kind != Bringing::Stop)
-    if (const auto without = left_out(job, turn)) return *without;
+  if (step.kind != Bringing::Stop) {
+    if (waits_for_needed(job, turn)) return kWaits;
+    if (const Progress without = left_out(job, turn)) return without;
+  }
   job.phase = Job::Phase::Acting;
   // Who takes the place of one that was signalled has what is left of its time: they may come for ever.
   job.replaced = job.signalled;
   if (!job.replaced) job.deadline = turn.now.mono + timeout_of(block, step.kind, graph_->settings->limits);
   if (const Rare<Command>& program = program_of(block, step.kind)) {
-    if (!clear_way(job, *program, turn)) return Progress::Waiting;
-    if (step.kind != Bringing::Stop && waits_for_left(job, turn)) return Progress::Waiting;
+    if (!clear_way(job, *program, turn)) return kWaits;
+    if (step.kind != Bringing::Stop && waits_for_left(job, turn)) return kWaits;
     run_program(job, *program, turn);
     set_due(job, block.has_process() ? std::min(turn.now.mono + job.pause, job.deadline) : job.deadline);
-    return Progress::Waiting;
+    return kWaits;
   }
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal. What a person
   // names, and nothing could start again, is only monitored or not, as in Monit.
-  if (!block.has_process()) return Progress::Done;
-  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == Bringing::Stop) return Progress::Done;
+  if (!block.has_process()) return StepEnd::Done;
+  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == Bringing::Stop) return StepEnd::Done;
   if (step.kind != Bringing::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
-    return Progress::Failed;
+    return StepEnd::Failed;
   }
   if (const std::string why = why_spared(step.service, *process); !why.empty()) {
     blame(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled", why));
-    return Progress::Failed;
+    return StepEnd::Failed;
   }
   job.signalled = job.steps[job.position].acted = true;
   job.signalled_pid = process->pid;
@@ -330,7 +333,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
               fmt::format("it has no stop program: SIGTERM to process {}", process->pid))
       .subject = job.id.number();
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  return Progress::Waiting;
+  return kWaits;
 }
 
 void Engine::run_program(Job& job, const Command& command, Turn& turn) {
@@ -371,12 +374,12 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (job.program_failure.empty() && job.step().kind != Bringing::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty() && job.step().kind != Bringing::Stop) {
     blame(job, job.program_failure);
-    return go_on(job, Progress::Failed, turn);
+    return go_on(job, StepEnd::Failed, turn);
   }
   // There is nothing by which one could see whether it has stopped. As to Monit, it has.
   if (!job.program_failure.empty())
     turn.record(RecordKind::JobStep, Severity::Warning, block.name, job.program_failure).subject = job.id.number();
-  go_on(job, Progress::Done, turn);
+  go_on(job, StepEnd::Done, turn);
 }
 
 const RunningAction* Engine::lacks(const Job& job) const {
@@ -406,19 +409,19 @@ void Engine::overdue(Job& job, Turn& turn) {
   // A start program that stays, and is still all that its pattern finds, is the service.
   if (process != nullptr && !state.presence.is_gone() && step.kind != Bringing::Stop && is_own_program(job, *process)) {
     note_started(job, *process, turn);
-    return go_on(job, Progress::Done, turn);
+    return go_on(job, StepEnd::Done, turn);
   }
   if (!job.action_ended) end_program(job.action, turn);
   if (block.has_process() && !job.seen) {
     blame(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
-    return go_on(job, Progress::Failed, turn);
+    return go_on(job, StepEnd::Failed, turn);
   }
   if (step.kind == Bringing::Stop && block.has_process() && process == nullptr)
-    return go_on(job, Progress::Done, turn);  // only its stop program hung
+    return go_on(job, StepEnd::Done, turn);  // only its stop program hung
   const Rare<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {
     blame(job, job.program_failure);
-    return go_on(job, Progress::Failed, turn);
+    return go_on(job, StepEnd::Failed, turn);
   }
   std::string why = fmt::format("failed to {} within {}", verb(step.kind),
                                 format_duration(timeout_of(block, step.kind, graph_->settings->limits)));
@@ -429,7 +432,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   if (job.replaced)
     why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
   blame(job, why);
-  go_on(job, Progress::Failed, turn);
+  go_on(job, StepEnd::Failed, turn);
 }
 
 // ---- time, state --------------------------------------------------------------------------------------------------
@@ -533,7 +536,7 @@ void Engine::restore_jobs(Turn& turn) {
     if (block.has_process())
       set_due(living, turn.now.mono + living.pause);
     else if (living.action_ended)
-      go_on(living, Progress::Done, turn);
+      go_on(living, StepEnd::Done, turn);
     else
       set_due(living, living.deadline);
   }
@@ -558,7 +561,7 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
   if (!job.action_ended) end_program(job.action, turn);
   job.failure = why;
   job.told_to_end = true;
-  go_on(job, Progress::Failed, turn);
+  go_on(job, StepEnd::Failed, turn);
 }
 
 /// Tells a program to end, once and after what was committed before: it may not have begun yet.

@@ -213,31 +213,35 @@ std::optional<ServiceId> Engine::waits_for_job(const Job& job) const {
   return std::nullopt;
 }
 
-/// A start that cannot be done, for what it depends on is down. Where another job is about to bring that up, it waits
-/// for it. Else (it is no part of any job, or has died meanwhile) whom the job was not named for is left out, to be
-/// started by its own rules when that has come up.
-std::optional<Engine::Progress> Engine::left_out(Job& job, Turn& turn) {
+/// A start whose service depends on one that another job is about to bring up waits for that.
+bool Engine::waits_for_needed(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const std::optional<ServiceId> before = std::exchange(job.after, waits_for_job(job));
-  if (job.after) {
-    if (before != job.after)
-      turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
-                  fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
-          .subject = job.id.number();
-    job.phase = Job::Phase::Looking;
-    job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
-    set_due(job, turn.now.mono + job.pause);
-    job.pause = std::min(job.pause * 2, kLongestWait);
-    return Progress::Waiting;
-  }
+  if (!job.after) return false;
+  if (before != job.after)
+    turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
+                fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
+        .subject = job.id.number();
+  job.phase = Job::Phase::Looking;
+  job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
+  set_due(job, turn.now.mono + job.pause);
+  job.pause = std::min(job.pause * 2, kLongestWait);
+  return true;
+}
+
+/// How a start ends that cannot be done, for what it depends on is down and no part of any job, or has died meanwhile:
+/// whom the job was not named for is left out, to be started by its own rules when that has come up. Nothing: it can be
+/// done.
+Engine::Progress Engine::left_out(Job& job, Turn& turn) {
+  const ServiceId id = job.step().service;
   const std::string missing = missing_requirement(id);
   if (missing.empty()) return std::nullopt;
   if (job.step().named) {
     blame(job, "not started: " + missing);
-    return Progress::Failed;
+    return StepEnd::Failed;
   }
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, "not started: " + missing);
-  return Progress::Done;
+  return StepEnd::Done;
 }
 
 // ---- proof --------------------------------------------------------------------------------------------------------
@@ -301,7 +305,7 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
     if (!own) continue;
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, text).subject = number;
     blame(job, "failed to stop: " + text);
-    return go_on(job, Progress::Failed, turn);
+    return go_on(job, StepEnd::Failed, turn);
   }
   turn.note(Severity::Warning, {}, text);
 }

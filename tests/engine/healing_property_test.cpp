@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include <catch2/catch.hpp>
 
@@ -96,6 +97,17 @@ class Storm {
     const Program program = program_of(exec);
     const std::string wrong = model_.begins(program.healing, exec.action, program.name, program.target, world_->now);
     if (!wrong.empty()) FAIL_CHECK(wrong);
+    // No program of a step is `repeatable`; a guard only asks.
+    if (!program.name.ends_with("guard")) CHECK_FALSE(in_doubt_.contains(try_of(program)));
+  }
+
+  /// A step of a try, by its program.
+  using Tried = std::tuple<HealingId, std::string, std::uint32_t, std::string>;
+  [[nodiscard]] Tried try_of(const Program& program) const {
+    const auto& all = world_->engine.healings().all();
+    const auto healing = all.find(program.healing);
+    if (healing == all.end()) return {program.healing, {}, 0, program.name};
+    return {program.healing, healing->second.plan->name, healing->second.round, program.name};
   }
 
   /// The name of a target that the rules have.
@@ -294,6 +306,16 @@ class Storm {
     world_->handle(event::ActionEnded{.action = action, .status = status, .elapsed = seconds{1}});
   }
 
+  /// A program has ended, and nobody has seen how.
+  void miss_end(ActionId action) {
+    const Program program = running_.at(action);
+    running_.erase(action);
+    over_.emplace(action, 0);
+    model_.program_over(action);
+    if (!program.name.ends_with("guard")) in_doubt_.insert(try_of(program));
+    world_->handle(event::ActionEnded{.action = action, .unseen = true, .elapsed = seconds{1}});
+  }
+
   /// The daemon is killed, and started again: of what ran it is told how that ended, or nobody has seen it.
   void die() {
     const SavedState saved = world_->saved;
@@ -307,11 +329,16 @@ class Storm {
     asked_.clear();
     take(std::move(next));
     change_lists();
-    for (const Effect& effect : std::vector(world_->effects))
-      if (const auto* adopt = std::get_if<effect::Adopt>(&effect))
-        if (const auto known = over_.find(adopt->action); known != over_.end() && !running_.contains(adopt->action))
-          world_->handle(event::ActionEnded{
-              .action = adopt->action, .status = known->second, .unseen = chance(50), .elapsed = seconds{1}});
+    for (const Effect& effect : std::vector(world_->effects)) {
+      const auto* const adopt = std::get_if<effect::Adopt>(&effect);
+      if (adopt == nullptr) continue;
+      if (const auto runs = running_.find(adopt->action); runs != running_.end()) {
+        if (chance(20)) miss_end(runs->first);
+      } else if (const auto known = over_.find(adopt->action); known != over_.end()) {
+        world_->handle(event::ActionEnded{
+            .action = adopt->action, .status = known->second, .unseen = chance(50), .elapsed = seconds{1}});
+      }
+    }
     hear();
   }
 
@@ -405,6 +432,7 @@ class Storm {
   std::size_t requests_heard_ = 0;
   std::vector<effect::Request> asked_;
   std::set<std::pair<HealingId, std::uint32_t>> made_;
+  std::set<Tried> in_doubt_;
 };
 
 }  // namespace

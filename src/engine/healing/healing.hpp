@@ -32,6 +32,7 @@
 #include "engine/healing/deadline.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
+#include "engine/steps/step_run.hpp"
 #include "engine/workflow.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
@@ -42,32 +43,6 @@ namespace healer::engine {
 using Variables = std::map<std::string, std::string, std::less<>>;
 
 struct Settings;
-
-/// A step that is under way; of `parallel` each of its steps is one.
-struct StepRun {
-  enum class State : std::uint8_t {
-    Fresh,       ///< to be begun
-    Running,     ///< its program runs
-    Requesting,  ///< its request was sent
-    Polling,     ///< its request was answered; until `due` it is asked whether what it began is done
-    Bringing,    ///< a service is started, stopped or restarted
-    Waiting,     ///< until `due`
-    Verifying,   ///< `recovered`: until `due` at most
-    Pausing,     ///< it has failed, and is tried again when `due` has come
-    Ending,      ///< its program was told to end
-    Done,
-    Failed
-  } state = State::Fresh;
-  std::uint32_t attempt = 1;
-  ActionId action{};  ///< Running, Ending, Requesting
-  std::optional<Deadline> due{};
-  WallTime begun{};       ///< of this attempt
-  std::string failure{};  ///< why the last attempt has failed
-  std::string request{};  ///< "POST https://heat.example/v1", and what was answered
-
-  bool operator==(const StepRun&) const = default;
-  [[nodiscard]] bool over() const { return state == State::Done || state == State::Failed; }
-};
 
 /// A secret that a step had saved is lost, as healer was restarted: that step is run again, and then it goes on here.
 struct Detour {

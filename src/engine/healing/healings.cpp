@@ -206,10 +206,12 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
         lost.push_back(run.action);
       else if (run.state == State::Ending)
         world.end_program(run.action);
+      if (run.state != State::Requesting && run.state != State::Bringing) continue;
+      const Step& step = step_of(healing.steps()[healing.position], index_of(healing, run));
       if (run.state == State::Requesting)
-        request_lost(world, healing, step_of(healing.steps()[healing.position], index_of(healing, run)), run);
-      // To bring a service somewhere is safe to repeat, for that looks first.
-      if (run.state == State::Bringing) run.state = State::Fresh;
+        request_lost(world, healing, step, run);
+      else
+        (void)run.restore(terms_of(step));  // Fresh: it looks first
     }
     for (const ActionId action : lost)
       program_ended(world, action, {.end = StepEnd::InDoubt, .text = "ended with an unknown status", .output = {}});

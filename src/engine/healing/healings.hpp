@@ -78,7 +78,7 @@ class Healings {
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   void answered(HealingWorld& world, const event::Answered& answer);
   /// What world.bring() was to do is done, or has failed.
-  void brought(HealingWorld& world, HealingId healing, std::size_t run, bool good, const std::string& text);
+  void brought(HealingWorld& world, HealingId healing, std::size_t run, StepEnd how, const std::string& text);
   /// What is journalled of a healing cannot be read: it is told as interrupted, and its target rests.
   void lost(HealingWorld& world, const DamagedHealing& healing);
   /// The target rests for a cooldown, as nobody knows what its last healing was.
@@ -236,10 +236,12 @@ class Healings {
   void begin_try(HealingWorld& world, Healing& healing);
   void go_on(HealingWorld& world, Healing& healing);
   void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
-  /// Whether a step that was not done is tried again.
-  enum class Again : std::uint8_t { ByTerms, Never };
   void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
-                const std::string& text, Again policy = Again::ByTerms);
+                const std::string& text) {
+    run_over(world, healing, step, run, how, text, terms_of(step));
+  }
+  void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
+                const std::string& text, StepTerms terms);
   void try_failed(HealingWorld& world, Healing& healing);
   void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);

@@ -89,7 +89,7 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty())
     return run_over(world, healing, step, run, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
-                    Again::Never);
+                    kNeverAgain);
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};
   request.healing = healing.id;
@@ -98,7 +98,7 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   if (!http.expect.empty()) request.expected = http.expect.front();
   for (const JsonTest& test : http.expect_json) request.wanted.push_back(bind(test, values, hidden));
   for (const Saving& saving : http.saves) request.saves.push_back(bind(saving, values, hidden));
-  run.state = State::Requesting;
+  run.begin(State::Requesting);
   run.action = request.request;
   run.request = name_of(request);
   world
@@ -172,10 +172,11 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   using Kind = event::Answered::Kind;
   const auto& http = std::get<step::Http>(step.what);
   const std::string what = std::exchange(run.request, {});
-  const auto ends = [&](StepEnd how, const std::string& why, Again policy = Again::ByTerms) {
-    run_over(world, healing, step, run, how, fmt::format("{}: {}", what, why), policy);
+  const StepTerms terms = terms_of(step);
+  const auto ends = [&](StepEnd how, const std::string& why) {
+    run_over(world, healing, step, run, how, fmt::format("{}: {}", what, why));
   };
-  const auto fails = [&](const std::string& why, Again policy = Again::ByTerms) { ends(StepEnd::Failed, why, policy); };
+  const auto fails = [&](const std::string& why) { ends(StepEnd::Failed, why); };
   if (answer.kind == Kind::Failed) return fails(answer.why);
   const bool expected = answer.kind == Kind::Whole && is_expected(http.expect, answer.status);
   // What stands between may have given up on a server that goes on.
@@ -198,11 +199,12 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
                              said.empty() ? fmt::format("{} is not as expected", test.filter) : said));
   }
   if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
-    return fails(fmt::format("answered {}, but {}", answer.status, why),
-                 terms_of(step).repeatable ? Again::ByTerms : Again::Never);
+    return run_over(world, healing, step, run, StepEnd::Failed,
+                    fmt::format("{}: answered {}, but {}", what, answer.status, why),
+                    terms.repeatable ? terms : kNeverAgain);  // it has done what it does
   const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
   if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, told);
-  run.state = State::Polling;
+  run.begin(State::Polling);
   run.action = {};
   run.request = told;
   run.due = Deadline::in(http.until->within, world.now());
@@ -217,13 +219,10 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
 
 /// Nobody knows what came of it: the daemon that had sent it has ended.
 void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
-  const std::string what = std::exchange(run.request, {});
-  const std::string why = fmt::format("{}: healer was restarted before the answer came", what);
-  if (!terms_of(step).repeatable)
-    return run_over(world, healing, step, run, StepEnd::InDoubt,
+  const std::string why = fmt::format("{}: healer was restarted before the answer came", run.request);
+  if (const auto end = run.restore(terms_of(step)))
+    return run_over(world, healing, step, run, *end,
                     why + "; whether it was done is unknown, and it is not 'repeatable'");
-  run.state = State::Fresh;
-  run.action = {};
   world
       .record(RecordKind::HealingStep, Severity::Warning, healing.service,
               fmt::format("{}, step \"{}\": {}; it is made again, as it may be repeated", describe(healing), step.name,
@@ -275,7 +274,7 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
   if (!filled.missing.empty() || !filled.refused.empty()) {
     stop_polling(world, healing, run);
     return run_over(world, healing, step, its, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
-                    Again::Never);
+                    kNeverAgain);
   }
   effect::Request& request = filled.request;
   request.request = ActionId{world.next_id()};

@@ -235,16 +235,11 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
     for (std::size_t i = 0; i < now.under_way.size(); ++i) {
       StepRun& run = now.under_way[i];
       const Step& its = step_of(step, i);
-      if (run.due && run.due->over(world.now())) {
-        if (run.state == State::Waiting) run_over(world, now, its, run, StepEnd::Done, "waited");
-        if (run.state == State::Pausing) {
-          run.state = State::Fresh;
-          ++run.attempt;
-        }
-        if (run.state == State::Verifying)
-          run_over(world, now, its, run, StepEnd::Failed,
-                   fmt::format("not recovered within {}", format_duration(run.due->length)));
-      }
+      if (run.due && run.due->over(world.now()))
+        if (const auto ended = run.deadline())
+          run_over(world, now, its, run, *ended,
+                   *ended == StepEnd::Done ? "waited"
+                                           : fmt::format("not recovered within {}", format_duration(run.due->length)));
       if (run.state == State::Polling)
         poll(world, now, its, i);
       else if (run.state == State::Fresh)
@@ -297,8 +292,8 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const FilledProgram filled = fill(*program, values, secrets(healing));
     if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
     if (const std::string why = why_not_filled(filled.missing, filled.refused); !why.empty())
-      return run_over(world, healing, step, run, StepEnd::Failed, why, Again::Never);
-    run.state = State::Running;
+      return run_over(world, healing, step, run, StepEnd::Failed, why, kNeverAgain);
+    run.begin(State::Running);
     Variables all = values;
     all.insert(secrets(healing).begin(), secrets(healing).end());
     run.action = world.run(healing, filled.program, step.timeout, all, step.name);
@@ -306,14 +301,14 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     begin_request(world, healing, step, run);
     return;
   } else if (const auto* const wait = std::get_if<step::Wait>(&step.what)) {
-    run.state = State::Waiting;
+    run.begin(State::Waiting);
     run.due = Deadline::in(wait->length, world.now());
   } else if (const auto* const tell = std::get_if<step::Tell>(&step.what)) {
     const std::string text = fill(tell->text, values).text;
     world.tell(healing, "Healing", effect::Cause::State::Changed, text);
     run_over(world, healing, step, run, StepEnd::Done, "told: " + text);
   } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
-    run.state = State::Verifying;
+    run.begin(State::Verifying);
     run.due = Deadline::in(recovered->within, world.now());
     for (const ServiceId service : services_of(healing.target))
       for (const ServiceId member : world.seen_by(service))
@@ -330,7 +325,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
     if (!service) return fails(fmt::format("there is no service {} any more", name));
-    run.state = State::Bringing;
+    run.begin(State::Bringing);
     world.bring(healing, index_of(healing, run), bring->what, *service);
   } else if (const auto* const other = std::get_if<step::Escalate>(&step.what)) {
     const std::shared_ptr<const Workflow> plan = world.graph().workflow(other->workflow);
@@ -358,15 +353,11 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
 }
 
 void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
-                        const std::string& text, Again policy) {
+                        const std::string& text, StepTerms terms) {
   const Instant now = world.now();
-  run.action = {};
-  run.due.reset();
-  run.request.clear();
-  const bool good = how == StepEnd::Done;
-  const bool again = policy == Again::ByTerms && is_tried_again(terms_of(step), run.attempt, how) &&
-                     healing.cancelled_by.empty() && run.state != State::Ending;
-  run.state = good ? State::Done : again ? State::Pausing : State::Failed;
+  run.event(how, healing.cancelled_by.empty() ? terms : kNeverAgain);
+  const bool good = run.state == State::Done;
+  const bool again = run.state == State::Pausing;
   if (again) run.due = Deadline::in(step.pause, now);
   if (!good) run.failure = text;
   const Duration took = std::max(now.wall - run.begun, Duration{0});
@@ -387,21 +378,20 @@ void Healings::end_others(HealingWorld& world, Healing& healing) {
   bool leaves = false;
   for (StepRun& run : healing.under_way) {
     if (run.state == State::Running) {
-      run.state = State::Ending;
+      run.begin(State::Ending);
       world.end_program(run.action);
       continue;
     }
     if (run.state == State::Bringing) {
-      run.state = State::Ending;
+      run.begin(State::Ending);
       leaves = true;
       continue;
     }
     if (run.state == State::Requesting) world.end_request(run.action);
     if (run.state == State::Polling) stop_polling(world, healing, index_of(healing, run));
     if (run.state != State::Ending && !run.over()) {
-      run.state = State::Failed;
+      run.event(StepEnd::Failed, kNeverAgain);
       run.failure = kWasEnded;
-      run.due.reset();
     }
   }
   if (leaves) world.leave(healing);
@@ -417,9 +407,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     StepRun& run = healing->under_way[i];
     if (run.action != action || run.over()) continue;
     const Step& step = step_of(all, i);
-    if (end_of_program.end == StepEnd::InDoubt && step.repeatable && run.state == State::Running) {
-      run.state = State::Fresh;
-      run.action = {};
+    if (end_of_program.end == StepEnd::InDoubt && !run.restore(terms_of(step))) {
       world
           .record(RecordKind::HealingStep, Severity::Warning, healing->service,
                   fmt::format("{}, step \"{}\": {}; it is run again, as it may be repeated", describe(*healing),
@@ -428,35 +416,31 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
       world.save(*healing);
       break;
     }
-    std::string text = end_of_program.text;
+    const bool was_ended = run.state == State::Ending;
     StepEnd how = end_of_program.end;
-    if (run.state == State::Ending) {
-      text = kWasEnded;
-      how = StepEnd::Failed;
-    }
-    Again again = Again::ByTerms;
-    if (how == StepEnd::Done) {
+    StepTerms terms = terms_of(step);
+    std::string text = was_ended ? std::string(kWasEnded) : end_of_program.text;
+    if (how == StepEnd::Done && !was_ended) {
       const std::string why = save_values(*healing, std::get<step::Program>(step.what).saves, end_of_program.saved);
       if (!why.empty()) {
         how = StepEnd::Failed;
         text = fmt::format("{}, but its output {}", text, why);
-        if (!step.repeatable) again = Again::Never;  // it has done what it does
+        if (!terms.repeatable) terms = kNeverAgain;  // it has done what it does
       }
     }
-    run_over(world, *healing, step, run, how, text, again);
+    run_over(world, *healing, step, run, how, text, terms);
     break;
   }
   go_on(world, *healing);
 }
 
-void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, bool good, const std::string& text) {
+void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, StepEnd how, const std::string& text) {
   Healing* const healing = find(id);
   if (healing == nullptr || run >= healing->under_way.size()) return;
   StepRun& its = healing->under_way[run];
   if (its.state != State::Bringing && (its.state != State::Ending || its.action != ActionId{})) return;
-  const bool ended = its.state == State::Ending;
-  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its,
-           good && !ended ? StepEnd::Done : StepEnd::Failed, ended ? std::string(kWasEnded) : text);
+  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its, how,
+           its.state == State::Ending ? std::string(kWasEnded) : text);
   go_on(world, *healing);
 }
 

@@ -20,6 +20,8 @@ struct StepTerms {
 
   bool operator==(const StepTerms&) const = default;
 };
+/// Of an end after which trying again would be of no use, or must not be.
+inline constexpr StepTerms kNeverAgain{};
 
 /// Whether a step is tried again when its attempt, counted from 1, has ended. One in doubt that is repeatable is tried
 /// once more even where nothing is written.
