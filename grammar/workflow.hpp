@@ -82,7 +82,12 @@ struct step_name      : token<Kind::Quoted, Kind::Path> { static constexpr std::
 struct step           : seq<step_word, opt<step_name>, step_kind> {};
 struct bare_step      : step_kind {};
 struct parallel_word  : text<"parallel"> {};
-struct inner_parallel : seq<parallel_word, token<Kind::LeftBrace>, star<step>, token<Kind::RightBrace>> {};
+// A `parallel` in another one, which is an error, is read all the same, so many deep.
+template <int Deep>
+struct deeper_parallel: seq<parallel_word, token<Kind::LeftBrace>, star<sor<step, deeper_parallel<Deep - 1>>>, token<Kind::RightBrace>> {};
+template <>
+struct deeper_parallel<0> : pegtl::failure {};
+struct inner_parallel : deeper_parallel<4> {};
 struct parallel       : seq<parallel_word, token<Kind::LeftBrace>, star<sor<step, inner_parallel>>, token<Kind::RightBrace>> {};
 struct any_step       : sor<step, parallel, bare_step> {};
 struct only_step      : sor<step, parallel, bare_step> {};

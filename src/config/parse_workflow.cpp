@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // grammar/workflow.hpp to WorkflowSyntax.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -102,12 +104,23 @@ struct action<grammar::parallel> {
   }
 };
 
+/// Its steps are read as the outer one's: what else is wrong with these is told as well.
+template <int Deep>
+struct action<grammar::deeper_parallel<Deep>> {
+  static void apply(const auto&, Build&, WorkflowScratch& scratch) {
+    std::vector<StepSyntax> inner = std::move(scratch.blocks.back());
+    scratch.blocks.pop_back();
+    std::ranges::move(inner, std::back_inserter(scratch.blocks.back()));
+  }
+};
+
 template <>
 struct action<grammar::inner_parallel> {
   static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    scratch.blocks.pop_back();
+    action<grammar::deeper_parallel<1>>::apply(in, build, scratch);
     const auto at = matched(in, build);
-    build.complain({at.begin, at.begin + 1}, "'parallel' cannot be nested", "move its steps to the outer one");
+    build.complain({at.begin, at.begin + 1}, "'parallel' cannot stand in 'parallel'",
+                   "put these steps beside the others");
   }
 };
 

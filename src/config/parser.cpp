@@ -44,6 +44,11 @@ enum class Service : std::uint8_t {
   Open,      ///< after a check
 };
 
+/// A check, as the index of its statement, and the first token of the workflow that came while it was under way.
+struct CutCheck {
+  std::size_t check, workflow;
+};
+
 class Parser : Tokens {
  public:
   Parser(std::uint32_t file, std::string_view text, const SplicedText* spliced, std::vector<Diagnostic>& diagnostics)
@@ -93,7 +98,9 @@ class Parser : Tokens {
   }
 
   void workflow() {
+    const std::optional<CutCheck> cut = service_ == Service::Open ? CutCheck{check_, at_} : cut_check_;
     begin_file_statement(Service::None);
+    cut_check_ = cut;
     WorkflowSyntax syntax;
     const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_workflow(in, build_, syntax); });
     if (!is_right) {
@@ -218,8 +225,24 @@ class Parser : Tokens {
   }
 
   void begin_service(CheckSyntax&& syntax) {
+    check_ = out_.statements.size();
     out_.statements.emplace_back(std::move(syntax));
     target_ = &std::get<CheckSyntax>(out_.statements.back()).statements;
+  }
+
+  /// A statement of a service after a workflow shows that the workflow stands in a check, which goes on.
+  void into_cut_check() {
+    const CutCheck cut = *std::exchange(cut_check_, std::nullopt);
+    auto& check = std::get<CheckSyntax>(out_.statements[check_ = cut.check]);
+    error_at(cut.workflow,
+             {"a workflow stands by itself, not in a check",
+              fmt::format("move it before or after 'check {} {}'", check.kind->word, printable(check.name.value))});
+    service_ = Service::Open;
+    is_foreground_ = check.foreground;
+    build_.service = check.kind;
+    check.lacks_statements = true;
+    target_ = &check.statements;
+    statement();
   }
 
   /// What can be told of a service whose header has an error, so that its statements are looked at all the same.
@@ -343,6 +366,7 @@ class Parser : Tokens {
     if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
     if (after_include_ && at_ > 1) cut_by_include(at_ - 2);
     if (service_ == Service::None && (begins_service_statement(kind()) || is_own_statement(at_))) {
+      if (cut_check_) return into_cut_check();
       error_at(at_, {fmt::format("{} belongs to no service", grammar::describe(stream_, at_)),
                      "it must follow a 'check', before any 'set'"});
       return recover();
@@ -507,14 +531,6 @@ class Parser : Tokens {
       ++at_;
   }
 
-  /// Whether a line begins with a token that begins a statement.
-  [[nodiscard]] bool begins_line(std::size_t token) const {
-    if (begins_block_line(token)) return true;
-    if ((stream_.tokens[token].flags & grammar::kFirstOfLine) == 0) return false;
-    const Kind one = stream_.tokens[token].kind;
-    return begins_statement(one) || begins_service_statement(one) || is_own_statement(token);
-  }
-
   /// A service statement counts only at the beginning of a line, and not after `else` or `then`.
   void skip_to_service_statement() {
     if (at_ == begin_) ++at_;
@@ -548,6 +564,7 @@ class Parser : Tokens {
   void begin_file_statement(Service service) {
     after_include_ = false;
     is_in_broken_workflow_ = false;
+    cut_check_.reset();
     service_ = service;
     is_foreground_ = false;
     build_.service = nullptr;
@@ -559,6 +576,8 @@ class Parser : Tokens {
   FileSyntax out_;
   std::size_t begin_ = 0;  ///< token: where the statement under way begins
   Service service_ = Service::Possible;
+  std::size_t check_ = 0;              ///< statement: the check that is open
+  std::optional<CutCheck> cut_check_;  ///< what may turn out to go on
   bool after_include_ = false;
   bool is_in_broken_workflow_ = false;               ///< one with an error was begun, and nothing else since
   bool is_foreground_ = false;                       ///< the service is a foreground process

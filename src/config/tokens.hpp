@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/parse_build.hpp"
+#include "config/statement_begin.hpp"
 #include "config/syntax.hpp"
 #include "grammar/kinds.hpp"
 #include "grammar/lexer.hpp"
@@ -73,6 +74,14 @@ class Tokens {
   /// A statement that begins with a word of healer's own.
   [[nodiscard]] bool is_own_statement(std::size_t token) const {
     return stream_.tokens[token].kind == Kind::String && parsing::is_own_word(stream_.text_of(token));
+  }
+
+  /// Whether a line begins with a token that begins a statement.
+  [[nodiscard]] bool begins_line(std::size_t token) const {
+    if (begins_block_line(token)) return true;
+    if ((stream_.tokens[token].flags & grammar::kFirstOfLine) == 0) return false;
+    const Kind one = stream_.tokens[token].kind;
+    return begins_statement(one) || begins_service_statement(one) || is_own_statement(token);
   }
 
   /// Cuts the text anew from there on.

@@ -281,7 +281,9 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
     const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
     REQUIRE(pause != said.end());
     CHECK_FALSE(pause->lets);
-    CHECK(pause->text == "4 of 6 in group nodes are not well (4 of them are paused, which counts as not well)");
+    CHECK(pause->text ==
+          "4 of 6 in group nodes are not well (4 of them are paused, which counts as not well); goes on at no more "
+          "than 50 %");
     CHECK(engine.engine.would_say(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
           "n1 was paused by anna");
     CHECK(engine.engine.would_say(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
@@ -460,7 +462,8 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
   CHECK(end.at("closed")[0].at("group") == "nodes");
   CHECK(end.at("closed")[0].at("above") == 50);
   CHECK(has(healerctl(world, "healing"),
-            "more than 50 % of group nodes were not well; now 4 of 6 in group nodes are not well\n"));
+            "more than 50 % of group nodes were not well; now 4 of 6 in group nodes are not well; goes on at no more "
+            "than 50 %\n"));
   HealingHolds holds;
   holds.doubt = "healer has just started";
   CHECK(render_healings({}, holds, {}) ==

@@ -279,7 +279,7 @@ TEST_CASE("a storm stops everything until it is over", "[engine][simulator][heal
        "at 25 minutes n3 recovers\n"
        "run for 1 hour\n"
        "expect workflow rebuild paused 1 time\n"
-       "expect healing n4 held \"pause while: 4 of 6 in group nodes are not well\"\n"
+       "expect healing n4 held \"pause while: 4 of 6 in group nodes are not well; goes on at less than 20 %\"\n"
        "expect not workflow rebuild resumed by 24 minutes\n"
        "expect workflow rebuild resumed by 26 minutes\n"
        "expect not healing n4 begun by 25 minutes\n"

@@ -143,8 +143,8 @@ class Healings {
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
                                                     const HealOrder& order) const;
-  /// How much of the group of each closed brake is not well now, for people, in their order: "4 of 6 in group nodes are
-  /// not well (3 of them are paused)".
+  /// How much of the group of each closed brake is not well now, and when it opens, for people, in their order: "4 of 6
+  /// in group nodes are not well; goes on at less than 20 %".
   [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
   /// The services of a target, in the order of the files.
   [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
@@ -289,6 +289,11 @@ class Healings {
   void remember(HealingWorld& world, TargetMemory target);
   void note_recovery(HealingWorld& world, TargetMemory& memory);
   [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
+  /// The same of a brake that is closed, PauseWhile or ClosedBrake, and when it opens.
+  [[nodiscard]] static std::string describe_closed(const Census& count, std::string_view group, const auto& brake) {
+    return describe(count, group) + describe_opening(brake.above, brake.until);
+  }
+  [[nodiscard]] static std::string describe_opening(double above, const std::optional<double>& until);
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
