@@ -84,7 +84,7 @@ struct Commit {
   std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
   std::optional<std::vector<WidePause>> wide_pauses;      ///< the same
   bool by_person = false;                                 ///< a person's command has led to it
-  bool awaited = false;                                   ///< an act or an answer waits for it
+  bool awaited = false;                                   ///< an act or an answer waits for it, or would be done twice
   /// Whether it is about healings.
   [[nodiscard]] bool of_healings() const {
     return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;

@@ -194,7 +194,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   save_healings(turn);
   effect::Commit& commit = turn.commit;
   commit.sequence = next_sequence_++;
-  commit.awaited = !turn.acts.empty() || !turn.replies.empty();
+  commit.awaited = commit.awaited || !turn.acts.empty() || !turn.replies.empty();
   for (Record& record : commit.records) record.sequence = commit.sequence;
   keep_once(turn.changed);
   for (const ServiceId id : turn.changed)

@@ -79,7 +79,7 @@ void SqliteStore::Writer::stop() {
 void SqliteStore::Writer::work_came() {
   if (!waiting_since_ && !retry_at_) waiting_since_ = Clock::now();
   if (!writing_ && !retry_at_ && (!gathering_ || hurries())) writer_wake_.notify_one();
-  if (watchdog_sleeps_) watchdog_wake_.notify_one();
+  if (watchdog_sleeps_ && !gathering_) watchdog_wake_.notify_one();
 }
 
 void SqliteStore::Writer::submit(effect::Commit commit) {
@@ -218,6 +218,7 @@ void SqliteStore::Writer::gather(std::unique_lock<std::mutex>& lock) {
   gathering_ = true;
   writer_wake_.wait_until(lock, waiting_since_.value_or(Clock::now()) + options_.gather, [this] { return hurries(); });
   gathering_ = false;
+  waiting_since_ = Clock::now();
 }
 
 void SqliteStore::Writer::watch_loop() {
@@ -229,7 +230,7 @@ void SqliteStore::Writer::watch_loop() {
       lock.lock();
       continue;
     }
-    if (!waiting_since_ || stalled_) {
+    if (!waiting_since_ || gathering_ || stalled_) {
       watchdog_sleeps_ = true;
       watchdog_wake_.wait(lock);
       watchdog_sleeps_ = false;

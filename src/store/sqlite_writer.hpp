@@ -61,8 +61,10 @@ class SqliteStore::Writer {
   void become_well();
   void work_came();
   bool idle() const { return queue_.empty() && !writing_; }
+  /// Also where what is gathered is so much that something might have to be dropped for it.
   bool hurries() const {
-    return stopping_ || mend_ || hurry_ || queue_.durability() > engine::effect::Durability::Gathered;
+    return stopping_ || mend_ || hurry_ || queue_.durability() > engine::effect::Durability::Gathered ||
+           queue_.bytes() > options_.keep_bytes / 4;
   }
   void touch() { progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
   Clock::time_point progress() const {

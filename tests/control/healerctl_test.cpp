@@ -566,6 +566,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.healing = HealingView{};
   healed.rests = CooldownView{};
   healed.acknowledged = AcknowledgementView{};
+  healed.members = {{}};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
   rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{}}};

@@ -2,6 +2,7 @@
 #include "engine/cron.hpp"
 #include "engine/rule_set.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -137,6 +138,11 @@ TEST_CASE("the next run of a cron service is the next minute that matches", "[en
   CHECK(next() == seconds{30});
   world.advance(seconds{30});
   CHECK(world.engine.service(world.id("s")).runs == 1);
+  CHECK(std::ranges::any_of(world.effects, [](const Effect& one) {  // before a kill lets it run twice
+    const auto* const saved = std::get_if<effect::Commit>(&one);
+    return saved != nullptr && saved->records.empty() && !saved->services.empty() &&
+           saved->services[0].second.cron_minute && saved->durability() == effect::Durability::Written;
+  }));
   CHECK(next() == days{1});
   world.advance(days{1} - milliseconds{1});
   CHECK(next() == milliseconds{1});

@@ -435,6 +435,11 @@ TEST_CASE("of an answer that holds a secret is recorded what its tests say of it
   const auto done = recorded({"\"UPDATE_COMPLETE\"", "\"UPDATE_COMPLETE\""});
   CHECK(is_met(update.until->met[0], done[0]));
   CHECK_FALSE(done[1]);
+  const auto late = world.engine.without_secrets(
+      event::Answered{.request = ActionId{99}, .status = 202, .values = {"\"hidden\""}, .saved = {"hidden"}});
+  REQUIRE(late);
+  CHECK(std::get<event::Answered>(*late).saved.empty());
+  CHECK(std::get<event::Answered>(*late).values.empty());
 }
 
 TEST_CASE("a request that was done is not made again for what its answer lacks", "[healing][http]") {

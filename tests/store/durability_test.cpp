@@ -133,6 +133,25 @@ TEST_CASE("what nothing waits for is written with what comes meanwhile, and not 
       CHECK(told.wait_committed(51));
     }
   }
+  SECTION("it does not wait where it is much") {
+    options.gather = hours{1};
+    options.keep_bytes = 100'000;
+    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    REQUIRE(opened);
+    effect::Commit much = seen(1);
+    for (int i = 0; i < 100; ++i) much.services.emplace_back("web" + std::to_string(i), full_service());
+    (*opened)->submit(std::move(much));
+    CHECK(told.wait_committed(1));
+  }
+  SECTION("it waits longer than a write may hang, and nobody calls that a sick disk") {
+    options.gather = seconds{3};
+    options.stall = seconds{2};
+    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    REQUIRE(opened);
+    (*opened)->submit(seen(1));
+    REQUIRE(told.wait_committed(1));
+    CHECK(told.all() == std::vector<std::string>{"committed 1"});
+  }
   SECTION("it is written by itself") {
     auto opened = SqliteStore::open(path, told.callbacks(), options);
     REQUIRE(opened);
