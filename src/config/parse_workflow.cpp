@@ -104,20 +104,22 @@ struct action<grammar::parallel> {
   }
 };
 
-/// Its steps are read as the outer one's: what else is wrong with these is told as well.
+/// The steps of a `parallel` in another are read as the outer one's: what else is wrong with these is told as well.
+static void give_to_outer(WorkflowScratch& scratch) {
+  std::vector<StepSyntax> inner = std::move(scratch.blocks.back());
+  scratch.blocks.pop_back();
+  std::ranges::move(inner, std::back_inserter(scratch.blocks.back()));
+}
+
 template <int Deep>
 struct action<grammar::deeper_parallel<Deep>> {
-  static void apply(const auto&, Build&, WorkflowScratch& scratch) {
-    std::vector<StepSyntax> inner = std::move(scratch.blocks.back());
-    scratch.blocks.pop_back();
-    std::ranges::move(inner, std::back_inserter(scratch.blocks.back()));
-  }
+  static void apply(const auto&, Build&, WorkflowScratch& scratch) { give_to_outer(scratch); }
 };
 
 template <>
 struct action<grammar::inner_parallel> {
   static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    action<grammar::deeper_parallel<1>>::apply(in, build, scratch);
+    give_to_outer(scratch);
     const auto at = matched(in, build);
     build.complain({at.begin, at.begin + 1}, "'parallel' cannot stand in 'parallel'",
                    "put these steps beside the others");

@@ -89,14 +89,17 @@ struct Commit {
   [[nodiscard]] bool of_healings() const {
     return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;
   }
+  /// Whether it holds anything but services as they were seen: what is recorded, was done, or is to be done.
+  [[nodiscard]] bool tells_of_deeds() const {
+    return !records.empty() || !forgotten.empty() || !pending.empty() || !started.empty() || !ended.empty() ||
+           !handed_over.empty() || !jobs.empty() || !moved_jobs.empty() || !ended_jobs.empty() || of_healings() ||
+           wide_pauses;
+  }
   /// Synced: a step of a healing is never done without the journal knowing of it, and a person who was told "paused"
-  /// relies on it. Gathered: it tells of services as they were seen, and of nothing that was done or is to be done.
+  /// relies on it.
   [[nodiscard]] Durability durability() const {
     if (by_person || of_healings()) return Durability::Synced;
-    const bool is_seen = records.empty() && forgotten.empty() && pending.empty() && started.empty() && ended.empty() &&
-                         handed_over.empty() && jobs.empty() && moved_jobs.empty() && ended_jobs.empty() &&
-                         !wide_pauses;
-    return is_seen && !awaited ? Durability::Gathered : Durability::Written;
+    return tells_of_deeds() || awaited ? Durability::Written : Durability::Gathered;
   }
 };
 

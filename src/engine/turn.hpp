@@ -50,10 +50,8 @@ struct Engine::Turn {
   }
 
   [[nodiscard]] bool durable() const {
-    return !commit.records.empty() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
-           !commit.forgotten.empty() || !commit.pending.empty() || !commit.started.empty() || !commit.ended.empty() ||
-           !commit.handed_over.empty() || !commit.ended_jobs.empty() || !changed_healings.empty() ||
-           commit.of_healings() || commit.wide_pauses || !acts.empty();
+    return commit.tells_of_deeds() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
+           !changed_healings.empty() || !acts.empty();
   }
 };
 

@@ -102,8 +102,7 @@ void SqliteStore::Writer::save_sources(std::vector<SavedSource> sources) {
 void SqliteStore::Writer::flush() {
   std::unique_lock lock(mutex_);
   const auto failures = failures_;
-  retry_now_ = retry_at_.has_value();
-  hurry_ = !idle();
+  hurry_ = retry_at_ || !idle();
   writer_wake_.notify_one();
   done_.wait(lock, [&] { return idle() || stalled_ || failures_ != failures; });
 }
@@ -124,13 +123,12 @@ void SqliteStore::Writer::write_loop() {
   }
   while (true) {
     if (retry_at_) {
-      writer_wake_.wait_until(lock, *retry_at_, [this] { return stopping_ || retry_now_; });
+      writer_wake_.wait_until(lock, *retry_at_, [this] { return stopping_ || hurry_; });
     } else if (!wait_for_work(lock)) {
       continue;
     }
     gather(lock);
     if (stopping_ && queue_.empty()) break;
-    retry_now_ = false;
     hurry_ = false;
     retry_at_.reset();
     auto batch = std::make_shared<const Batch>(std::exchange(queue_, {}));
@@ -167,6 +165,7 @@ void SqliteStore::Writer::write_loop() {
       kept.merge(std::exchange(queue_, {}));
       kept.trim(options_.keep_bytes);
       recovering = false;
+      hurry_ = false;  // whoever waits is told that it has failed
       queue_ = std::move(kept);
       writing_.reset();
       waiting_since_.reset();

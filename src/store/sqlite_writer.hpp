@@ -94,7 +94,6 @@ class SqliteStore::Writer {
   bool mend_ = false;         ///< a reader has found the file damaged
   std::uint64_t mended_ = 0;  ///< how often that was seen to
   bool watchdog_sleeps_ = false;
-  bool retry_now_ = false;
   bool gathering_ = false;
   bool hurry_ = false;  ///< somebody waits for all that is queued
   bool stopping_ = false;

@@ -289,11 +289,9 @@ class Healings {
   void remember(HealingWorld& world, TargetMemory target);
   void note_recovery(HealingWorld& world, TargetMemory& memory);
   [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
-  /// The same of a brake that is closed, PauseWhile or ClosedBrake, and when it opens.
-  [[nodiscard]] static std::string describe_closed(const Census& count, std::string_view group, const auto& brake) {
-    return describe(count, group) + describe_opening(brake.above, brake.until);
-  }
-  [[nodiscard]] static std::string describe_opening(double above, const std::optional<double>& until);
+  /// The same of a brake that is closed, with the limits of that, and when it opens.
+  [[nodiscard]] static std::string describe_closed(const Census& count, std::string_view group, double above,
+                                                   const std::optional<double>& until);
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;

@@ -272,7 +272,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   for (const auto& [group, brake] : pauses_of(healing))
     for (const ClosedBrake& one : memory_.closed)
       if (to_lower(one.workflow) == to_lower(healing.plan->name) && one.group == group && one.above == brake.above)
-        closed = describe_closed(census(world, group), group, one);
+        closed = describe_closed(census(world, group), group, one.above, one.until);
   if (healing.overrides.pause)
     say("pause while", {}, closed.empty() ? "" : "overridden by " + healing.overridden_by);
   else

@@ -190,9 +190,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
     const std::string why =
         gateway ? fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)) : answer.why;
     if (http.request.only_asks()) return fails(why);
-    if (step.repeatable)
-      return ends(StepEnd::InDoubt, why + "; whether it was done is unknown, and it may be repeated");
-    return ends(StepEnd::InDoubt, why + "; whether it was done is unknown, and it is not 'repeatable'");
+    return ends(StepEnd::InDoubt, fmt::format("{}; whether it was done is unknown, and it {}", why,
+                                              terms.repeatable ? "may be repeated" : "is not 'repeatable'"));
   }
   if (!expected) return fails(fmt::format("answered {}, expected {}", answer.status, describe_expected(http.expect)));
   for (std::size_t i = 0; i < http.expect_json.size(); ++i) {
@@ -205,8 +204,7 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   }
   if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
     return run_over(world, healing, step, run, StepEnd::Failed,
-                    fmt::format("{}: answered {}, but {}", what, answer.status, why),
-                    terms.repeatable ? terms : kNeverAgain);  // it has done what it does
+                    fmt::format("{}: answered {}, but {}", what, answer.status, why), once_done(terms));
   const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
   if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, told);
   run.begin(State::Polling);

@@ -425,7 +425,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
       if (!why.empty()) {
         how = StepEnd::Failed;
         text = fmt::format("{}, but its output {}", text, why);
-        if (!terms.repeatable) terms = kNeverAgain;  // it has done what it does
+        terms = once_done(terms);
       }
     }
     run_over(world, *healing, step, run, how, text, terms);

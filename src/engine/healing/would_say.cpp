@@ -45,7 +45,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
     const Census count = census(world, group);
     if (count.percent() <= brake.above || (brake.group.empty() && count.whole < kFewest)) continue;
     pause->lets = false;
-    pause->text = describe_closed(count, group, brake);
+    pause->text = describe_closed(count, group, brake.above, brake.until);
   }
   return said;
 }
@@ -59,16 +59,17 @@ std::string Healings::describe(const Census& count, std::string_view group) {
   return fmt::format("{} of {} in {} are not well{}", count.unhealthy, count.whole, group_text(group), paused);
 }
 
-std::string Healings::describe_opening(double above, const std::optional<double>& until) {
-  return until ? fmt::format("; goes on at less than {:.3g} %", *until)
-               : fmt::format("; goes on at no more than {:.3g} %", above);
+std::string Healings::describe_closed(const Census& count, std::string_view group, double above,
+                                      const std::optional<double>& until) {
+  return describe(count, group) + (until ? fmt::format("; goes on at less than {:.3g} %", *until)
+                                         : fmt::format("; goes on at no more than {:.3g} %", above));
 }
 
 std::vector<std::string> Healings::unwell_of_closed(const HealingWorld& world) const {
   forget_counts();
   std::vector<std::string> texts;
   for (const ClosedBrake& brake : memory_.closed)
-    texts.push_back(describe_closed(census(world, brake.group), brake.group, brake));
+    texts.push_back(describe_closed(census(world, brake.group), brake.group, brake.above, brake.until));
   return texts;
 }
 

@@ -22,6 +22,8 @@ struct StepTerms {
 };
 /// Of an end after which trying again would be of no use, or must not be.
 inline constexpr StepTerms kNeverAgain{};
+/// Of an attempt that did what it does, though what it gave is of no use.
+[[nodiscard]] constexpr StepTerms once_done(StepTerms terms) { return terms.repeatable ? terms : kNeverAgain; }
 
 /// Whether a step is tried again when its attempt, counted from 1, has ended. One in doubt that is repeatable is tried
 /// once more even where nothing is written.
