@@ -20,8 +20,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -91,6 +94,16 @@ std::optional<int> told_by_zombie(pid_t pid, const Descriptor& pidfd) {
   int status = 0;
   if (std::from_chars(field.data(), field.data() + field.size(), status).ec != std::errc{}) return std::nullopt;
   return status;
+}
+
+/// Whether a process has threads beside its first that have not ended. One that has been reaped has none.
+bool has_other_threads(pid_t pid) {
+  const std::string own = std::to_string(pid);
+  std::error_code gone;
+  for (std::filesystem::directory_iterator threads("/proc/" + own + "/task", gone), end; !gone && threads != end;
+       threads.increment(gone))
+    if (threads->path().filename() != own) return true;
+  return false;
 }
 
 }  // namespace
@@ -208,6 +221,7 @@ class ExitStatusReader::Connector {
     std::int64_t told = std::numeric_limits<std::int64_t>::min();  // when its first thread ended
     std::uint32_t status = 0;
     bool doubtful = false;  // another thread has ended otherwise after it
+    bool lives_on = false;  // other threads had not ended when the last of them was told of
   };
 
   [[nodiscard]] bool request(std::uint32_t operation, std::uint32_t number);
@@ -333,7 +347,8 @@ void ExitStatusReader::Connector::drain(int most) {
 }
 
 /// The status of a process is that of its first thread, where that has left last or with the others. One that has left
-/// before has taken another, as has one whose place another thread took by exec: both are told by those that end later.
+/// before has taken another, as has one whose place another thread took by exec: both are told by those that end later,
+/// of which the kernel may report a while after it has made the pidfd readable.
 void ExitStatusReader::Connector::note(const Event& event) {
   const auto found = followed_.find(static_cast<pid_t>(event.tgid));
   if (found == followed_.end()) return;
@@ -345,6 +360,7 @@ void ExitStatusReader::Connector::note(const Event& event) {
   } else if (end_of(static_cast<int>(event.status)) != end_of(static_cast<int>(followed.status))) {
     followed.doubtful = true;
   }
+  followed.lives_on = has_other_threads(found->first);
 }
 
 /// `since`: what happened before was of another process of this number. What was told long before the process has ended
@@ -352,7 +368,7 @@ void ExitStatusReader::Connector::note(const Event& event) {
 std::optional<int> ExitStatusReader::Connector::status_of(pid_t pid, std::int64_t since) {
   drain(kMostAtOnce);
   const Followed& followed = followed_.at(pid);
-  const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful;
+  const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful && !followed.lives_on;
   if (!certain || kernel_now() - followed.told > kFresh) return std::nullopt;
   return static_cast<int>(followed.status);
 }

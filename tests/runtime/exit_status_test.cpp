@@ -264,6 +264,32 @@ TEST_CASE("a process whose first thread has left before is not told falsely", "[
   if (way == Way::Look) ::waitpid(pid, nullptr, 0);
 }
 
+TEST_CASE("nothing is told of a process whose first thread has left while others live", "[exit-status]") {
+  if (is_missing(Way::Connector)) return;
+  Loop loop;
+  ExitStatusReader exits(loop, only(Way::Connector));
+  const char* script =
+      "import ctypes,sys,threading\n"
+      "threading.Thread(target=sys.stdin.read).start()\n"
+      "ctypes.CDLL(None).pthread_exit(None)\n";
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(ends[0], STDIN_FILENO);
+    ::execl("/usr/bin/python3", "python3", "-c", script, nullptr);
+    ::_exit(127);
+  }
+  const Descriptor pidfd = open_pidfd(pid);
+  const ExitStatusReader::Subscription subscription = exits.follow(pid);
+  CHECK(run_until(loop, [&] { return exits.heard() > 1; }));  // its own answer comes first
+  REQUIRE(lives(pidfd));
+  CHECK(subscription.ask(pidfd) == std::nullopt);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  ::waitpid(pid, nullptr, 0);
+}
+
 TEST_CASE("two hundred deaths at a time are each told as they were, whether they are reaped meanwhile or not",
           "[exit-status]") {
   constexpr int kMany = 200;
