@@ -29,7 +29,7 @@ from tests import Result, Test  # noqa: E402
 
 AGAIN = 2        # how often a test that failed is run again
 CONTAINERS = 2   # of the tests of packages, at a time: each boots a system
-SLEEPERS = 3     # tests at a time for each core: most of them wait
+SLEEPERS = 4     # tests at a time for each core: most of them wait
 ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]  # `tidy` is run when asked for
 ABOUT = {**TEXT, **OTHERS, "package": package}
 

@@ -9,6 +9,7 @@
 #include "engine/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
+#include "support/rounds.hpp"
 
 namespace operator_commands_test {
 
@@ -525,10 +526,12 @@ TEST_CASE("no command in the middle of a rule's restart ends the step of a servi
 
 TEST_CASE("two commands in the middle of a rule's restart: both are answered, and the last that is done holds") {
   const int at = GENERATE(0, 3, 5);
+  int mix = at;
   for (const Kind first : kKinds) {
     for (const Names& one : {Names{"app"}, Names{"web"}, Names{"db"}, kAll}) {
       for (const Kind second : kKinds) {
         for (const Names& other : {Names{"app"}, Names{"web"}, Names{"db"}, kAll}) {
+          if (healer::test::kSanitized && ++mix % 7 != 0) continue;
           INFO("step " << at << ", commands " << static_cast<int>(first) << " for " << one.front() << " of "
                        << one.size() << ", " << static_cast<int>(second) << " for " << other.front() << " of "
                        << other.size());

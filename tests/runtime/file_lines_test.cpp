@@ -109,7 +109,7 @@ TEST_CASE("what many lines tell is bounded, and a big file is read in parts", "[
   Log log(errors());
   log.write("");
   log.read();
-  const std::string line = "error " + std::string(94, 'x') + "\n";
+  const std::string line = "error " + std::string(994, 'x') + "\n";
   std::string many;
   while (many.size() < kMostBytes + 1'000'000) many += line;
   log.write(many);
@@ -127,7 +127,7 @@ TEST_CASE("a big file that is rotated is read in whole lines", "[runtime]") {
   Log log({.patterns = {{"^error x*$", true}}, .ignored = {}});
   log.write("");
   log.read();
-  const std::string line = "error " + std::string(94, 'x') + "\n";
+  const std::string line = "error " + std::string(994, 'x') + "\n";
   std::string many;
   while (many.size() < kMostBytes + 1'000'000) many += line;
   log.write(many);

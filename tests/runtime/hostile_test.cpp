@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "probes.hpp"
+#include "support/rounds.hpp"
 #include "util/text.hpp"
 
 namespace hostile_test {
@@ -21,15 +22,7 @@ const std::vector<std::string>& protocols_spoken() {
   return all;
 }
 
-#if !defined(__has_feature)
-#define __has_feature(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
-    __has_feature(thread_sanitizer)
-constexpr bool kKeepsWhatIsFreed = true;  // sanitizers do, for a while
-#else
-constexpr bool kKeepsWhatIsFreed = false;
-#endif
+constexpr bool kKeepsWhatIsFreed = healer::test::kSanitized;  // sanitizers do, for a while
 
 /// The most memory that the process had since the last call, in bytes.
 class PeakMemory {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/healing_json.hpp"
+#include "support/rounds.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -141,7 +142,7 @@ TEST_CASE("no damage to a text is worse than an error", "[store]") {
   const std::string whole = to_json(some_healing());
   std::mt19937 random(5);
   int errors = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < healer::test::rounds(3000); ++i) {
     std::string text = whole;
     switch (random() % 3) {
       case 0: text.resize(random() % text.size()); break;
@@ -156,7 +157,7 @@ TEST_CASE("no damage to a text is worse than an error", "[store]") {
       CHECK(healing_from_json(to_json(*back)));
     }
   }
-  CHECK(errors > 1000);
+  CHECK(errors > healer::test::rounds(1000));
 }
 
 }  // namespace healing_json_test
