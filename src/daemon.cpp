@@ -163,7 +163,7 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
   const std::optional<ServiceId> service = engine_->graph()->find(effect.cause->service);
   if (!service) return;
   const ServiceBlock& block = engine_->graph()->at(*service);
-  const auto& spec = block.process.foreground;
+  const auto& spec = block.process->foreground;
   const Identity& identity = effect.command.identity;
   if (!spec || !spec->by_notice || !identity.uid) return;
   const std::string folder =

@@ -119,7 +119,7 @@ constexpr std::array kSummary{Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
 /// How long connections are left in peace after a start, by whomever: as in Monit, the timeout of the start program.
 Duration rest_of(const ServiceBlock& block) {
   if (block.start) return block.start->timeout;
-  return block.foreground() ? block.process.foreground->ready_after : Duration{0};
+  return block.foreground() ? block.process->foreground->ready_after : Duration{0};
 }
 
 Plan plan(const ServiceBlock& block) {
@@ -131,10 +131,10 @@ Plan plan(const ServiceBlock& block) {
     find.transfers = find.transfers || is_of_transfers(what);
   };
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule.condition.tests) {
+    for (const Test& asked : rule->condition.tests) {
       if (const auto* compared = std::get_if<Compare>(&asked)) {
         compares(compared->what);
-        std::ranges::for_each(compared->also, compares);
+        std::ranges::for_each(*compared->also, compares);
       }
       const auto* differs = std::get_if<Differs>(&asked);
       const auto* changed = std::get_if<Changed>(&asked);

@@ -151,7 +151,7 @@ class Adviser {
         limits_restarts_ = limits_restarts_ || counts_restarts(*rule);
     }
     programs();
-    timeout(check.command);
+    timeout(*check.command);
     if (check.pid_file) shared_folder(*check.pid_file);
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {

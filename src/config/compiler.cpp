@@ -4,12 +4,15 @@
 #include <csignal>
 #include <limits>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "config/connection.hpp"
 #include "config/cron.hpp"
+#include "config/event_of.hpp"
 #include "config/fingerprint.hpp"
 #include "config/passes.hpp"
+#include "config/pool.hpp"
 #include "config/quantity.hpp"
 #include "config/rule_text.hpp"
 #include "config/silence.hpp"
@@ -226,35 +229,6 @@ class SettingsCompiler {
 
 // ---- check --------------------------------------------------------------------------------------------------------
 
-/// The event that a test of a kind raises, as Monit names it.
-struct EventOf {
-  using Event = engine::EventKind;
-  const engine::CheckKind& kind;
-
-  Event operator()(const CompareSyntax& test) const {
-    const engine::Quantity* row = read_quantity(kind, test).row;
-    return row != nullptr ? row->event : Event::Resource;
-  }
-  Event operator()(const TotalSyntax& test) const { return (*this)(test.amount); }
-  Event operator()(const LinkSyntax&) const { return Event::Link; }
-  Event operator()(const DiffersSyntax& test) const { return of(test.what); }
-  Event operator()(const ChangedSyntax& test) const { return of(test.what); }
-  Event operator()(const PresentSyntax& test) const { return test.negated ? Event::NonExist : Event::Exist; }
-  Event operator()(const MatchesSyntax&) const { return Event::Content; }
-  Event operator()(const ConnectionSyntax& test) const {
-    return test.target == ConnectionSyntax::Target::Ping ? Event::Icmp : Event::Connection;
-  }
-  Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
-  Event operator()(const MembersSyntax&) const { return Event::Status; }
-  Event operator()(const QueriedSyntax&) const { return Event::Content; }
-
- private:
-  [[nodiscard]] Event of(std::string_view attribute) const {
-    const engine::AttributeRow* row = kind.find_attribute(attribute);
-    return row != nullptr ? row->event : Event::Invalid;
-  }
-};
-
 /// Which pattern that is of all; it is added where it is a new one.
 template <typename Pattern>
 std::uint8_t place_in(std::vector<Pattern>& all, const Pattern& wanted) {
@@ -263,11 +237,12 @@ std::uint8_t place_in(std::vector<Pattern>& all, const Pattern& wanted) {
   return static_cast<std::uint8_t>(found - all.begin());
 }
 
+/// Of services, by their names in lower case.
+using Names = std::unordered_map<std::string, std::string>;
+
 class ServiceCompiler {
  public:
-  /// `names`: of the services, by their names in lower case.
-  ServiceCompiler(const engine::Settings& settings, const Lookups& lookups, const Sources& sources,
-                  const std::map<std::string, std::string>& names)
+  ServiceCompiler(const engine::Settings& settings, const Lookups& lookups, const Sources& sources, const Names& names)
       : settings_(settings), lookups_(lookups), sources_(sources), names_(names) {}
 
   std::shared_ptr<const engine::ServiceBlock> compile(const CheckSyntax& check) {
@@ -284,24 +259,24 @@ class ServiceCompiler {
     switch (check.kind->target) {
       case engine::Target::None: break;
       case engine::Target::Program:
-        block_.program.command = command(check.command);
-        block_.program.output_limit = settings_.limits.program_output;
+        block_.program->command = command(*check.command);
+        block_.program->output_limit = settings_.limits.program_output;
         break;
       case engine::Target::Host: block_.host = check.host->value; break;
       case engine::Target::Members: block_.composite = composite(check); break;
       case engine::Target::Path:
         block_.path = check.path->value;
-        if (check.kind->traits.has_lines) block_.lines.limit = settings_.limits.file_content_buffer;
+        if (check.kind->traits.has_lines) limit_lines();
         break;
       case engine::Target::Interface:
-        if (check.interface) block_.interface.name = check.interface->value;
-        if (check.address) block_.interface.address = check.address->value;
+        if (check.interface) block_.interface->name = check.interface->value;
+        if (check.address) block_.interface->address = check.address->value;
         break;
       case engine::Target::Process:
-        if (check.pid_file) block_.process.pid_file = check.pid_file->value;
-        if (check.pattern) block_.process.pattern = check.pattern->value;
+        if (check.pid_file) block_.process->pid_file = check.pid_file->value;
+        if (check.pattern) block_.process->pattern = check.pattern->value;
         if (check.foreground)
-          block_.process.foreground = engine::ForegroundSpec{.command = command(check.command), .stop = {}};
+          block_.process->foreground = engine::ForegroundSpec{.command = command(*check.command), .stop = {}};
         block_.end_leftovers = settings_.end_leftovers && !check.foreground;
         break;
     }
@@ -314,8 +289,13 @@ class ServiceCompiler {
       std::visit([this](const auto& node) { add(node); }, statement);
     add_global_recipients();
     if (comes_alive_)
-      for (engine::Rule& rule : block_.rules) rule.dormant = true;
-    block_.plan = block_.kind->plan(block_);
+      for (engine::Rule& rule : block_.rules) rule->dormant = true;
+    for (engine::Rule& rule : block_.rules) {
+      const auto [known, is_new] = bodies_.emplace(fingerprint(*check.kind, *std::as_const(rule.body)), rule.body);
+      if (!is_new) rule.body = known->second;
+    }
+    block_.recipients = recipients_.shared(std::move(block_.recipients));
+    block_.plan = plans_.shared(block_.kind->plan(block_));
     block_.key = fingerprint(block_);
     return std::make_shared<const engine::ServiceBlock>(std::move(block_));
   }
@@ -337,6 +317,11 @@ class ServiceCompiler {
     return result;
   }
 
+  void limit_lines() {
+    const std::uint32_t limit = settings_.limits.file_content_buffer;
+    if (limit != std::as_const(block_).lines->limit) block_.lines->limit = limit;
+  }
+
   /// Once each.
   [[nodiscard]] engine::CompositeSpec composite(const CheckSyntax& check) const {
     engine::CompositeSpec result;
@@ -350,8 +335,7 @@ class ServiceCompiler {
   }
 
   void schedule(const EverySyntax& every) {
-    engine::Schedule& schedule = block_.schedule;
-    schedule = {};
+    engine::Schedule schedule;
     comes_alive_ = false;
     schedule.text = schedule_text(every);
     if (every.interval) {
@@ -365,6 +349,7 @@ class ServiceCompiler {
     } else if (every.cycles) {
       schedule.cycles = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(every.cycles->value, 1, kMaxEvery));
     }
+    block_.schedule = schedules_.shared(std::move(schedule));
   }
 
   [[nodiscard]] engine::Tolerance tolerance(const Rare<ToleranceSyntax>& syntax) const {
@@ -373,8 +358,9 @@ class ServiceCompiler {
     if (syntax->held) result.held = bounded(syntax->held->value);
     std::uint64_t count = syntax->count ? syntax->count->value : 1;
     std::uint64_t window = syntax->window ? syntax->window->value : count;
-    if (settings_.count_polls && block_.schedule.kind == engine::Schedule::Kind::Cycles) {
-      const std::uint64_t cycles = block_.schedule.cycles;
+    const engine::Schedule& schedule = *std::as_const(block_.schedule);
+    if (settings_.count_polls && schedule.kind == engine::Schedule::Kind::Cycles) {
+      const std::uint64_t cycles = schedule.cycles;
       const bool is_plain = count == window;
       window = (window + cycles - 1) / cycles;
       // `3 times` are three runs, however the cycles are counted; there may not be as many in the window.
@@ -390,12 +376,12 @@ class ServiceCompiler {
     switch (syntax.kind) {
       case ActionSyntax::Kind::Exec:
         result.kind = engine::ActionKind::Exec;
-        result.command = command(syntax.command);
+        result.command = command(*syntax.command);
         break;
       case ActionSyntax::Kind::Heal:
         result.kind = engine::ActionKind::Heal;
         result.heal = std::make_shared<const engine::HealOrder>(
-            engine::HealOrder{.workflow = syntax.workflow.value,
+            engine::HealOrder{.workflow = syntax.workflow->value,
                               .target = syntax.target ? syntax.target->value : "",
                               .dry_run = syntax.dry_run});
         break;
@@ -417,7 +403,7 @@ class ServiceCompiler {
     for (const engine::Quantity& row : check_->kind->quantities)
       if (&row != reading.row && row.words == reading.row->words &&
           engine::unit_of(row.metric) == engine::unit_of(test.what))
-        test.also.push_back(row.metric);
+        test.also->push_back(row.metric);
     return test;
   }
   engine::Test test(const TotalSyntax& syntax) const {
@@ -431,7 +417,8 @@ class ServiceCompiler {
   engine::Test test(const DiffersSyntax& syntax) const {
     const engine::AttributeRow& row = *check_->kind->find_attribute(syntax.what);
     if (row.form == engine::Form::Mode)
-      return engine::Differs{.what = row.attribute, .wanted = permission_of(syntax.value.value).value_or(0)};
+      return engine::Differs{.what = row.attribute,
+                             .wanted = std::int64_t{permission_of(syntax.value.value).value_or(0)}};
     if (row.form == engine::Form::Checksum)
       return engine::Differs{
           .what = row.attribute,
@@ -451,8 +438,8 @@ class ServiceCompiler {
   engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
   engine::Test test(const MatchesSyntax& syntax) {
     if (check_->kind->traits.has_lines)
-      return engine::Matches{.pattern = place_in(block_.lines.patterns, line_pattern(syntax)), .negated = false};
-    return engine::Matches{.pattern = place_in(block_.program.patterns, syntax.pattern.value),
+      return engine::Matches{.pattern = place_in(block_.lines->patterns, line_pattern(syntax)), .negated = false};
+    return engine::Matches{.pattern = place_in(block_.program->patterns, syntax.pattern.value),
                            .negated = syntax.negated};
   }
   [[nodiscard]] engine::LinePattern line_pattern(const MatchesSyntax& syntax) const {
@@ -461,7 +448,7 @@ class ServiceCompiler {
   }
   engine::Test test(const ConnectionSyntax& syntax) {
     const bool has_host = block_.kind->target == engine::Target::Host;
-    const std::string host = has_host ? block_.host : std::string(kLocalHost);
+    const std::string host = has_host ? *block_.host : std::string(kLocalHost);
     ConnectionReading reading = read_connection(syntax, {}, host, settings_.limits);
     block_.probes.push_back(std::make_shared<const protocols::ProbePlan>(std::move(reading.plan)));
     return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};
@@ -470,13 +457,13 @@ class ServiceCompiler {
   engine::Test test(const MembersSyntax& syntax) const { return engine::Members{.quota = syntax.quota}; }
   engine::Test test(const QueriedSyntax& syntax) {
     const auto& [filter, operation, value, quoted] = syntax.json;
-    place_in(block_.program.filters, filter.value);
-    return engine::Queried{
-        {.filter = filter.value, .comparison = comparison(operation), .value = value.value, .quoted = quoted}};
+    place_in(block_.program->filters, filter.value);
+    return engine::Queried{engine::JsonTest{
+        .filter = filter.value, .comparison = comparison(operation), .value = value.value, .quoted = quoted}};
   }
 
   void add(const IfSyntax& syntax) {
-    engine::Rule rule;
+    engine::RuleBody rule;
     bool changes = false;
     bool content_only = true;
     for (const TermSyntax& term : syntax.condition.terms) {
@@ -495,14 +482,14 @@ class ServiceCompiler {
     rule.action = action(syntax.action);
     rule.dormant = !silences(*check_, programs_, syntax).empty();
     if (syntax.recovery) {
-      rule.recovery.tolerance = tolerance(syntax.recovery->tolerance);
-      rule.recovery.action = action(syntax.recovery->action);
+      rule.recovery->tolerance = tolerance(syntax.recovery->tolerance);
+      rule.recovery->action = action(syntax.recovery->action);
     }
     rule.text = rule_text(syntax);
-    rule.key = rule_key(block_.name, rule.text, texts_[rule.text]++);
-    rule.identity = identity_of(rule, rule.key, condition_text(syntax));
-    rule.place = place(syntax.range);
-    block_.rules.push_back(std::move(rule));
+    rule.condition_hash = condition_hash(condition_text(syntax));
+    rule.actions_hash = actions_hash(rule);
+    const Hash128 key = rule_key(block_.name, rule.text, texts_[rule.text]++);
+    block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = key, .place = place(syntax.range)});
   }
 
   void add(const ServiceProgramSyntax& syntax) {
@@ -522,20 +509,20 @@ class ServiceCompiler {
     }
   }
   void add(const StopSignalSyntax& syntax) {
-    block_.process.foreground->stop.push_back(
+    block_.process->foreground->stop.push_back(
         {.number = signal_number(syntax.signal.value).value_or(SIGTERM), .within = bounded(syntax.within->value)});
   }
   void add(const ReadySyntax& syntax) {
-    block_.process.foreground->ready_after = bounded(syntax.time->value);
-    block_.process.foreground->by_notice = syntax.by_notice;
+    block_.process->foreground->ready_after = bounded(syntax.time->value);
+    block_.process->foreground->by_notice = syntax.by_notice;
   }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
-  void add(const IgnoreSyntax& ignore) { block_.lines.ignored.push_back(line_pattern(ignore.lines)); }
+  void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }
   void add(const AlertSyntax& alert) {
     silenced_.push_back(alert.address.value);
     engine::Recipient local = recipient(alert);
-    if (local.events.any()) block_.recipients.push_back(std::move(local));
+    if (local.events.any()) block_.recipients->push_back(std::move(local));
   }
   void add(const NoAlertSyntax& no_alert) { silenced_.push_back(no_alert.address.value); }
   void add(const GroupSyntax& group) {
@@ -553,17 +540,22 @@ class ServiceCompiler {
     for (const engine::Recipient& global : settings_.mail.recipients) {
       const bool silenced =
           std::ranges::any_of(silenced_, [&](const std::string& address) { return iequals(address, global.address); });
-      if (!silenced && global.events.any()) block_.recipients.push_back(global);
+      if (!silenced && global.events.any()) block_.recipients->push_back(global);
     }
   }
 
   const engine::Settings& settings_;
   const Lookups& lookups_;
   const Sources& sources_;
-  const std::map<std::string, std::string>& names_;
+  const Names& names_;
   const CheckSyntax* check_ = nullptr;  ///< the one under way
   ServicePrograms programs_;            ///< its programs
   engine::ServiceBlock block_;
+  /// What services that were compiled before have, too.
+  std::unordered_map<Hash128, Shared<engine::RuleBody>> bodies_;
+  Pool<std::vector<engine::Recipient>> recipients_;
+  Pool<engine::Plan> plans_;
+  Pool<engine::Schedule> schedules_;
   std::map<std::string, std::size_t> texts_;  ///< how often a rule's text has come so far
   std::vector<std::string> silenced_;         ///< addresses that the service has a word of its own on
   bool comes_alive_ = false;
@@ -577,7 +569,7 @@ engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sourc
   SettingsCompiler settings(rules.settings);
   for (const Document::Statement& statement : document.statements)
     if (const auto* set = std::get_if<SetSyntax>(&statement)) std::visit(settings, set->statement);
-  std::map<std::string, std::string> names;
+  Names names;
   for_each_check(document, [&](const CheckSyntax& check) {
     if (!check.stands_in) names.emplace(to_lower(check.name.value), check.name.value);
   });
@@ -585,10 +577,11 @@ engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sourc
     rules.workflows.push_back(compile_workflow(workflow, lookups, sources));
   });
   ServiceCompiler services(rules.settings, lookups, sources, names);
-  for_each_check(document, [&](CheckSyntax& check) {
-    if (!check.stands_in) rules.services.push_back(services.compile(check));
-    check = {};
-  });
+  rules.services.reserve(names.size());
+  for (; !document.statements.empty(); document.statements.pop_front()) {
+    const auto* const check = std::get_if<CheckSyntax>(&document.statements.front());
+    if (check != nullptr && !check->stands_in) rules.services.push_back(services.compile(*check));
+  }
   return rules;
 }
 

@@ -83,7 +83,7 @@ class Defaults {
   }
 
   void apply(CheckSyntax& check) const {
-    if (check.kind->traits.is_run) set_timeout(check.command, limits_.program_timeout);
+    if (check.kind->traits.is_run) set_timeout(*check.command, limits_.program_timeout);
     for (ServiceStatement& statement : check.statements)
       if (auto* program = std::get_if<ServiceProgramSyntax>(&statement))
         set_timeout(program->command, timeout_of(*program));

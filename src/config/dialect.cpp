@@ -40,8 +40,8 @@ class Dialect {
   }
 
   void service(const CheckSyntax& check) {
-    if (check.command.single_quoted_with_arguments)
-      refuse(check.command.range, "a command with arguments in single quotes",
+    if (check.command->single_quoted_with_arguments)
+      refuse(check.command->range, "a command with arguments in single quotes",
              "Monit takes all of it for the program's name; write it in double quotes");
     links(check);
     for (const ServiceStatement& statement : check.statements)

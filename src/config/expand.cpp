@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -33,7 +34,11 @@ class Expander {
   Expander(const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& said)
       : sources_(sources), read_(read), expansion_(expansion), said_(said), walk_(*this) {}
 
-  std::vector<Statement> run(std::vector<Statement>&& statements) {
+  std::deque<Statement> run(std::deque<Statement>&& statements) {
+    if (std::ranges::none_of(statements, is_of_block)) {  // then they stay where they are
+      for (Statement& statement : statements) prepare(statement);
+      return std::move(statements);
+    }
     match_blocks(statements);
     this->statements(statements, 0, statements.size());
     return std::move(out_);
@@ -138,7 +143,7 @@ class Expander {
   // ---- statements
 
   /// Where the block of each `for each` ends.
-  void match_blocks(const std::vector<Statement>& statements) {
+  void match_blocks(const std::deque<Statement>& statements) {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < statements.size(); ++i) {
       if (std::holds_alternative<ForEachSyntax>(statements[i])) open.push_back(i);
@@ -149,7 +154,7 @@ class Expander {
     for (const std::size_t begin : open) ends_[begin] = statements.size();
   }
 
-  void statements(std::vector<Statement>& statements, std::size_t begin, std::size_t end) {
+  void statements(std::deque<Statement>& statements, std::size_t begin, std::size_t end) {
     const std::size_t known = scope_.size();
     for (std::size_t i = begin; i < end && !expansion_.is_full && !refused_; ++i) {
       if (auto* define = std::get_if<DefineSyntax>(&statements[i])) {
@@ -167,9 +172,25 @@ class Expander {
     scope_.resize(known);
   }
 
+  static bool is_of_block(const Statement& statement) {
+    return std::holds_alternative<DefineSyntax>(statement) || std::holds_alternative<ForEachSyntax>(statement) ||
+           std::holds_alternative<EndSyntax>(statement);
+  }
+
   void add(Statement&& statement) {
+    const auto* const check = std::get_if<CheckSyntax>(&statement);
+    if (check != nullptr && depth_ > 0 && expansion_.services >= kMostRows) {
+      ++expansion_.services;
+      return full(check->range);
+    }
+    prepare(statement);
+    out_.push_back(std::move(statement));
+  }
+
+  /// Puts in what names stand for.
+  void prepare(Statement& statement) {
     if (auto* check = std::get_if<CheckSyntax>(&statement)) {
-      if (++expansion_.services > kMostRows && depth_ > 0) return full(check->range);
+      ++expansion_.services;
       const std::size_t written = check->name.value.size();
       if (depth_ > 0) check->row = expansion_.rows[row_ - 1];
       check->stands_in = std::ranges::any_of(open_, &Open::is_stand_in);
@@ -189,7 +210,6 @@ class Expander {
     } else if (auto* unknown = std::get_if<UnknownCheckSyntax>(&statement)) {
       for (std::string& name : unknown->names) name = joined(resolve(name, {}, false), Into::Text);
     }
-    out_.push_back(std::move(statement));
   }
 
   /// What is defined is put in; all other names are known when a step begins.
@@ -329,7 +349,7 @@ class Expander {
 
   // ---- lists
 
-  void for_each(std::vector<Statement>& statements, ForEachSyntax& syntax, std::size_t begin, std::size_t end) {
+  void for_each(std::deque<Statement>& statements, ForEachSyntax& syntax, std::size_t begin, std::size_t end) {
     if (!is_new(syntax.name)) return;
     if (is_own_name(syntax.name.value))
       error(Code::DuplicateName, here(syntax.name.range),
@@ -480,7 +500,7 @@ class Expander {
   Expansion& expansion_;
   Diagnostics& said_;
   Walk<Expander> walk_;
-  std::vector<Statement> out_;
+  std::deque<Statement> out_;
   std::map<std::size_t, std::size_t> ends_;  ///< of blocks, by their beginnings
   std::vector<Binding> scope_;
   std::vector<Open> open_;  ///< the outermost first

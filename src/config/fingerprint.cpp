@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "config/fingerprint.hpp"
 
+#include <array>
 #include <bit>
+#include <charconv>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -20,14 +22,14 @@ namespace {
 class Gatherer {
  public:
   void add(std::string_view text) {
-    text_ += std::to_string(text.size());
+    number(text.size());
     text_ += ':';
     text_ += text;
   }
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
   void add(Number number) {
-    text_ += std::to_string(static_cast<std::int64_t>(number));
+    this->number(static_cast<std::int64_t>(number));
     text_ += ',';
   }
   void add(Duration duration) { add(duration.count()); }
@@ -35,6 +37,10 @@ class Gatherer {
   void add(const std::optional<Value>& value) {
     text_ += value ? '+' : '-';
     if (value) add(*value);
+  }
+  template <typename Value>
+  void add(const Shared<Value>& value) {
+    add(*value);
   }
   template <typename Value>
   void add(const Rare<Value>& value) {
@@ -95,8 +101,8 @@ class Gatherer {
     if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
   }
   void add(const engine::Rule& rule) {
-    all(rule.condition, rule.tolerance, rule.action, rule.recovery.tolerance, rule.recovery.action, rule.mode,
-        rule.event, rule.key.high, rule.key.low, rule.dormant, rule.text);
+    all(rule->condition, rule->tolerance, rule->action, rule->recovery->tolerance, rule->recovery->action, rule->mode,
+        rule->event, rule.key.high, rule.key.low, rule->dormant, rule->text);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -166,6 +172,12 @@ class Gatherer {
   [[nodiscard]] Hash128 hash() const { return hash128(text_); }
 
  private:
+  template <typename Number>
+  void number(Number number) {
+    std::array<char, 24> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    text_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+  }
+
   std::string text_;
 };
 
@@ -183,12 +195,24 @@ Hash128 fingerprint(const engine::ServiceBlock& block) {
   return gatherer.hash();
 }
 
-engine::RuleIdentity identity_of(const engine::Rule& rule, const Hash128& text_key, std::string_view condition) {
-  Gatherer asked;
-  asked.all(std::string_view("condition"), condition);
-  Gatherer done;
-  done.all(std::string_view("actions"), rule.action, rule.recovery.action);
-  return {.text = text_key, .condition = asked.hash(), .actions = done.hash(), .kind = rule.action.kind};
+Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body) {
+  Gatherer gatherer;
+  // The kind stands for what tests have beside what is written.
+  gatherer.all(kind.word, body.condition, body.tolerance, body.action, body.recovery->tolerance, body.recovery->action,
+               body.mode, body.event, body.dormant, body.text, body.condition_hash.high, body.condition_hash.low);
+  return gatherer.hash();
+}
+
+Hash128 condition_hash(std::string_view condition) {
+  Gatherer gatherer;
+  gatherer.all(std::string_view("condition"), condition);
+  return gatherer.hash();
+}
+
+Hash128 actions_hash(const engine::RuleBody& body) {
+  Gatherer gatherer;
+  gatherer.all(std::string_view("actions"), body.action, body.recovery->action);
+  return gatherer.hash();
 }
 
 Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal) {

@@ -2,11 +2,14 @@
 // What a service says, as a hash: two blocks with the same fingerprint behave the same.
 #pragma once
 
-#include "engine/rule_identity.hpp"
+#include <cstddef>
+#include <string_view>
+
 #include "util/hash.hpp"
 
 namespace healer::engine {
-struct Rule;
+struct CheckKind;
+struct RuleBody;
 struct ServiceBlock;
 struct Workflow;
 }  // namespace healer::engine
@@ -17,10 +20,13 @@ namespace healer::config {
 [[nodiscard]] Hash128 fingerprint(const engine::Workflow& workflow);
 [[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
 
-/// What tells the rule from others when the files are edited: its text, which `text_key` stands for, its condition and
-/// what it does.
-[[nodiscard]] engine::RuleIdentity identity_of(const engine::Rule& rule, const Hash128& text_key,
-                                               std::string_view condition);
+/// Hash of all that a rule of that kind of service says.
+[[nodiscard]] Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body);
+
+/// What tells a rule from others when the files are edited (engine::RuleIdentity): its condition, as text, and what it
+/// does.
+[[nodiscard]] Hash128 condition_hash(std::string_view condition);
+[[nodiscard]] Hash128 actions_hash(const engine::RuleBody& body);
 
 /// The key of a rule's text: hash of its service's name in lower case, its text, and how many rules of the service with
 /// the same text stand before it.

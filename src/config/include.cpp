@@ -140,7 +140,8 @@ class Reader {
     document_.is_whole = document_.is_whole && syntax.is_whole;
     expand(syntax, sources_, read_list_, document_.expansion, said_);
     document_.is_whole = document_.is_whole && document_.expansion.is_whole;
-    for (Statement& statement : syntax.statements) std::visit([this](auto& node) { add(std::move(node)); }, statement);
+    for (; !syntax.statements.empty(); syntax.statements.pop_front())
+      std::visit([this](auto& node) { add(std::move(node)); }, syntax.statements.front());
     open_.pop_back();
   }
 

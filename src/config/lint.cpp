@@ -225,8 +225,8 @@ class Linter {
       warn(Code::AwkwardName, check.name.range, "the name holds control characters");
     awkward_name(check.name);
     ready_ = mode_ = reboot_ = leftovers_ = nullptr;
-    timeout(check.command);
-    arguments(check.command);
+    timeout(*check.command);
+    arguments(*check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
     if (check.kind->traits.has_process && !check.foreground && !check.broken && !check.lacks_statements &&
         !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
@@ -251,7 +251,7 @@ class Linter {
     const auto* rule = std::get_if<IfSyntax>(&statement);
     if (rule == nullptr) return nullptr;
     const ActionSyntax& action = rule->recovery ? rule->recovery->action : rule->action;
-    return action.kind == ActionSyntax::Kind::Exec ? &action.command : nullptr;
+    return action.kind == ActionSyntax::Kind::Exec ? &*action.command : nullptr;
   }
 
   /// `exec /usr/bin/systemctl restart nginx`: to Monit, too, a command without quotes ends before a word of the
@@ -421,7 +421,7 @@ class Linter {
 
   void action(const ActionSyntax& action, bool is_recovery) {
     startable(action);
-    if (action.command.timeout) long_duration(*action.command.timeout);
+    if (action.command->timeout) long_duration(*action.command->timeout);
     if (!action.repeat) return;
     if (is_recovery)
       warn(Code::NoEffect, action.repeat->range, "'repeat' has no effect on the 'else' branch");

@@ -425,14 +425,15 @@ namespace {
 ActionSyntax finished(Build& build, IfScratch& scratch, TokenRange at) {
   ActionSyntax action = std::exchange(scratch.action, {});
   if (action.kind == ActionSyntax::Kind::Exec) {
-    action.command = build.take_command();
+    CommandSyntax command = build.take_command();
     // Right after the program Monit takes this word for one more argument. Nobody writes that: it is ours.
-    auto& arguments = action.command.arguments;
+    auto& arguments = command.arguments;
     const bool ends_with_it = !action.overlapping && arguments.size() > 1 && iequals(arguments.back(), "overlapping");
-    if (ends_with_it && build.range(at).end == action.command.range.end && build.kind(at.end - 1) == Kind::String) {
+    if (ends_with_it && build.range(at).end == command.range.end && build.kind(at.end - 1) == Kind::String) {
       arguments.pop_back();
       action.overlapping = true;
     }
+    action.command = std::move(command);
   }
   action.range = build.range(at);
   return action;

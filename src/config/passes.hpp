@@ -3,6 +3,7 @@
 // machine is the Environment that they are given, what they have to say goes into `said`.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -28,7 +29,7 @@ struct Inclusion {
 /// All files of a run as one text: includes are replaced by what they hold, continuations joined to their service.
 struct Document {
   using Statement = std::variant<SetSyntax, CheckSyntax, WorkflowSyntax>;
-  std::vector<Statement> statements;
+  std::deque<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<Inclusion> inclusions;
   std::vector<std::string> unknown;    ///< names of services that healer does not know
@@ -77,9 +78,9 @@ void for_each_started(const CheckSyntax& check, Visit&& visit) {
     if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement)) visit(program->command);
     const auto* rule = std::get_if<IfSyntax>(&statement);
     if (rule == nullptr) continue;
-    if (rule->action.kind == ActionSyntax::Kind::Exec) visit(rule->action.command);
+    if (rule->action.kind == ActionSyntax::Kind::Exec) visit(*rule->action.command);
     if (rule->recovery && rule->recovery->action.kind == ActionSyntax::Kind::Exec)
-      visit(rule->recovery->action.command);
+      visit(*rule->recovery->action.command);
   }
 }
 

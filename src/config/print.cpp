@@ -231,7 +231,7 @@ class Printer {
   void print(const engine::ServiceBlock& block, const engine::Settings& settings) {
     if (block.row) line(fmt::format("# for each: {}", row_text(*block.row)));
     line(header(block));
-    if (block.foreground()) foreground(*block.process.foreground);
+    if (block.foreground()) foreground(*block.process->foreground);
     command("start", block.start);
     command("stop", block.stop);
     command("restart", block.restart);
@@ -244,14 +244,14 @@ class Printer {
     if (block.activity == engine::ServiceBlock::Activity::Passive) line("  mode passive");
     if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
-    if (!block.schedule.text.empty()) line("  " + block.schedule.text);
-    for (const engine::LinePattern& pattern : block.lines.ignored)
+    if (!block.schedule->text.empty()) line("  " + block.schedule->text);
+    for (const engine::LinePattern& pattern : block.lines->ignored)
       line(fmt::format("  ignore content {} {}", pattern.negated ? "!=" : "=", written_text(pattern.text)));
     recipients(block, settings);
     for (const engine::Rule& rule : block.rules) {
-      line("  " + rule.text);
-      if (rule.dormant && !settings.accept_dormant) line("    # dormant: judged, but not acted on until accepted");
-      if (const std::string real = counted(rule.tolerance, settings); !real.empty()) line("    # " + real);
+      line("  " + rule->text);
+      if (rule->dormant && !settings.accept_dormant) line("    # dormant: judged, but not acted on until accepted");
+      if (const std::string real = counted(rule->tolerance, settings); !real.empty()) line("    # " + real);
     }
   }
 
@@ -267,20 +267,20 @@ class Printer {
     const std::string begin = fmt::format("check {} {}", block.kind->word, name);
     switch (block.kind->target) {
       case engine::Target::None: return begin;
-      case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program.command));
-      case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.host));
-      case engine::Target::Members: return begin + " with members " + members(block.composite);
+      case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program->command));
+      case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(*block.host));
+      case engine::Target::Members: return begin + " with members " + members(*block.composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Interface:
-        return block.interface.name.empty()
-                   ? fmt::format("{} with address {}", begin, written_string(block.interface.address))
-                   : fmt::format("{} with interface {}", begin, written_string(block.interface.name));
+        return block.interface->name.empty()
+                   ? fmt::format("{} with address {}", begin, written_string(block.interface->address))
+                   : fmt::format("{} with interface {}", begin, written_string(block.interface->name));
       case engine::Target::Process:
         if (block.foreground())
-          return fmt::format("{} with program {}", begin, program_text(block.process.foreground->command));
-        return block.process.pid_file.empty()
-                   ? fmt::format("{} matching {}", begin, written_text(block.process.pattern))
-                   : fmt::format("{} with pidfile {}", begin, written_word(block.process.pid_file));
+          return fmt::format("{} with program {}", begin, program_text(block.process->foreground->command));
+        return block.process->pid_file.empty()
+                   ? fmt::format("{} matching {}", begin, written_text(block.process->pattern))
+                   : fmt::format("{} with pidfile {}", begin, written_word(block.process->pid_file));
     }
     return {};
   }
@@ -331,10 +331,10 @@ class Printer {
     const auto is_global = [&](const engine::Recipient& recipient) {
       return std::ranges::find(settings.mail.recipients, recipient) != settings.mail.recipients.end();
     };
-    for (const engine::Recipient& recipient : block.recipients)
+    for (const engine::Recipient& recipient : *block.recipients)
       if (!is_global(recipient)) line("  " + recipient_text(recipient, "  "));
     for (const engine::Recipient& global : settings.mail.recipients) {
-      const bool told = std::ranges::any_of(block.recipients, [&](const engine::Recipient& recipient) {
+      const bool told = std::ranges::any_of(*block.recipients, [&](const engine::Recipient& recipient) {
         return iequals(recipient.address, global.address);
       });
       if (!told && global.events.any()) line("  noalert " + global.address);

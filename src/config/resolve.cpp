@@ -34,12 +34,12 @@ class Resolver {
 
   void service(const CheckSyntax& check) {
     if (check.kind->target == engine::Target::Program)
-      program(check.command, DiagnosticSeverity::Error, "a check needs its program in place");
+      program(*check.command, DiagnosticSeverity::Error, "a check needs its program in place");
     if (check.foreground)
-      program(check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place",
+      program(*check.command, DiagnosticSeverity::Error, "a process that healer runs needs its program in place",
               DiagnosticSeverity::Error);
     if (check.pid_file) pid_file(check);
-    identity(check.command);
+    identity(*check.command);
     for_each_started(check, [this](const CommandSyntax& command) {
       program(command, DiagnosticSeverity::Warning, "until it is in place the action fails");
       identity(command);

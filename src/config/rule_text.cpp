@@ -89,14 +89,14 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Restart: return "restart";
     case ActionSyntax::Kind::Heal:
       return fmt::format("heal {}with {}{}", action.target ? written_name(action.target->value) + ' ' : "",
-                         written_name(action.workflow.value), action.dry_run ? " dry run" : "");
+                         written_name(action.workflow->value), action.dry_run ? " dry run" : "");
     case ActionSyntax::Kind::Exec: break;
   }
-  std::string text = "exec " + written(action.command.arguments);
-  if (action.command.uid) text += " as uid " + written_string(action.command.uid->value);
-  if (action.command.gid)
-    text += fmt::format("{} gid {}", action.command.uid ? " and" : " as", written_string(action.command.gid->value));
-  if (action.command.timeout) text += " timeout " + written(action.command.timeout->value);
+  std::string text = "exec " + written(action.command->arguments);
+  if (action.command->uid) text += " as uid " + written_string(action.command->uid->value);
+  if (action.command->gid)
+    text += fmt::format("{} gid {}", action.command->uid ? " and" : " as", written_string(action.command->gid->value));
+  if (action.command->timeout) text += " timeout " + written(action.command->timeout->value);
   if (action.repeat && action.repeat->value > 0)
     text += fmt::format(" repeat every {} cycle{}", action.repeat->value, action.repeat->value == 1 ? "" : "s");
   if (action.overlapping) text += " overlapping";

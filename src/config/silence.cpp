@@ -81,8 +81,8 @@ class Silences {
   }
 
   void action(const ActionSyntax& action, bool finds_process) {
-    if (action.command.single_quoted_with_arguments)
-      add(action.command.range, "to Monit all of this is the name of a program: there nothing is run",
+    if (action.command->single_quoted_with_arguments)
+      add(action.command->range, "to Monit all of this is the name of a program: there nothing is run",
           "in double quotes it is a command to both", true);
     const auto& [start, stop, restart] = programs_;
     const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);

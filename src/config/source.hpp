@@ -43,7 +43,7 @@ class Sources {
     std::uint32_t line_start = 0;
     std::uint32_t characters = 0;  ///< of the line so far
   };
-  static constexpr std::uint32_t kBlock = 4096;
+  static constexpr std::uint32_t kBlock = 256;
 
   [[nodiscard]] Mark mark_at(std::uint32_t file, std::uint32_t offset) const;
   static void advance(Mark& mark, std::string_view text, std::uint32_t from, std::uint32_t to);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "engine/postfix.hpp"
 #include "engine/quota.hpp"
 #include "util/rare.hpp"
+#include "util/shared.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -134,11 +136,11 @@ struct ToleranceSyntax {
 
 struct ActionSyntax {
   enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
-  CommandSyntax command;  ///< Exec
-  Word workflow;          ///< Heal
-  Rare<Word> target;      ///< Heal: of another than the service's own
-  bool dry_run = false;   ///< Heal
-  Rare<Number> repeat;    ///< `repeat every N cycles`
+  Shared<CommandSyntax> command;  ///< Exec
+  Rare<Word> workflow;            ///< Heal, and always there
+  Rare<Word> target;              ///< Heal: of another than the service's own
+  bool dry_run = false;           ///< Heal
+  Rare<Number> repeat;            ///< `repeat every N cycles`
   bool overlapping = false;
   SourceRange range;
 };
@@ -229,7 +231,7 @@ using ServiceStatement =
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
-  CommandSyntax command;            ///< Program; Process: of a foreground process
+  Shared<CommandSyntax> command;    ///< Program; Process: of a foreground process
   Rare<Word> pid_file;              ///< Process: this, the pattern or a program
   Rare<Word> pattern;               ///< Process
   Rare<Word> path;                  ///< of a kind that is nothing but a path
@@ -245,6 +247,8 @@ struct CheckSyntax {
   std::shared_ptr<const engine::Row> row;  ///< of the `for each` it is read for; null: it is in none
   bool stands_in = false;                  ///< for services of a list that is not known: it becomes none
   SourceRange range;                       ///< of the header
+
+  [[nodiscard]] bool has_command() const { return kind->target == engine::Target::Program || foreground; }
 };
 
 // ---- set ----------------------------------------------------------------------------------------------------------
@@ -434,7 +438,7 @@ struct StatementBegin {
 
 /// One file, parsed. Statements in the order of writing.
 struct FileSyntax {
-  std::vector<Statement> statements;
+  std::deque<Statement> statements;
   std::vector<Extension> extensions;
   std::vector<StatementBegin> begins;  ///< of all statements, where there is no error
   bool is_whole = true;                ///< false: there may be services that were not found

@@ -178,7 +178,7 @@ void check_trust(const Document& document, const std::string& path, const Enviro
       check.file(syntax.arguments.front(), &syntax.range);
   };
   for_each_check(document, [&](const CheckSyntax& service) {
-    command(service.command);
+    command(*service.command);
     for_each_started(service, command);
     check.pid_file(service);
   });

@@ -101,8 +101,8 @@ class Validator {
     patterns_.clear();
     filters_.clear();
     connections_ = 0;
-    if (check.foreground && check.command.timeout)
-      error(Code::WrongPlace, check.command.timeout->range, "a process that healer runs itself has no timeout",
+    if (check.foreground && check.command->timeout)
+      error(Code::WrongPlace, check.command->timeout->range, "a process that healer runs itself has no timeout",
             "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
@@ -274,7 +274,7 @@ class Validator {
   }
 
   void action(const ActionSyntax& action) {
-    if (action.kind == ActionSyntax::Kind::Exec && action.command.timeout) duration(*action.command.timeout);
+    if (action.kind == ActionSyntax::Kind::Exec && action.command->timeout) duration(*action.command->timeout);
   }
 
   void statement(const EverySyntax& every) {

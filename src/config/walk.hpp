@@ -27,7 +27,7 @@ class Walk {
   void operator()(CheckSyntax& check) {
     visitor_.place(check.range);
     text(check.name);
-    (*this)(check.command);
+    if (check.has_command()) (*this)(*check.command);
     path(check.pid_file);
     text(check.pattern);
     // A filesystem may be named by something else than a path.
@@ -181,7 +181,7 @@ class Walk {
   }
   void operator()(ActionSyntax& action) {
     visitor_.place(action.range);
-    (*this)(action.command);
+    if (action.kind == ActionSyntax::Kind::Exec) (*this)(*action.command);
     text(action.target);
     place(action.repeat);
   }

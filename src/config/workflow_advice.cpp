@@ -43,7 +43,7 @@ class WorkflowAdviser {
       for (const ServiceStatement& statement : check.statements) {
         const auto* rule = std::get_if<IfSyntax>(&statement);
         if (rule == nullptr || rule->action.kind != ActionSyntax::Kind::Heal) continue;
-        each_after(rule->action.workflow.value, [&](const WorkflowSyntax& workflow) {
+        each_after(rule->action.workflow->value, [&](const WorkflowSyntax& workflow) {
           used.insert(to_lower(workflow.name.value));
           if (!reaches) tells_nobody(workflow, check);
         });

@@ -95,7 +95,7 @@ class WorkflowChecker {
   // ---- names
 
   void action(const ActionSyntax& action) {
-    if (action.kind == ActionSyntax::Kind::Heal) named(action.workflow);
+    if (action.kind == ActionSyntax::Kind::Heal) named(*action.workflow);
   }
 
   /// Whom it heals: a target, else a service.
@@ -120,7 +120,7 @@ class WorkflowChecker {
 
   void recovery(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal)
-      error(Code::WrongPlace, action.workflow.range, "a recovery is not healed",
+      error(Code::WrongPlace, action.workflow->range, "a recovery is not healed",
             "write 'heal' after 'then'; 'else' takes an alert or an exec");
   }
 

@@ -235,7 +235,7 @@ class VariableChecker {
     each_order([this](const CheckSyntax& check, const ActionSyntax& order) {
       each_needed(order, [&](const Needs& needs, const std::string& name) {
         if (!needs.known.contains(name) || has_value(check.row.get(), name)) return;
-        report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow.range,
+        report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow->range,
                fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
                fmt::format("use it only for services in a 'for each {}'", printable(stem(name))));
@@ -272,7 +272,7 @@ class VariableChecker {
   template <typename Visit>
   void each_needed(const ActionSyntax& order, Visit&& visit) {
     std::set<std::string> done;
-    for (std::string at = to_lower(order.workflow.value); done.insert(at).second;) {
+    for (std::string at = to_lower(order.workflow->value); done.insert(at).second;) {
       const auto found = needs_.find(at);
       if (found == needs_.end()) return;
       for (const auto& [name, range] : found->second.wanted) visit(found->second, name);

@@ -30,11 +30,11 @@ ChangeView changed(const ServiceBlock& before, const ServiceBlock& after, const 
   std::vector<bool> stays(before.rules.size());
   for (std::size_t i = 0; i < after.rules.size(); ++i) {
     const std::int32_t from = change.rules_from[i];
-    (from < 0 ? view.begun : view.kept).push_back(after.rules[i].text);
+    (from < 0 ? view.begun : view.kept).push_back(after.rules[i]->text);
     if (from >= 0) stays[static_cast<std::size_t>(from)] = true;
   }
   for (std::size_t i = 0; i < before.rules.size(); ++i)
-    if (!stays[i]) view.gone.push_back(before.rules[i].text);
+    if (!stays[i]) view.gone.push_back(before.rules[i]->text);
   return view;
 }
 

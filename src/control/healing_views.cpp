@@ -98,10 +98,10 @@ std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
 /// Whether a rule that heals stands failed, while nothing is done about it any more, nor asked for: its healing was not
 /// approved, or the rule heals only since it was edited.
 bool asks_no_more(const Engine& engine, engine::ServiceId service, const engine::Rule& rule, Instant now) {
-  if (rule.action.heal == nullptr || healing_of(engine, service) != nullptr) return false;
-  const auto plan = engine.graph()->workflow(rule.action.heal->workflow);
+  if (rule->action.heal == nullptr || healing_of(engine, service) != nullptr) return false;
+  const auto plan = engine.graph()->workflow(rule->action.heal->workflow);
   if (plan == nullptr ||
-      engine::mode_of(*plan, *engine.graph()->settings, rule.action.heal->dry_run) < engine::HealingMode::Approval)
+      engine::mode_of(*plan, *engine.graph()->settings, rule->action.heal->dry_run) < engine::HealingMode::Approval)
     return false;
   const auto& rules = engine.graph()->at(service).rules;
   const auto at = static_cast<std::size_t>(&rule - rules.data());
@@ -283,8 +283,8 @@ std::vector<WorkflowReport> view_report(const Engine& engine) {
 
 std::optional<HealExplanation> explain_healing(const Engine& engine, engine::ServiceId service,
                                                const engine::Rule& rule, Instant now) {
-  if (rule.action.heal == nullptr) return std::nullopt;
-  const engine::HealOrder& order = *rule.action.heal;
+  if (rule->action.heal == nullptr) return std::nullopt;
+  const engine::HealOrder& order = *rule->action.heal;
   const engine::ServiceBlock& block = engine.graph()->at(service);
   HealExplanation view{.workflow = order.workflow,
                        .target = order.target.empty() ? block.target() : order.target,

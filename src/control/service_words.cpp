@@ -91,14 +91,14 @@ std::string values_text(const engine::Facts& facts) {
 
 /// Whether a rule asks for nothing but that the process is there.
 bool wants_existence(const engine::Rule& rule) {
-  const auto* present = std::get_if<engine::Present>(rule.condition.only());
+  const auto* present = std::get_if<engine::Present>(rule->condition.only());
   return present != nullptr && !present->wanted;
 }
 
 /// What came of the connections that the rule asks for. Empty: it asks for none.
 std::string connection_texts(const engine::Rule& rule, const engine::Evidence& last) {
   std::string text;
-  for (const engine::Test& asked : rule.condition.tests) {
+  for (const engine::Test& asked : rule->condition.tests) {
     const auto* test = std::get_if<engine::Reached>(&asked);
     const engine::ConnectionSeen* seen = test != nullptr ? engine::connection_of(last, *test) : nullptr;
     if (seen != nullptr) text += fmt::format("{}{}", text.empty() ? "" : ", ", seen->text);
@@ -110,7 +110,7 @@ std::string connection_texts(const engine::Rule& rule, const engine::Evidence& l
 std::string compared_values(const engine::CheckKind& kind, const engine::Rule& rule, const engine::Evidence& last) {
   std::vector<engine::Metric> told;
   std::string text;
-  for (const engine::Test& asked : rule.condition.tests) {
+  for (const engine::Test& asked : rule->condition.tests) {
     const auto* test = std::get_if<engine::Compare>(&asked);
     if (test == nullptr || std::ranges::find(told, test->what) != told.end()) continue;
     const engine::Quantity* row = kind.find(test->what);
@@ -184,7 +184,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   const engine::Rule& rule = block.rules[index];
   const std::string last = describe_last(block, state);
   const auto named = [&](std::string_view words) {
-    return fmt::format("{}{}{}", condition_of_text(rule.text), words.empty() ? "" : ": ", words);
+    return fmt::format("{}{}{}", condition_of_text(rule->text), words.empty() ? "" : ": ", words);
   };
   if (state.unknown && !state.presence.is_gone()) return named(fmt::format("not known: {}", state.unknown->why));
   const bool absent = state.last && (block.has_process() ? engine::process_of(*state.last) == nullptr
@@ -194,12 +194,12 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   if (missing) return wants_existence(rule) ? last : named(last);
   if (!state.last) return named("not checked since healer was started");
   const engine::Seen seen{*state.last, state.memory, state.starts.restarted};
-  const std::optional<bool> held = engine::holds(rule.condition, seen);
-  if (!rule.counts_restarts() && held == false) {
+  const std::optional<bool> held = engine::holds(rule->condition, seen);
+  if (!rule->counts_restarts() && held == false) {
     const std::string needed = engine::recovery_text(rule, engine.rules(service)[index], now.mono);
     return named(fmt::format("{}; {}", last, needed.empty() ? "the last run passed" : needed));
   }
-  if (block.is_run() || rule.counts_restarts()) return named(last);
+  if (block.is_run() || rule->counts_restarts()) return named(last);
   if (block.has_members()) return last;
   if (const std::string values = compared_values(*block.kind, rule, *state.last); !values.empty()) return named(values);
   if (const std::string texts = connection_texts(rule, *state.last); !texts.empty()) return named(texts);

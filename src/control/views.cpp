@@ -88,7 +88,7 @@ std::string given_up(const Engine& engine, ServiceId service) {
   const engine::Rule* const rule = engine.given_up_by(service);
   if (rule == nullptr) return {};
   const std::string& failure = engine.service(service).start_failure;
-  return fmt::format("given up: {}{}{}", rule->text, failure.empty() ? "" : "; ",
+  return fmt::format("given up: {}{}{}", (*rule)->text, failure.empty() ? "" : "; ",
                      failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
 }
 
@@ -159,7 +159,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   view.state = to_string(condition);
   view.text = summary_text(engine, service, now);
   if (const Matter matter = matter_of(engine, service); matter.condition != Condition::Running) {
-    view.rule = block.rules[matter.rule].text;
+    view.rule = block.rules[matter.rule]->text;
     view.rule_place = place_of(engine, block.rules[matter.rule].place);
   }
   const ServiceState& state = engine.service(service);
@@ -306,20 +306,20 @@ std::string rule_state(Condition condition) {
 
 RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& rule, const engine::RuleState& state,
                    Instant now) {
-  RuleView view{.text = rule.text,
+  RuleView view{.text = rule->text,
                 .place = place_of(engine, rule.place),
                 .state = rule_state(engine::condition_of(rule, state)),
-                .failed = static_cast<std::uint32_t>(state.window.failed(rule.tolerance.window)),
-                .count = rule.tolerance.count,
-                .window = rule.tolerance.window,
+                .failed = static_cast<std::uint32_t>(state.window.failed(rule->tolerance.window)),
+                .count = rule->tolerance.count,
+                .window = rule->tolerance.window,
                 .since = state.changed,
-                .held_back = std::string(to_string(engine.hold(service, rule, state, rule.action.kind, now))),
-                .restarts = rule.counts_restarts()};
+                .held_back = std::string(to_string(engine.hold(service, rule, state, rule->action.kind, now))),
+                .restarts = rule->counts_restarts()};
   const engine::ServiceState& seen = engine.service(service);
   if (view.state == "ok" && ((seen.unknown && !state.judged) || !engine::untold(rule, seen).empty()))
     view.state = to_string(Condition::Unknown);
-  if (rule.tolerance.held > Duration{0}) {
-    view.hold = rule.tolerance.held;
+  if (rule->tolerance.held > Duration{0}) {
+    view.hold = rule->tolerance.held;
     if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});
   }
   return view;
@@ -382,7 +382,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
     view.members.push_back(
         {.name = engine.graph()->at(member).name, .health = std::string(to_string(engine.health(member)))});
   view.place = place_of(engine, block.place);
-  view.schedule = block.schedule.text;
+  view.schedule = block.schedule->text;
   if (state.last)
     view.last = RunView{.outcome = std::string(block.is_run() ? outcome_name(state.last->outcome) : "looked"),
                         .status = state.last->status,
@@ -421,7 +421,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];
     const engine::Rule& rule = block.rules[i];
-    view.rules.push_back({.text = rule.text,
+    view.rules.push_back({.text = rule->text,
                           .place = place_of(engine, rule.place),
                           .state = rule_state(account.condition),
                           .now = std::move(account.now),

@@ -183,7 +183,7 @@ std::string connection_error(const std::string& host, std::uint16_t port) {
 /// All servers side by side. A resolver that does not answer keeps its thread, which ends with the process.
 void look_at_mail(Facts& facts, const engine::RuleSet& rules) {
   facts.alerts_mailed =
-      std::ranges::any_of(rules.services, [](const auto& block) { return !block->recipients.empty(); });
+      std::ranges::any_of(rules.services, [](const auto& block) { return !block->recipients->empty(); });
   std::vector<std::future<std::string>> answers;
   for (const engine::MailServer& server : rules.settings.mail.servers) {
     std::promise<std::string> promise;
@@ -286,7 +286,7 @@ class MonitServices {
 
   [[nodiscard]] bool has(const engine::ServiceBlock& block) const {
     const bool same_file =
-        !block.process.pid_file.empty() && pid_files_.contains(host_.canonical(block.process.pid_file));
+        !block.process->pid_file.empty() && pid_files_.contains(host_.canonical(block.process->pid_file));
     return same_file || names_.contains(to_lower(block.name));
   }
 

@@ -87,7 +87,7 @@ class Account {
       : block_(block), rule_(rule), seen_(seen), failed_(failed) {}
 
   std::string operator()(const Compare& test) const {
-    if (test.what == Metric::Status) return describe_run(seen_.run, failed_, block_.program.command.timeout);
+    if (test.what == Metric::Status) return describe_run(seen_.run, failed_, block_.program->command.timeout);
     const Metric metric = deciding(seen_.run, test);
     const double value = value_of(seen_.run, metric).value_or(0);
     const Quantity* row = block_.kind->find(metric);
@@ -166,8 +166,8 @@ class Account {
 
   std::string operator()(const Restarts& /*test*/) const {
     if (!failed_) return "process is running after previous restart timeout (manually recovered?)";
-    return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_.tolerance.count,
-                       rule_.tolerance.window, to_string(rule_.action.kind));
+    return fmt::format("service restarted {} times within {} cycles(s) - {}", rule_->tolerance.count,
+                       rule_->tolerance.window, to_string(rule_->action.kind));
   }
 
   std::string operator()(const Members& /*test*/) const { return std::string(output_of(seen_.run)); }
@@ -222,7 +222,7 @@ class Account {
   [[nodiscard]] const std::string& path() const {
     if (block_.kind->target == Target::Path) return block_.path;
     if (!block_.has_process()) return block_.name;
-    return block_.process.pid_file.empty() ? block_.process.pattern : block_.process.pid_file;
+    return block_.process->pid_file.empty() ? block_.process->pattern : block_.process->pid_file;
   }
 
   const ServiceBlock& block_;
@@ -263,7 +263,7 @@ Decided deciding(const RuleCondition& condition, const Seen& seen) {
 
 /// The connection that has decided; null: it was something else.
 const ConnectionSeen* deciding_connection(const Rule& rule, const Seen& seen) {
-  const auto* test = std::get_if<Reached>(deciding(rule.condition, seen).test);
+  const auto* test = std::get_if<Reached>(deciding(rule->condition, seen).test);
   return test != nullptr ? connection_of(seen.run, *test) : nullptr;
 }
 
@@ -274,21 +274,21 @@ std::string_view event_text(EventKind event, effect::Cause::State state) {
 }
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
-  const Decided decided = deciding(rule.condition, seen);
+  const Decided decided = deciding(rule->condition, seen);
   return std::visit(Account(block, rule, seen, failed != decided.negated), *decided.test);
 }
 
 std::string describe(const Evidence& run, const Queried& test) {
   const ValueSeen* seen = value_of(run, test);
-  const std::string filter = printable(test.test.filter);
+  const std::string filter = printable(test.test->filter);
   if (seen == nullptr) return fmt::format("json {} was not evaluated", filter);
   if (!seen->value) return fmt::format("json {} is not known: {}", filter, seen->why);
   const std::string value = shown_value(*seen->value);
-  const std::optional<bool> held = compare(test.test, *seen->value);
-  const std::string wanted = printable(wanted_value(test.test));
+  const std::optional<bool> held = compare(*test.test, *seen->value);
+  const std::string wanted = printable(wanted_value(*test.test));
   if (!held) return fmt::format("json {} is {}, which cannot be compared with {}", filter, value, wanted);
   return fmt::format("json {} is {}{}", filter, value,
-                     *held ? fmt::format(" ({} {})", symbol(test.test.comparison), wanted) : "");
+                     *held ? fmt::format(" ({} {})", symbol(test.test->comparison), wanted) : "");
 }
 
 std::string shown_value(std::string_view json) {
@@ -305,7 +305,7 @@ std::string describe_recovery(const ServiceBlock& block, const Rule& rule, const
 
 EventKind event_of(const Rule& rule, const Seen& seen) {
   const ConnectionSeen* connection = deciding_connection(rule, seen);
-  return connection != nullptr ? connection->event.value_or(rule.event) : rule.event;
+  return connection != nullptr ? connection->event.value_or(rule->event) : rule->event;
 }
 
 std::string_view unchanged_text(EventKind event) {
@@ -457,7 +457,8 @@ std::string describe_timeout(Duration after) { return "timed out after " + forma
 std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const Rule& rule, const Seen& seen,
                                               EventKind event, bool recovered, WallTime when) {
   // What asks for a change is over in the next run.
-  const bool of_change = rule.mode == Mode::EachChange || std::holds_alternative<Changed>(rule.condition.tests.front());
+  const bool of_change =
+      rule->mode == Mode::EachChange || std::holds_alternative<Changed>(rule->condition.tests.front());
   auto cause = std::make_shared<effect::Cause>();
   cause->service = block.name;
   cause->event = event;
@@ -465,8 +466,8 @@ std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const R
                  : of_change ? effect::Cause::State::Changed
                              : effect::Cause::State::Failed;
   cause->event_text = recovered && of_change ? unchanged_text(event) : event_text(event, cause->state);
-  cause->action_text = to_string((recovered ? rule.recovery.action : rule.action).kind);
-  cause->rule = rule.text;
+  cause->action_text = to_string((recovered ? rule->recovery->action : rule->action).kind);
+  cause->rule = rule->text;
   cause->when = when;
   cause->description = recovered ? describe_recovery(block, rule, seen, event) : describe(block, rule, seen, true);
   if (block.has_process()) cause->process = figures_of(seen.run);

@@ -19,7 +19,7 @@ constexpr std::int32_t kNone = -1;
 std::vector<RuleIdentity> identities(const ServiceBlock& block) {
   std::vector<RuleIdentity> all;
   all.reserve(block.rules.size());
-  for (const Rule& rule : block.rules) all.push_back(rule.identity);
+  for (const Rule& rule : block.rules) all.push_back(rule.identity());
   return all;
 }
 
@@ -86,15 +86,15 @@ std::vector<RuleChange> rule_changes(const Graph& before, const SwapPlan& plan) 
     for (std::size_t i = 0; i < change.rules_from.size(); ++i) {
       const Rule& rule = next->rules[i];
       if (change.rules_from[i] == kNone) {
-        changes.push_back({next->name, rule.text, RuleChange::Kind::New});
+        changes.push_back({next->name, rule->text, RuleChange::Kind::New});
         continue;
       }
       const auto former = static_cast<std::size_t>(change.rules_from[i]);
       kept[former] = true;
-      if (old->rules[former].text != rule.text) changes.push_back({next->name, rule.text, RuleChange::Kind::Kept});
+      if (old->rules[former]->text != rule->text) changes.push_back({next->name, rule->text, RuleChange::Kind::Kept});
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (!kept[i]) changes.push_back({old->name, old->rules[i].text, RuleChange::Kind::Removed});
+      if (!kept[i]) changes.push_back({old->name, old->rules[i]->text, RuleChange::Kind::Removed});
   }
   return changes;
 }
@@ -188,22 +188,8 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
     plan->changes.push_back(
         {id, SlotChange::Kind::Added, std::vector<std::int32_t>(graph->slots[id.index()]->rules.size(), -1)});
   }
-  graph->by_name.reserve(slot_of.size());
-  for (const auto& id : slot_of) {
-    graph->order.push_back(*id);
-    graph->by_name.emplace(to_lower(graph->at(*id).name), *id);
-  }
-  graph->requirements.resize(graph->slots.size());
-  graph->dependents.resize(graph->slots.size());
-  for (const ServiceId id : graph->order) {
-    for (const std::string& name : graph->at(id).depends) {
-      const auto needed = graph->find(name);
-      if (!needed) continue;
-      graph->requirements[id.index()].push_back(*needed);
-      graph->dependents[needed->index()].push_back(id);
-    }
-  }
-  resolve_members(*graph);
+  for (const auto& id : slot_of) graph->order.push_back(*id);
+  graph->resolve_names();
   plan->graph = std::move(graph);
   return plan;
 }

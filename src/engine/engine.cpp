@@ -134,7 +134,7 @@ void Engine::adopt_block(ServiceId id) {
   ServiceState& state = services_[id.index()];
   state.first_rule = static_cast<std::uint32_t>(rule_states_.size());
   state.rule_count = static_cast<std::uint32_t>(block.rules.size());
-  timetable_.adopt(id, block.schedule, graph_->settings->cycle_length());
+  timetable_.adopt(id, *block.schedule, graph_->settings->cycle_length());
   state.resting = false;
   live_rules_ += block.rules.size();
   rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
@@ -154,7 +154,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.known = saved.known;
   // By another pid file another service was meant. (Of a foreground process it is what was there before.)
   if (state.known && !block.foreground() && state.known->path != Hash128{} &&
-      state.known->path != hash128(block.process.pid_file))
+      state.known->path != hash128(block.process->pid_file))
     state.known.reset();
   if (state.known && saved.boot != now.boot) state.known->start_ticks = 0;  // whoever has its number is another
   const bool same_boot = saved.boot == now.boot;
@@ -164,13 +164,13 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.memory = restored(std::move(state.memory), saved.memory);
   timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
 
-  const bool go_on = counts_go_on(saved, block.schedule, period(id), civil_, now);
+  const bool go_on = counts_go_on(saved, *block.schedule, period(id), civil_, now);
   const std::span<RuleState> states = rules_of(state);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto same = std::ranges::find(saved.rules, block.rules[i].key, &SavedRule::key);
     if (same == saved.rules.end()) continue;
     states[i] = same->state;
-    states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity);
+    states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity());
     if (saved.action_failure && saved.action_failure->rule == same->key) state.action_failure = saved.action_failure;
     if (same_boot && same->state.judged) state.initialising = false;
     if (go_on) continue;
@@ -239,7 +239,7 @@ std::span<RuleState> Engine::rules_of(ServiceState& state) {
 
 Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind, Instant now) const {
   const Settings& settings = *graph_->settings;
-  if (rule.dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
+  if (rule->dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
   if (settings.shadow) return Hold::Shadow;
   if (kind == ActionKind::Alert) return Hold::None;
   if (settings.dry_run) return Hold::DryRun;
@@ -271,7 +271,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
   saved.rules.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Rule& rule = graph_->at(id).rules[i];
-    saved.rules.push_back({rule.key, rule.identity, states[i]});
+    saved.rules.push_back({rule.key, rule.identity(), states[i]});
   }
   return saved;
 }
@@ -425,15 +425,15 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   const Duration cycle_before = before->settings->cycle_length();
   if (cycle_before != graph_->settings->cycle_length()) {
     for (const ServiceId id : graph_->order)
-      timetable_.adopt(id, graph_->at(id).schedule, graph_->settings->cycle_length());
+      timetable_.adopt(id, *graph_->at(id).schedule, graph_->settings->cycle_length());
     for (const ServiceId id : graph_->order)
       if (id.index() < before->slots.size() && before->slots[id.index()])
-        reschedule(id, period_of(before->at(id).schedule, cycle_before), turn.now);
+        reschedule(id, period_of(*before->at(id).schedule, cycle_before), turn.now);
   } else {
     for (const SlotChange& change : plan.changes)
       if (change.kind == SlotChange::Kind::Replaced &&
           before->at(change.service).schedule != graph_->at(change.service).schedule)
-        reschedule(change.service, period_of(before->at(change.service).schedule, cycle_before), turn.now);
+        reschedule(change.service, period_of(*before->at(change.service).schedule, cycle_before), turn.now);
   }
   maintenance_.first = -1;
   if (graph_->settings->shadow || graph_->settings->dry_run)
@@ -474,7 +474,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       const auto from = static_cast<std::uint32_t>(change.rules_from[i]);
       RuleState& kept = rule_states_[state.first_rule + i];
       kept = rule_states_[old_first + from];
-      if (other_actions(old.rules[from].identity, block.rules[i].identity)) kept.accepted = false;
+      if (other_actions(old.rules[from].identity(), block.rules[i].identity())) kept.accepted = false;
     }
     if (state.action_failure &&
         std::ranges::find(block.rules, state.action_failure->rule, &Rule::key) == block.rules.end())
@@ -493,7 +493,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       if (!state.child.exists()) state.known.reset();
       if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
       state.starts.came_by = {};
-    } else if (state.child.exists() && old.process.foreground->command != block.process.foreground->command) {
+    } else if (state.child.exists() && old.process->foreground->command != block.process->foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: the previous one runs until it is restarted");
     }
@@ -509,7 +509,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
     Memory fresh = fresh_memory(block);
     state.memory =
-        old.program.command != block.program.command ? std::move(fresh) : restored(std::move(fresh), state.memory);
+        old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);
   } else {
     begin_afresh(id);
   }

@@ -50,12 +50,12 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
 
 void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause,
                   Turn& turn) {
-  const Action& action = recovery ? rule.recovery.action : rule.action;
+  const Action& action = recovery ? rule->recovery->action : rule->action;
   effect::Exec exec{.action = ActionId{next_id_++},
                     .service = id,
                     .rule = rule.key,
                     .recovery = recovery,
-                    .command = action.command,
+                    .command = *action.command,
                     .cause = std::move(cause)};
   const RunningAction* const earlier = in_the_way(exec);
   supersede(exec, turn);
@@ -116,7 +116,7 @@ Engine::RuleInForce Engine::rule_of(const effect::Exec& exec) const {
 
 const RunningAction* Engine::in_the_way(const effect::Exec& exec) const {
   const auto [rule, state] = rule_of(exec);
-  const bool overlapping = rule != nullptr && (exec.recovery ? rule->recovery.action : rule->action).overlapping;
+  const bool overlapping = rule != nullptr && (exec.recovery ? (*rule)->recovery->action : (*rule)->action).overlapping;
   for (const ActionId id : actions_of(exec.cause->service)) {
     const RunningAction& running = actions_.at(id.number());
     const effect::Exec& other = running.exec;
@@ -152,10 +152,10 @@ std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
   const auto [rule, state] = rule_of(exec);
   if (rule == nullptr) return "its rule no longer exists";
   const ServiceId id = *graph_->find(exec.cause->service);
-  if ((exec.recovery ? rule->recovery.action : rule->action).kind != ActionKind::Exec)
+  if ((exec.recovery ? (*rule)->recovery->action : (*rule)->action).kind != ActionKind::Exec)
     return "its rule does something else now";
   if (!services_[id.index()].monitored) return "it is no longer monitored";
-  if (rule->mode == Mode::Latched && (state->status == RuleStatus::Failed) == exec.recovery)
+  if ((*rule)->mode == Mode::Latched && (state->status == RuleStatus::Failed) == exec.recovery)
     return exec.recovery ? "its rule has failed again" : "its rule has recovered";
   return to_string(hold(id, *rule, *state, ActionKind::Exec, now));
 }
@@ -185,7 +185,7 @@ void Engine::run_queued(const std::string& service, Turn& turn) {
     const Rule& rule = *rule_of(exec).rule;
     turn.commit.ended.push_back(exec.action);
     exec.action = ActionId{next_id_++};
-    exec.command = (exec.recovery ? rule.recovery.action : rule.action).command;  // as it is now
+    exec.command = *(exec.recovery ? rule->recovery->action : rule->action).command;  // as it is now
     exec.service = *graph_->find(exec.cause->service);
     turn.commit.pending.emplace_back(exec);
     add_action(exec, turn.now);
@@ -268,7 +268,7 @@ void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_vi
 void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
   if (job.cause == nullptr || job.cancelled) return;
   const std::vector<Rule>& rules = graph_->at(job.service).rules;
-  const auto rule = std::ranges::find(rules, job.cause->rule, &Rule::text);
+  const auto rule = std::ranges::find_if(rules, [&](const Rule& one) { return one->text == job.cause->rule; });
   if (rule == rules.end()) return;
   std::optional<ActionFailure>& last = services_[job.service.index()].action_failure;
   if (good && (!last || last->rule != rule->key)) return;
@@ -493,14 +493,14 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   const std::span<RuleState> states = rules_of(services_[id.index()]);
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (!block.rules[i].dormant || states[i].accepted) continue;
+    if (!block.rules[i]->dormant || states[i].accepted) continue;
     // A rule that stood failed while it slept fires at its next failing run.
     const RuleState before = states[i];
     states[i] = RuleState{.window = before.window, .accepted = true, .judged = before.judged, .born = before.born};
     services_[id.index()].resting = false;
     turn.save(id);
     turn.record(RecordKind::Accepted, Severity::Info, block.name,
-                fmt::format("accepted by {}: {}", by, block.rules[i].text))
+                fmt::format("accepted by {}: {}", by, block.rules[i]->text))
         .rule = block.rules[i].key;
   }
 }

@@ -91,7 +91,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
 /// Begins the step of a job, or starts it over when what was in its way has gone.
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  job.deadline = turn.now.mono + step_time(*block.process.foreground, job.step().kind, graph_->settings->limits);
+  job.deadline = turn.now.mono + step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
   return judge_child_step(job, turn);
 }
 
@@ -99,7 +99,7 @@ Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
 Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const ServiceBlock& block = graph_->at(id);
-  const ForegroundSpec& spec = *block.process.foreground;
+  const ForegroundSpec& spec = *block.process->foreground;
   ServiceState& state = services_[id.index()];
   const bool acting = std::exchange(job.phase, Job::Phase::Acting) == Job::Phase::Acting;
   const auto done = [&](std::string text) {
@@ -151,7 +151,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
 
 void Engine::start_child(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
-  run_program(job, graph_->at(id).process.foreground->command, turn);
+  run_program(job, graph_->at(id).process->foreground->command, turn);
   ServiceState& state = services_[id.index()];
   state.child.begin(job.action);
   if (std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
@@ -167,8 +167,9 @@ void Engine::child_overdue(Job& job, Turn& turn) {
     return go_on(job, judge_child_step(job, turn), turn);
   }
   const RunningAction* const lacking = lacks(job);
-  const std::string time = format_duration(
-      turn.now.mono - (job.deadline - step_time(*block.process.foreground, job.step().kind, graph_->settings->limits)));
+  const std::string time =
+      format_duration(turn.now.mono - (job.deadline - step_time(*block.process->foreground, job.step().kind,
+                                                                graph_->settings->limits)));
   if (!job.program_failure.empty())
     blame(job, job.program_failure);
   else if (job.step().kind == Bringing::Stop)
@@ -301,7 +302,7 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
 void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
   const ActionId action = services_[id.index()].child.about().action;
   services_[id.index()].child.let_go();
-  if (action != ActionId{}) end_child(action, before.name, &*before.process.foreground, turn);
+  if (action != ActionId{}) end_child(action, before.name, &*before.process->foreground, turn);
 }
 
 /// Healer was asked to run it no longer. Where healer only watches it is left alone.

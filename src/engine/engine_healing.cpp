@@ -43,21 +43,21 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] Health health(ServiceId service) const override { return engine_.health(service); }
   [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
     const auto found = engine_.healing_rule(service, rule);
-    return found &&
-           (found->second->mode != Mode::Latched || engine_.rules(service)[found->first].status == RuleStatus::Failed);
+    return found && ((*found->second)->mode != Mode::Latched ||
+                     engine_.rules(service)[found->first].status == RuleStatus::Failed);
   }
   [[nodiscard]] std::optional<bool> holds_now(ServiceId service, Hash128 rule) const override {
     const auto found = engine_.healing_rule(service, rule);
     if (!found) return false;
     const ServiceState& state = engine_.services_[service.index()];
     // What is over when it has happened cannot be seen once more.
-    if (found->second->mode != Mode::Latched || found->second->counts_restarts()) return true;
+    if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
     if (graph().at(service).has_members()) {
       const Evidence members = engine_.look_at_members(service);
-      return holds(found->second->condition, Seen{members, state.memory, state.starts.restarted});
+      return holds((*found->second)->condition, Seen{members, state.memory, state.starts.restarted});
     }
     if (state.unknown || !state.last) return std::nullopt;
-    return holds(found->second->condition, Seen{*state.last, state.memory, state.starts.restarted});
+    return holds((*found->second)->condition, Seen{*state.last, state.memory, state.starts.restarted});
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
     if (const auto by = engine_.pause_of(service, turn_.now))
@@ -165,8 +165,8 @@ class Engine::Ward final : public HealingWorld {
   void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
             const std::string& text) override {
     const std::optional<ServiceId> service = graph().find(healing.service);
-    mail(service ? graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause, healing.service,
-         event, state, text);
+    mail(service ? *graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause,
+         healing.service, event, state, text);
   }
   void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) override {
     mail(graph().settings->mail.recipients, {}, "healer", event, state, text);
@@ -279,7 +279,7 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
     const Seen run{seen, state.memory, state.starts.restarted};
     clear = true;
     for (const Rule& rule : graph_->at(id).rules) {
-      const std::optional<bool> told = holds(rule.condition, run);
+      const std::optional<bool> told = holds(rule->condition, run);
       if (!told) {
         clear.reset();
         break;
@@ -335,7 +335,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   std::vector<RuleDecision> decisions;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const Rule& rule = block.rules[i];
-    if (rule.mode != Mode::Latched) continue;
+    if (rule->mode != Mode::Latched) continue;
     const bool failed = states[i].status == RuleStatus::Failed;
     const std::optional<EventKind> fired_as = states[i].event;
     const Told told = states[i].told;
@@ -349,7 +349,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
     decisions.push_back({.rule = i,
                          .what = RuleDecision::What::Recover,
                          .told = told,
-                         .cause = cause_of(block, rule, run, fired_as.value_or(rule.event), true, turn.now.wall)});
+                         .cause = cause_of(block, rule, run, fired_as.value_or(rule->event), true, turn.now.wall)});
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
   forget_acknowledgement(id, turn);
@@ -503,7 +503,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     HealOrder order{.workflow = command.workflow, .target = {}, .dry_run = false};
     if (order.workflow.empty())
       for (const Rule& rule : block.rules)
-        if (rule.action.heal != nullptr && order.workflow.empty()) order = *rule.action.heal;
+        if (rule->action.heal != nullptr && order.workflow.empty()) order = *rule->action.heal;
     if (order.workflow.empty() || graph_->workflow(order.workflow) == nullptr) {
       good = false;
       asked.push_back(

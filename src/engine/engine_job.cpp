@@ -174,7 +174,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
     // it had ended.
     for (std::uint32_t i = 0; i < state.rule_count; ++i) {
-      if (!block.rules[i].action.is_job()) continue;
+      if (!block.rules[i]->action.is_job()) continue;
       rule_states_[state.first_rule + i].again = {};
       rule_states_[state.first_rule + i].failing_since.reset();
     }
@@ -572,7 +572,7 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   effect::EndAction end{action};
   if (const std::optional<ServiceId> id = child_of(found->second.exec)) {
     services_[id->index()].child.on(ChildEvent::EndTold);
-    spec = &*graph_->at(*id).process.foreground;
+    spec = &*graph_->at(*id).process->foreground;
   }
   if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
   turn.acts.emplace_back(std::move(end));

@@ -69,7 +69,7 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
 /// service is judged where a person asks, not for a death or a start that was to be tried again.
 bool Engine::only_looks(ServiceId id, Reason reason, Instant now) const {
   if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule.kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
+  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
          !validating_.contains(id.number());
 }
 
@@ -101,8 +101,8 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
 }
 
 Engine::PlainTest Engine::plain_test(const Rule& rule) {
-  const Test* only = rule.condition.only();
-  if (const auto* test = std::get_if<Compare>(only); test != nullptr && test->also.empty())
+  const Test* only = rule->condition.only();
+  if (const auto* test = std::get_if<Compare>(only); test != nullptr && test->also->empty())
     return {test->value, test->comparison, test->what, PlainTest::Kind::Figure};
   if (const auto* test = std::get_if<Present>(only); test != nullptr && !test->wanted)
     return {.kind = PlainTest::Kind::Gone};
@@ -131,7 +131,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   ServiceState& state = services_[id.index()];
   if (seen.outcome == Outcome::TimedOut && block.is_run()) {
     Record& record = turn.record(RecordKind::RunTimedOut, Severity::Warning, block.name,
-                                 describe_timeout(block.program.command.timeout));
+                                 describe_timeout(block.program->command.timeout));
     record.output = *seen.output;
   } else if (seen.outcome == Outcome::Unmatched) {
     const std::string_view output = *seen.output;
@@ -153,7 +153,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (const RuleDecision& decision : decisions) {
     if (decision.what != RuleDecision::What::Recover) continue;
     const Rule& rule = block.rules[decision.rule];
-    if (rule.action.is_job()) state.waits.clear();
+    if (rule->action.is_job()) state.waits.clear();
     if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
     forget_acknowledgement(id, turn);
   }
@@ -173,7 +173,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   // What a run stops or unmonitors, it does not start.
   const auto kind_of = [&](const RuleDecision& decision) {
     const Rule& rule = block.rules[decision.rule];
-    return (decision.what == RuleDecision::What::Recover ? rule.recovery.action : rule.action).kind;
+    return (decision.what == RuleDecision::What::Recover ? rule->recovery->action : rule->action).kind;
   };
   const bool ends = std::ranges::any_of(decisions, [&](const RuleDecision& decision) {
     const ActionKind kind = kind_of(decision);
@@ -195,7 +195,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const Rule& rule = block.rules[decision.rule];
   RuleState& state = rules_of(services_[id.index()])[decision.rule];
   const bool recovered = decision.what == What::Recover;
-  const Action& action = recovered ? rule.recovery.action : rule.action;
+  const Action& action = recovered ? rule->recovery->action : rule->action;
   if (decision.what == What::Again) {
     if (hold(id, rule, state, action.kind, turn.now) != Hold::None) return;
     if (action.kind == ActionKind::Unmonitor) return unmonitor(id, "rule", turn);
@@ -206,7 +206,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const bool reminds = decision.what == What::Remind;
   if (reminds && (state.told != Told::Alerted || in_maintenance(id, turn.now))) return;
   std::vector<Recipient> recipients;
-  for (const Recipient& recipient : block.recipients) {
+  for (const Recipient& recipient : *block.recipients) {
     if (!recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
     const bool due = recipient.reminder != 0 && decision.count % recipient.reminder == 0;
     if (decision.what != What::Repeat && (!reminds || due)) recipients.push_back(recipient);
@@ -220,8 +220,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const bool failed = !recovered;
   RecordKind kind = recovered ? RecordKind::RuleRecovered : RecordKind::RuleFailed;
   if (decision.what == What::Repeat || decision.what == What::Tell || reminds) kind = RecordKind::RuleRepeated;
-  if (decision.what == What::Fire && rule.mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
-  if (decision.what == What::Fire && rule.mode == Mode::EachChange) kind = RecordKind::RuleChanged;
+  if (decision.what == What::Fire && rule->mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
+  if (decision.what == What::Fire && rule->mode == Mode::EachChange) kind = RecordKind::RuleChanged;
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
   const Hold held = hold(id, rule, state, action.kind, turn.now);
@@ -245,10 +245,10 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     case ActionKind::Start:
     case ActionKind::Restart:
       if (!ends)
-        want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
+        want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule->mode == Mode::Latched, turn);
       break;
     case ActionKind::Stop:
-      want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule.mode == Mode::Latched, turn);
+      want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule->mode == Mode::Latched, turn);
       break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
@@ -268,7 +268,7 @@ void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, eff
   const ServiceBlock& block = graph_->at(id);
   if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
-  for (const Recipient& recipient : block.recipients)
+  for (const Recipient& recipient : *block.recipients)
     if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || !listed_only))
       recipients.push_back(recipient);
   cause.service = block.name;

@@ -34,7 +34,7 @@ const Rule* Engine::given_up_by(ServiceId id) const {
   const std::vector<Rule>& all = graph_->at(id).rules;
   const std::span<const RuleState> states = rules(id);
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const ActionKind kind = all[i].action.kind;
+    const ActionKind kind = all[i]->action.kind;
     const bool ends = kind == ActionKind::Unmonitor || kind == ActionKind::Stop;
     if (ends && states[i].status == RuleStatus::Failed) return &all[i];
   }
@@ -76,7 +76,7 @@ Evidence Engine::look_at_members(ServiceId id) const {
 bool Engine::waits_for_members(ServiceId id) {
   std::uint32_t& awaited = services_[id.index()].flight->awaited;
   const std::optional<Duration> own_due = times(id).due;
-  const std::vector<ServiceId>& members = graph_->members[id.index()];
+  const std::span<const ServiceId> members = graph_->members[id.index()];
   for (; awaited < members.size(); ++awaited) {
     const ServiceState& state = services_[members[awaited].index()];
     const std::optional<Duration> due = times(members[awaited]).due;
@@ -88,13 +88,13 @@ bool Engine::waits_for_members(ServiceId id) {
 
 /// To be called wherever the health of a service may have changed, or a look at it has come to its end.
 void Engine::tell_owners(ServiceId id) {
-  const std::vector<ServiceId>& owners = graph_->owners[id.index()];
+  const std::span<const ServiceId> owners = graph_->owners[id.index()];
   if (owners.empty()) return;
   const Health now = health(id);
   const bool changed = std::exchange(services_[id.index()].told, now) != now;
   for (const ServiceId owner : owners) {
     const ServiceState& state = services_[owner.index()];
-    const std::vector<ServiceId>& members = graph_->members[owner.index()];
+    const std::span<const ServiceId> members = graph_->members[owner.index()];
     const std::uint32_t at = state.flight ? state.flight->awaited : 0;
     const bool awaited = state.flight && (at >= members.size() || members[at] == id);
     if (changed || awaited) composites_due_.emplace(graph_->ranks[owner.index()], owner);
@@ -130,7 +130,7 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.monitored) return;
   if (state.flight && !waits_for_members(id)) return end_composite_run(id, turn);
-  const Schedule& schedule = graph_->at(id).schedule;
+  const Schedule& schedule = *graph_->at(id).schedule;
   const bool rests = schedule.kind == Schedule::Kind::Cron ||
                      (schedule.kind == Schedule::Kind::NotCron && schedule.cron.matches(civil_(turn.now.wall)));
   if (state.initialising || state.job || rests) return;

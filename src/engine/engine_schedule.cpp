@@ -16,11 +16,11 @@ constexpr Duration kLackPause{60'000};  // without a run that waits, before it i
 }  // namespace
 
 std::optional<Duration> Engine::period(ServiceId id) const {
-  return period_of(graph_->at(id).schedule, graph_->settings->cycle_length());
+  return period_of(*graph_->at(id).schedule, graph_->settings->cycle_length());
 }
 
 std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
-  return timetable_.until_next(id, graph_->at(id).schedule, now);
+  return timetable_.until_next(id, *graph_->at(id).schedule, now);
 }
 
 std::uint64_t Engine::cycle(Instant now) const {
@@ -34,7 +34,7 @@ void Engine::begin(ServiceId id, Duration first) { timetable_.begin(id, first, s
 /// Whether its periods go on as they were where healer is restarted: what runs each cycle, or by the calendar, needs
 /// no memory of that.
 bool Engine::keeps_phase(ServiceId id) const {
-  const Schedule& schedule = graph_->at(id).schedule;
+  const Schedule& schedule = *graph_->at(id).schedule;
   return schedule.kind == Schedule::Kind::Interval || (schedule.kind == Schedule::Kind::Cycles && schedule.cycles > 1);
 }
 
@@ -50,7 +50,7 @@ bool Engine::go_on_in_phase(ServiceId id, Duration first) {
 
 /// After a change of its period.
 void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Instant now) {
-  if (running_) timetable_.reschedule(id, graph_->at(id).schedule, period_before, period(id), now);
+  if (running_) timetable_.reschedule(id, *graph_->at(id).schedule, period_before, period(id), now);
 }
 
 void Engine::on(const event::Wake&, Turn& turn) {
@@ -67,7 +67,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
 
 void Engine::run_due(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (!timetable_.turn(id, graph_->at(id).schedule, turn.now)) return;
+  if (!timetable_.turn(id, *graph_->at(id).schedule, turn.now)) return;
   if (times(id).kind == Schedule::Kind::Cron) {
     turn.save(id);
     turn.commit.awaited = true;  // its program runs now, and not again in this minute, whatever happens

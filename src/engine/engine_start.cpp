@@ -47,7 +47,7 @@ Doubt doubt_of(const ProcessFacts& process) {
 
 /// Whether the process of a service is looked after at any time: not outside a schedule of its own.
 bool Engine::in_schedule(ServiceId id, Instant now) const {
-  const Schedule& schedule = graph_->at(id).schedule;
+  const Schedule& schedule = *graph_->at(id).schedule;
   if (schedule.kind == Schedule::Kind::NotCron) return !schedule.cron.matches(civil_(now.wall));
   return schedule.kind == Schedule::Kind::Cycles && schedule.cycles == 1;
 }
@@ -173,7 +173,7 @@ void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& tur
 /// Whether a process that a pattern has found is the start program of the step, or a child of it, and that still runs:
 /// its command line may hold the name of what it is to start. So may one whose number is not told yet.
 bool Engine::is_own_program(const Job& job, const ProcessFacts& process) const {
-  if (job.step().kind == Bringing::Stop || graph_->at(job.step().service).process.pattern.empty()) return false;
+  if (job.step().kind == Bringing::Stop || graph_->at(job.step().service).process->pattern.empty()) return false;
   const auto found = actions_.find(job.action.number());
   if (found == actions_.end()) return false;
   const std::int64_t program = found->second.pid;
@@ -260,7 +260,7 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
                    .start_ticks = process->start_ticks,
                    .file = process->file,
                    .doubt = doubt_of(*process),
-                   .path = hash128(graph_->at(id).process.pid_file)};
+                   .path = hash128(graph_->at(id).process->pid_file)};
   const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
   if (!same_file || known->start_ticks == now.start_ticks) {
     if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;

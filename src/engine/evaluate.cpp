@@ -68,7 +68,7 @@ class Evaluation {
 
   std::optional<bool> operator()(const Queried& test) const {
     const ValueSeen* seen = value_of(seen_.run, test);
-    return seen != nullptr && seen->value ? compare(test.test, *seen->value) : std::nullopt;
+    return seen != nullptr && seen->value ? compare(*test.test, *seen->value) : std::nullopt;
   }
 
   std::optional<bool> operator()(const Members& test) const {
@@ -139,14 +139,14 @@ const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
 
 const ValueSeen* value_of(const Evidence& run, const Queried& test) {
   if (run.facts == nullptr) return nullptr;
-  const auto found = std::ranges::find(run.facts->values, test.test.filter, &ValueSeen::filter);
+  const auto found = std::ranges::find(run.facts->values, test.test->filter, &ValueSeen::filter);
   return found != run.facts->values.end() ? &*found : nullptr;
 }
 
 Metric deciding(const Evidence& run, const Compare& test) {
   std::optional<Metric> known;
-  for (std::size_t i = 0; i <= test.also.size(); ++i) {
-    const Metric metric = i == 0 ? test.what : test.also[i - 1];
+  for (std::size_t i = 0; i <= test.also->size(); ++i) {
+    const Metric metric = i == 0 ? test.what : (*test.also)[i - 1];
     const std::optional<double> value = value_of(run, metric);
     if (value && compare(test.comparison, *value, test.value)) return metric;
     if (value && !known) known = metric;
@@ -191,12 +191,12 @@ const Value* first_value(const Memory& memory, const Differs& test) {
 
 Memory fresh_memory(const ServiceBlock& block) {
   Memory memory;
-  if (!block.lines.patterns.empty()) {
+  if (!block.lines->patterns.empty()) {
     memory.add({.what = Attribute::ReadFile, .value = {}});
     memory.add({.what = Attribute::ReadOffset, .value = {}});
   }
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule.condition.tests) {
+    for (const Test& asked : rule->condition.tests) {
       if (const auto* changed = std::get_if<Changed>(&asked)) {
         memory.add({.what = changed->what, .value = {}});
         if (changed->also) memory.add({.what = *changed->also, .value = {}});
@@ -210,7 +210,7 @@ Memory fresh_memory(const ServiceBlock& block) {
   if (block.kind->target == Target::Path && !memory.baselines.empty())
     memory.add({.what = Attribute::Path, .value = block.path});
   if (block.kind->target == Target::Interface && !memory.baselines.empty())
-    memory.add({.what = Attribute::Path, .value = block.interface.name + block.interface.address});
+    memory.add({.what = Attribute::Path, .value = block.interface->name + block.interface->address});
   return memory;
 }
 

@@ -20,8 +20,8 @@ bool last_run_bad(const RuleState& state) { return (state.window.bits & 1U) != 0
 std::string lasting(Duration span) { return format_duration(std::chrono::floor<seconds>(std::max(span, Duration{0}))); }
 
 std::string describe(const Action& action) {
-  if (action.kind != ActionKind::Exec || action.command.arguments.empty()) return std::string(to_string(action.kind));
-  return fmt::format("exec {}", action.command.arguments.front());
+  if (action.kind != ActionKind::Exec || action.command->arguments.empty()) return std::string(to_string(action.kind));
+  return fmt::format("exec {}", action.command->arguments.front());
 }
 
 /// `count` of `size` as a person says it: "3 runs in a row" or "3 of 5 runs".
@@ -32,7 +32,7 @@ std::string wanted(const Tolerance& tolerance) {
 
 /// What is missing to the recovery of a rule that stands failed.
 std::string missing_to_recover(const Rule& rule, const RuleState& state, Duration now) {
-  const Tolerance& tolerance = rule.recovery.tolerance;
+  const Tolerance& tolerance = rule->recovery->tolerance;
   if (tolerance.held > Duration{0})
     return fmt::format("it has passed for {} of {}",
                        lasting(state.clear_since ? now - *state.clear_since : Duration{0}),
@@ -47,45 +47,45 @@ std::string where_it_stands(const Rule& rule, const RuleState& state, Instant no
     std::string text = "stands failed";
     if (state.changed) text += fmt::format(" for {}", lasting(now.wall - *state.changed));
     text += fmt::format(", {} run{} since it fired", state.since_fired, state.since_fired == 1 ? "" : "s");
-    if (!rule.recovery.tolerance.immediate())
+    if (!rule->recovery->tolerance.immediate())
       text += fmt::format("; to recover: {}", missing_to_recover(rule, state, now.mono));
     return text;
   }
   if (!state.judged && state.window.bits == 0) return "has not been judged yet";
   const bool bad = last_run_bad(state);
   std::string text = bad ? "the last run failed it" : "the last run passed it";
-  if (rule.mode == Mode::EachMatch) text = bad ? "the last run matched" : "the last run did not match";
-  if (rule.mode == Mode::EachChange) text = bad ? "the last run saw a change" : "the last run saw no change";
+  if (rule->mode == Mode::EachMatch) text = bad ? "the last run matched" : "the last run did not match";
+  if (rule->mode == Mode::EachChange) text = bad ? "the last run saw a change" : "the last run saw no change";
   if (!counts.empty()) text += "; " + counts;
   return text;
 }
 
 std::string if_failed(const Rule& rule, RuleState state, Hold hold, Duration at) {
   const bool stood = state.status == RuleStatus::Failed;
-  const std::string action = describe(rule.action);
-  if (rule.mode != Mode::Latched) {
+  const std::string action = describe(rule->action);
+  if (rule->mode != Mode::Latched) {
     if (count_each(rule, state, true, at)) return fmt::format("acts: {}", action);
     return fmt::format("does nothing yet: {}", count_text(rule, state, at));
   }
   if (count_latched(rule, state, true, at) == Verdict::Fire) return fmt::format("fires: {}", action);
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
-  if (rule.action.is_job()) {
+  if (rule->action.is_job()) {
     state.again.push(true, 64);
     if (!due_again(rule, state, at)) return "stays failed; nothing is done until its tolerance is met again";
     return hold == Hold::None ? fmt::format("stays failed and is tried again: {}", action)
                               : fmt::format("stays failed; {} is held back", action);
   }
   const std::uint32_t count = state.since_fired + 1;
-  if (rule.action.repeat == 0) return "stays failed; nothing new is done";
-  if (count % rule.action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
-  const std::uint32_t left = rule.action.repeat - count % rule.action.repeat;
+  if (rule->action.repeat == 0) return "stays failed; nothing new is done";
+  if (count % rule->action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
+  const std::uint32_t left = rule->action.repeat - count % rule->action.repeat;
   return fmt::format("stays failed; acts again {} run{} later", left, left == 1 ? "" : "s");
 }
 
 std::string if_clear(const Rule& rule, RuleState state, Duration at) {
-  if (rule.mode != Mode::Latched || state.status == RuleStatus::Ok) return "does nothing";
+  if (rule->mode != Mode::Latched || state.status == RuleStatus::Ok) return "does nothing";
   if (count_latched(rule, state, false, at) == Verdict::Recover)
-    return fmt::format("recovers: {}", describe(rule.recovery.action));
+    return fmt::format("recovers: {}", describe(rule->recovery->action));
   return fmt::format("stays failed: {}", missing_to_recover(rule, state, at));
 }
 
@@ -113,8 +113,8 @@ std::string held_back(Hold hold, std::string_view service) {
 Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const RuleState& state, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const bool recovery = state.status == RuleStatus::Failed;
-  const bool again = rule.action.repeat != 0 || rule.action.is_job();  // is done again while the rule stands failed
-  const Action& action = recovery && !again ? rule.recovery.action : rule.action;
+  const bool again = rule->action.repeat != 0 || rule->action.is_job();  // is done again while the rule stands failed
+  const Action& action = recovery && !again ? rule->recovery->action : rule->action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
   auto cause = std::make_shared<effect::Cause>();
@@ -122,8 +122,8 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   const effect::Exec next{.action = {},
                           .service = service,
                           .rule = rule.key,
-                          .recovery = &action == &rule.recovery.action,
-                          .command = action.command,
+                          .recovery = &action == &rule->recovery->action,
+                          .command = *action.command,
                           .cause = std::move(cause)};
   return engine.in_the_way(next) != nullptr ? Hold::AlreadyRunning : Hold::None;
 }
@@ -198,7 +198,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     notes.emplace_back("It is in passive mode: healer does not start, stop or restart it; exec and alert still work.");
   if (block.has_members()) {
     constexpr std::size_t kMost = 20;
-    const std::vector<ServiceId>& members = engine.graph()->members[service.index()];
+    const std::span<const ServiceId> members = engine.graph()->members[service.index()];
     std::string text;
     for (std::size_t i = 0; i < std::min(members.size(), kMost); ++i)
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", engine.graph()->at(members[i]).name,
@@ -226,10 +226,10 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   }
   if (next_run) {
     std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
-    if (!block.schedule.text.empty()) text += fmt::format(" ({})", block.schedule.text);
+    if (!block.schedule->text.empty()) text += fmt::format(" ({})", block.schedule->text);
     notes.push_back(text + ".");
-  } else if (!block.schedule.text.empty()) {
-    notes.push_back(fmt::format("It runs {}.", block.schedule.text));
+  } else if (!block.schedule->text.empty()) {
+    notes.push_back(fmt::format("It runs {}.", block.schedule->text));
   }
   return notes;
 }
@@ -240,8 +240,8 @@ bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   if (!block.has_process() || state.unknown || !state.last) return false;
   if (state.presence.is_up()) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
-    const auto* test = std::get_if<Present>(&rule.condition.tests.front());
-    return rule.condition.postfix.empty() && test != nullptr && !test->wanted;
+    const auto* test = std::get_if<Present>(&rule->condition.tests.front());
+    return rule->condition.postfix.empty() && test != nullptr && !test->wanted;
   });
 }
 
@@ -251,13 +251,13 @@ std::string_view to_string(Condition condition) { return kConditions[static_cast
 
 Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
-  const bool tells = rule.mode != Mode::EachChange && !rule.counts_restarts();
+  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
   return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
 }
 
 std::string untold(const Rule& rule, const ServiceState& state) {
-  if (!state.last || holds(rule.condition, Seen{*state.last, state.memory, state.starts.restarted})) return {};
-  for (const Test& asked : rule.condition.tests) {
+  if (!state.last || holds(rule->condition, Seen{*state.last, state.memory, state.starts.restarted})) return {};
+  for (const Test& asked : rule->condition.tests) {
     const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
     if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
@@ -281,12 +281,12 @@ Condition condition_of(const Engine& engine, ServiceId service) {
 }
 
 std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
-  const Tolerance& tolerance = rule.tolerance;
+  const Tolerance& tolerance = rule->tolerance;
   if (tolerance.held > Duration{0})
     return fmt::format("it has failed for {}, {} are needed",
                        lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
                        format_duration(tolerance.held));
-  if (std::holds_alternative<Restarts>(rule.condition.tests.front()))
+  if (std::holds_alternative<Restarts>(rule->condition.tests.front()))
     return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
                        tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};
@@ -295,7 +295,7 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
 }
 
 std::string recovery_text(const Rule& rule, const RuleState& state, Duration now) {
-  return state.status != RuleStatus::Failed || rule.recovery.tolerance.immediate()
+  return state.status != RuleStatus::Failed || rule->recovery->tolerance.immediate()
              ? std::string{}
              : missing_to_recover(rule, state, now);
 }

@@ -2,23 +2,69 @@
 #include "engine/graph.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
 #include "engine/workflow.hpp"
+#include "util/hash.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
+
+namespace {
+
+/// Where a name is looked for first in a table of that size.
+std::size_t place_of(std::string_view name, std::size_t size) { return hash128(to_lower(name)).low % size; }
+
+}  // namespace
 
 std::shared_ptr<const Settings> default_settings() {
   static const auto kDefault = std::make_shared<const Settings>();
   return kDefault;
 }
 
+Adjacency::Adjacency(std::size_t slots, const std::vector<Edge>& edges) {
+  if (edges.empty()) return;
+  begins_.resize(slots + 1);
+  ids_.resize(edges.size());
+  for (const auto& [from, to] : edges) ++begins_[from.index() + 1];
+  for (std::size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+  std::vector<std::uint32_t> next = begins_;
+  for (const auto& [from, to] : edges) ids_[next[from.index()]++] = to;
+}
+
 std::optional<ServiceId> Graph::find(std::string_view name) const {
-  const auto found = by_name.find(to_lower(name));
-  if (found == by_name.end()) return std::nullopt;
-  return found->second;
+  if (by_name_.empty()) return std::nullopt;
+  for (std::size_t place = place_of(name, by_name_.size()); by_name_[place] != kNoService;
+       place = (place + 1) % by_name_.size())
+    if (iequals(at(by_name_[place]).name, name)) return by_name_[place];
+  return std::nullopt;
+}
+
+void Graph::resolve_names() {
+  index_names();
+  std::vector<Adjacency::Edge> needs;
+  std::vector<Adjacency::Edge> carries;
+  for (const ServiceId id : order)
+    for (const std::string& name : at(id).depends)
+      if (const auto needed = find(name)) {
+        needs.emplace_back(id, *needed);
+        carries.emplace_back(*needed, id);
+      }
+  requirements = Adjacency(slots.size(), needs);
+  dependents = Adjacency(slots.size(), carries);
+  resolve_members();
+}
+
+void Graph::index_names() {
+  by_name_.assign(order.empty() ? 0 : std::bit_ceil(2 * order.size()), kNoService);
+  for (const ServiceId id : order) {
+    if (find(at(id).name)) continue;
+    std::size_t place = place_of(at(id).name, by_name_.size());
+    while (by_name_[place] != kNoService) place = (place + 1) % by_name_.size();
+    by_name_[place] = id;
+  }
 }
 
 std::shared_ptr<const Workflow> Graph::workflow(std::string_view name) const {

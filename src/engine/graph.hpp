@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/ids.hpp"
@@ -25,6 +26,24 @@ struct Workflow;
 /// What holds where no `set` statement says otherwise.
 [[nodiscard]] std::shared_ptr<const Settings> default_settings();
 
+/// Which services each service leads to.
+class Adjacency {
+ public:
+  using Edge = std::pair<ServiceId, ServiceId>;  ///< from one to another
+
+  Adjacency() = default;
+  /// Those that one leads to keep the order in which they are given.
+  Adjacency(std::size_t slots, const std::vector<Edge>& edges);
+  [[nodiscard]] std::span<const ServiceId> operator[](std::size_t slot) const {
+    if (slot + 1 >= begins_.size()) return {};
+    return std::span(ids_).subspan(begins_[slot], begins_[slot + 1] - begins_[slot]);
+  }
+
+ private:
+  std::vector<std::uint32_t> begins_;  ///< by slot, into `ids_`, and where the last ends; empty: there are no edges
+  std::vector<ServiceId> ids_;
+};
+
 /// One generation. Slots are stable: a service keeps its slot (its ServiceId) as long as its name lives.
 struct Graph {
   Generation generation = 0;
@@ -32,12 +51,11 @@ struct Graph {
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> slots;  ///< null: free
   std::vector<ServiceId> order;                            ///< in the order of the files
-  std::vector<std::vector<ServiceId>> requirements;        ///< by slot: those that it depends on, directly
-  std::vector<std::vector<ServiceId>> dependents;          ///< by slot: those that depend on it, directly
-  std::vector<std::vector<ServiceId>> members;             ///< by slot: of a composite, those that it is made of
-  std::vector<std::vector<ServiceId>> owners;              ///< by slot: the composites that it is a member of
+  Adjacency requirements;                                  ///< by slot: those that it depends on, directly
+  Adjacency dependents;                                    ///< by slot: those that depend on it, directly
+  Adjacency members;                                       ///< by slot: of a composite, those that it is made of
+  Adjacency owners;                                        ///< by slot: the composites that it is a member of
   std::vector<std::uint32_t> ranks;                        ///< by slot: of a composite more than of any member; else 0
-  std::unordered_map<std::string, ServiceId> by_name;      ///< lower-case names
   std::vector<std::shared_ptr<const Workflow>> workflows;  ///< in the order of the files
 
   /// The service of that name (any case), if it exists.
@@ -45,9 +63,16 @@ struct Graph {
   /// The workflow of that name (any case); null: there is none.
   [[nodiscard]] std::shared_ptr<const Workflow> workflow(std::string_view name) const;
   [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
-};
+  /// Finds out, from `slots` and `order`, which services the names in them mean. A name that is none is left out.
+  void resolve_names();
 
-/// Fills `members`, `owners` and `ranks` from what is written; requires the rest. A name that is none is left out.
-void resolve_members(Graph& graph);
+ private:
+  void index_names();
+  void resolve_members();
+
+  /// A hash table of open addresses, twice as large as needed or more: by the name in lower case its service, or
+  /// kNoService.
+  std::vector<ServiceId> by_name_;
+};
 
 }  // namespace healer::engine

@@ -17,8 +17,8 @@ namespace {
 
 /// From `services` along `next`, depth first: each comes after all that `next` leads to from it. Without recursion, for
 /// a chain of dependencies may be as long as the rules.
-std::vector<ServiceId> reach(const std::vector<std::vector<ServiceId>>& next, const std::vector<ServiceId>& services) {
-  std::vector<bool> seen(next.size());
+std::vector<ServiceId> reach(const Graph& graph, const Adjacency& next, const std::vector<ServiceId>& services) {
+  std::vector<bool> seen(graph.slots.size());
   std::vector<ServiceId> out;
   std::vector<std::pair<ServiceId, std::size_t>> open;  // with how many of its own were entered
   const auto enter = [&](ServiceId id) {
@@ -44,11 +44,11 @@ std::vector<ServiceId> reach(const std::vector<std::vector<ServiceId>>& next, co
 }  // namespace
 
 std::vector<ServiceId> with_requirements(const Graph& graph, const std::vector<ServiceId>& services) {
-  return reach(graph.requirements, services);
+  return reach(graph, graph.requirements, services);
 }
 
 std::vector<ServiceId> with_dependents(const Graph& graph, const std::vector<ServiceId>& services) {
-  return reach(graph.dependents, services);
+  return reach(graph, graph.dependents, services);
 }
 
 std::vector<ServiceId> requirements_of(const Graph& graph, ServiceId service) {
@@ -134,8 +134,8 @@ std::vector<std::uint32_t> clusters_of(const Graph& graph) {
     while (!open.empty()) {
       const ServiceId id = open.back();
       open.pop_back();
-      for (const auto* neighbours : {&graph.requirements[id.index()], &graph.dependents[id.index()]}) {
-        for (const ServiceId neighbour : *neighbours) {
+      for (const auto neighbours : {graph.requirements[id.index()], graph.dependents[id.index()]}) {
+        for (const ServiceId neighbour : neighbours) {
           if (cluster[neighbour.index()] != kNone) continue;
           cluster[neighbour.index()] = first.number();
           open.push_back(neighbour);

@@ -11,7 +11,7 @@ namespace {
 
 /// Once each: those that are named, in the order of writing, then those of the groups in that of the files.
 std::vector<ServiceId> members_of(const Graph& graph, ServiceId composite) {
-  const CompositeSpec& spec = graph.at(composite).composite;
+  const CompositeSpec& spec = *graph.at(composite).composite;
   std::vector<ServiceId> members;
   std::vector<bool> taken(graph.slots.size());
   taken[composite.index()] = true;
@@ -32,33 +32,37 @@ std::vector<ServiceId> members_of(const Graph& graph, ServiceId composite) {
 
 }  // namespace
 
-void resolve_members(Graph& graph) {
-  graph.members.assign(graph.slots.size(), {});
-  graph.owners.assign(graph.slots.size(), {});
-  graph.ranks.assign(graph.slots.size(), 0);
+void Graph::resolve_members() {
   std::vector<ServiceId> composites;
-  for (const ServiceId id : graph.order) {
-    if (!graph.at(id).has_members()) continue;
+  std::vector<Adjacency::Edge> down;
+  std::vector<Adjacency::Edge> up;
+  for (const ServiceId id : order) {
+    if (!at(id).has_members()) continue;
     composites.push_back(id);
-    graph.members[id.index()] = members_of(graph, id);
-    for (const ServiceId member : graph.members[id.index()]) graph.owners[member.index()].push_back(id);
+    for (const ServiceId member : members_of(*this, id)) {
+      down.emplace_back(id, member);
+      up.emplace_back(member, id);
+    }
   }
+  members = Adjacency(slots.size(), down);
+  owners = Adjacency(slots.size(), up);
+  ranks.assign(slots.size(), 0);
   // Longest way up from services that are no composites: each round settles one more step of it. What is in a circle,
   // which the language refuses, is left at 0 with all that is made of it.
-  std::vector<std::size_t> unsettled(graph.slots.size());
+  std::vector<std::size_t> unsettled(slots.size());
   std::vector<ServiceId> ready;
   for (const ServiceId id : composites) {
-    unsettled[id.index()] = static_cast<std::size_t>(std::ranges::count_if(
-        graph.members[id.index()], [&](ServiceId member) { return graph.at(member).has_members(); }));
+    unsettled[id.index()] = static_cast<std::size_t>(
+        std::ranges::count_if(members[id.index()], [&](ServiceId member) { return at(member).has_members(); }));
     if (unsettled[id.index()] == 0) ready.push_back(id);
   }
   while (!ready.empty()) {
     const ServiceId id = ready.back();
     ready.pop_back();
     std::uint32_t highest = 0;
-    for (const ServiceId member : graph.members[id.index()]) highest = std::max(highest, graph.ranks[member.index()]);
-    graph.ranks[id.index()] = highest + 1;
-    for (const ServiceId owner : graph.owners[id.index()])
+    for (const ServiceId member : members[id.index()]) highest = std::max(highest, ranks[member.index()]);
+    ranks[id.index()] = highest + 1;
+    for (const ServiceId owner : owners[id.index()])
       if (--unsettled[owner.index()] == 0) ready.push_back(owner);
   }
 }

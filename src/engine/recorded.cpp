@@ -14,17 +14,17 @@ namespace healer::engine {
 namespace recorded {
 
 Service service_of(const ServiceBlock& block) {
-  Service service{.name = block.name, .patterns = block.program.patterns, .probes = {}};
-  for (const LinePattern& pattern : block.lines.patterns)
+  Service service{.name = block.name, .patterns = block.program->patterns, .probes = {}};
+  for (const LinePattern& pattern : block.lines->patterns)
     service.patterns.push_back((pattern.negated ? "!" : "") + pattern.text);
   // Filters are found again by their texts; here they tell whether they were asked.
-  for (const std::string& filter : block.program.filters) service.patterns.push_back("json\n" + filter);
+  for (const std::string& filter : block.program->filters) service.patterns.push_back("json\n" + filter);
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule.condition.tests) {
+    for (const Test& asked : rule->condition.tests) {
       const auto* reached = std::get_if<Reached>(&asked);
       if (reached == nullptr) continue;
       if (service.probes.size() <= reached->probe) service.probes.resize(reached->probe + 1);
-      service.probes[reached->probe] = rule.identity.condition;
+      service.probes[reached->probe] = rule.identity().condition;
     }
   }
   return service;

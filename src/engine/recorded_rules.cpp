@@ -22,17 +22,7 @@ bool is_at(const Slots& slots, ServiceId id) { return id.index() < slots.size() 
 /// Names everything anew that is known of the services in `slots`; `order` has some more of them.
 void resolve(Graph& graph) {
   std::erase_if(graph.order, [&](ServiceId id) { return graph.slots[id.index()] == nullptr; });
-  graph.by_name.clear();
-  for (const ServiceId id : graph.order) graph.by_name.emplace(to_lower(graph.at(id).name), id);
-  graph.requirements.assign(graph.slots.size(), {});
-  graph.dependents.assign(graph.slots.size(), {});
-  for (const ServiceId id : graph.order)
-    for (const std::string& name : graph.at(id).depends)
-      if (const auto needed = graph.find(name)) {
-        graph.requirements[id.index()].push_back(*needed);
-        graph.dependents[needed->index()].push_back(id);
-      }
-  resolve_members(graph);
+  graph.resolve_names();
   // One that is not there does not speak for this machine.
   auto settings = std::make_shared<Settings>(*graph.settings);
   std::erase_if(settings->healing.only_while, [&](const std::string& name) { return !graph.find(name); });

@@ -22,7 +22,7 @@ namespace {
 std::vector<const HealOrder*> orders_of(const ServiceBlock& block) {
   std::vector<const HealOrder*> orders;
   for (const Rule& rule : block.rules)
-    for (const Action* action : {&rule.action, &rule.recovery.action})
+    for (const Action* action : {&rule->action, &rule->recovery->action})
       if (action->heal) orders.push_back(action->heal.get());
   return orders;
 }
@@ -42,7 +42,7 @@ bool may_have_jobs(const ServiceBlock& block) {
     return action.kind == ActionKind::Start || action.kind == ActionKind::Stop || action.kind == ActionKind::Restart;
   };
   return block.has_process() || std::ranges::any_of(block.rules, [&](const Rule& rule) {
-           return moves(rule.action) || moves(rule.recovery.action);
+           return moves(rule->action) || moves(rule->recovery->action);
          });
 }
 

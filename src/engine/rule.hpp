@@ -14,6 +14,7 @@
 #include "engine/source_place.hpp"
 #include "engine/test.hpp"
 #include "util/hash.hpp"
+#include "util/shared.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -45,7 +46,7 @@ struct HealOrder {
 /// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
 struct Action {
   ActionKind kind = ActionKind::Alert;
-  Command command;                          ///< Exec only
+  Shared<Command> command;                  ///< Exec only
   std::shared_ptr<const HealOrder> heal{};  ///< Heal only, and never null there
   std::uint16_t repeat = 0;                 ///< `repeat every N cycles`; 0: never
   bool overlapping = false;                 ///< Exec may overlap its own earlier instance
@@ -76,27 +77,41 @@ enum class Mode : std::uint8_t {
   EachChange  ///< acts on every change; nothing stands (`changed` tests)
 };
 
-/// One `if`.
-struct Rule {
+/// What a rule says: the same for all rules of the same words, in whatever service.
+struct RuleBody {
   RuleCondition condition;
   Tolerance tolerance;
   Action action;
-  Recovery recovery;  ///< used by Mode::Latched only
+  Shared<Recovery> recovery;  ///< used by Mode::Latched only
   Mode mode = Mode::Latched;
   EventKind event = EventKind::Status;
-  /// Names the rule within its service, in the saved state and the history. A new rule's is that of its text; an edited
-  /// rule keeps the one it had.
-  Hash128 key;
-  RuleIdentity identity;
   /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
   /// accepted.
   bool dormant = false;
-  std::string text;  ///< canonical, on one line: for people
-  SourcePlace place;
+  std::string text;        ///< canonical, on one line: for people
+  Hash128 condition_hash;  ///< RuleIdentity::condition
+  Hash128 actions_hash;    ///< RuleIdentity::actions
 
   /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
   [[nodiscard]] bool counts_restarts() const {
     return !condition.tests.empty() && std::holds_alternative<Restarts>(condition.tests.front());
+  }
+};
+
+/// One `if`: what it says, and which it is.
+struct Rule {
+  Shared<RuleBody> body;
+  /// Names the rule within its service, in the saved state and the history. A new rule's is that of its text; an edited
+  /// rule keeps the one it had.
+  Hash128 key;
+  Hash128 text_hash;  ///< RuleIdentity::text
+  SourcePlace place;
+
+  const RuleBody* operator->() const { return body.operator->(); }
+  RuleBody* operator->() { return body.operator->(); }
+  [[nodiscard]] RuleIdentity identity() const {
+    return {
+        .text = text_hash, .condition = body->condition_hash, .actions = body->actions_hash, .kind = body->action.kind};
   }
 };
 

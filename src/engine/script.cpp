@@ -26,11 +26,11 @@ ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const s
         if (std::ranges::find(block->row->lists, name) != block->row->lists.end()) rows_.insert(to_lower(value));
     for (const std::string& group : block->groups) groups_.insert(to_lower(group));
     for (const Rule& rule : block->rules)
-      for (const Action* action : {&rule.action, &rule.recovery.action})
-        if (action->kind == ActionKind::Exec) add_program(action->command);
+      for (const Action* action : {&rule->action, &rule->recovery->action})
+        if (action->kind == ActionKind::Exec) add_program(*action->command);
     for (const Rare<Command>* command : {&block->start, &block->stop, &block->restart})
       if (*command) add_program(**command);
-    if (const auto& foreground = block->process.foreground) {
+    if (const auto& foreground = block->process->foreground) {
       add_program(foreground->command);
       if (foreground->by_notice) add_program(foreground->command, heard_);
     }

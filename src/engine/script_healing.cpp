@@ -48,7 +48,7 @@ void ScriptReader::add_workflows(const RuleSet& rules) {
   for (const auto& block : rules.services) {
     targets_.insert(to_lower(block->target()));
     for (const Rule& rule : block->rules)
-      for (const Action* action : {&rule.action, &rule.recovery.action}) {
+      for (const Action* action : {&rule->action, &rule->recovery->action}) {
         if (action->heal == nullptr) continue;
         const std::string& target = action->heal->target;
         if (target.find("${") != std::string::npos) any_target_ = true;

@@ -19,6 +19,7 @@
 #include "engine/source_place.hpp"
 #include "util/hash.hpp"
 #include "util/rare.hpp"
+#include "util/shared.hpp"
 
 namespace healer::protocols {
 struct ProbePlan;
@@ -100,25 +101,26 @@ struct Row {
 struct ServiceBlock {
   std::string name;
   const CheckKind* kind = all_kinds().front();  ///< never null
-  Plan plan;                                    ///< what is measured: as CheckKind::plan says
-  ProgramSpec program;                          ///< Target::Program
-  ProcessSpec process;                          ///< Target::Process
-  std::string path;                             ///< Target::Path
-  std::string host;                             ///< Target::Host: its name or address
-  std::vector<Probe> probes;                    ///< never null; Reached::probe is an index
-  InterfaceSpec interface;                      ///< Target::Interface
-  LinesSpec lines;                              ///< of a file whose lines are read (Traits::has_lines)
-  CompositeSpec composite;                      ///< Target::Members
+  // What is not written takes no place, and what is the same in many services is there once.
+  Shared<Plan> plan;                ///< what is measured: as CheckKind::plan says
+  Shared<ProgramSpec> program;      ///< Target::Program
+  Shared<ProcessSpec> process;      ///< Target::Process
+  std::string path;                 ///< Target::Path
+  Shared<std::string> host;         ///< Target::Host: its name or address
+  std::vector<Probe> probes;        ///< never null; Reached::probe is an index
+  Shared<InterfaceSpec> interface;  ///< Target::Interface
+  Shared<LinesSpec> lines;          ///< of a file whose lines are read (Traits::has_lines)
+  Shared<CompositeSpec> composite;  ///< Target::Members
   /// Programs of the service; timeouts are set. Absent: not written.
   Rare<Command> start;
   Rare<Command> stop;
   Rare<Command> restart;
   std::vector<std::string> depends;  ///< names of the services that must be up before it
-  Schedule schedule;
+  Shared<Schedule> schedule;
   std::vector<Rule> rules;
   std::vector<std::string> groups;
-  std::shared_ptr<const Row> row;     ///< null: it is in no `for each`
-  std::vector<Recipient> recipients;  ///< local over global, `noalert` taken out
+  std::shared_ptr<const Row> row;             ///< null: it is in no `for each`
+  Shared<std::vector<Recipient>> recipients;  ///< local over global, `noalert` taken out
   using OnReboot = engine::OnReboot;
   OnReboot on_reboot = OnReboot::Start;
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
@@ -129,7 +131,7 @@ struct ServiceBlock {
   /// What is healed where one of its rules says so: one target may have several services. Compared without case.
   [[nodiscard]] const std::string& target() const { return row ? row->target : name; }
   /// Whether it is healer's own child.
-  [[nodiscard]] bool foreground() const { return process.foreground.has_value(); }
+  [[nodiscard]] bool foreground() const { return process->foreground.has_value(); }
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   /// Whether a program answers, not a look.

@@ -28,7 +28,7 @@ double seconds_of(Duration span) { return static_cast<double>(span.count()) / 10
 ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   ProcessFacts process{.pid = pid, .parent = 1, .start_ticks = static_cast<std::uint64_t>(pid)};
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule.condition.tests) {
+    for (const Test& asked : rule->condition.tests) {
       const auto* test = std::get_if<Differs>(&asked);
       if (test == nullptr || !test->wanted) continue;
       const auto* number = std::get_if<std::int64_t>(&*test->wanted);
@@ -57,7 +57,7 @@ std::vector<JsonTest> json_tests(const RuleCondition& condition) {
       condition.postfix, condition.tests.size(),
       [&](std::size_t test) {
         const auto* queried = std::get_if<Queried>(&condition.tests[test]);
-        return queried != nullptr ? Tests{queried->test} : Tests{};
+        return queried != nullptr ? Tests{*queried->test} : Tests{};
       },
       [](Tests tests) {
         for (JsonTest& test : tests) test = opposite(std::move(test));
@@ -72,10 +72,10 @@ std::vector<JsonTest> json_tests(const RuleCondition& condition) {
 /// Values by which no rule of the service fails; in a bad run, by which the rules fail.
 std::vector<ValueSeen> usual_values(const ServiceBlock& block, bool bad) {
   std::vector<ValueSeen> values;
-  for (const std::string& filter : block.program.filters) {
+  for (const std::string& filter : block.program->filters) {
     std::vector<JsonTest> wanted;
     for (const Rule& rule : block.rules)
-      for (JsonTest& test : json_tests(rule.condition))
+      for (JsonTest& test : json_tests(rule->condition))
         if (test.filter == filter) wanted.push_back(bad ? std::move(test) : opposite(std::move(test)));
     ValueSeen seen{.filter = filter, .value = std::nullopt, .why = "nothing says what it is"};
     for (const JsonTest& test : wanted) {
@@ -93,7 +93,7 @@ std::vector<ValueSeen> usual_values(const ServiceBlock& block, bool bad) {
 std::vector<ValueSeen> found_values(const ServiceBlock& block, const Evidence& run) {
   std::vector<ValueSeen> values;
   const bool ended = run.outcome == Outcome::Exited || run.outcome == Outcome::Signalled;
-  for (const std::string& filter : block.program.filters) {
+  for (const std::string& filter : block.program->filters) {
     ValueSeen seen{.filter = filter, .value = ended ? value_in(*run.output, filter) : std::nullopt};
     if (!seen.value) seen.why = ended ? "there is no such value in its output" : "the program has not ended";
     values.push_back(std::move(seen));
@@ -148,7 +148,7 @@ void SimulatedWorld::begin(ServiceId id, Duration now) {
   const auto found = script_.services.find(to_lower(block.name));
   if (found != script_.services.end()) played.script = &found->second;
   scripted_ = scripted_ || !used_up(id);
-  if (!block.program.patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program.patterns);
+  if (!block.program->patterns.empty()) played.patterns = std::make_shared<const Patterns>(block.program->patterns);
   if (block.has_process() && !block.foreground() && (played.script == nullptr || !played.script->down))
     bring_up(id, now);
 }
@@ -203,14 +203,14 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
                 .matches = 0,
                 .elapsed = takes,
                 .output = std::make_shared<const std::string>(run->output)};
-  const Duration timeout = block.program.command.timeout;
+  const Duration timeout = block.program->command.timeout;
   if (timeout > Duration{0} && (takes >= timeout || seen.outcome == Outcome::TimedOut)) {
     seen.outcome = Outcome::TimedOut;
     seen.status = 9;
     seen.elapsed = timeout;
   }
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
-  if (!block.program.filters.empty()) {
+  if (!block.program->filters.empty()) {
     auto facts = std::make_shared<Facts>();
     facts->values = run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
     seen.facts = std::move(facts);

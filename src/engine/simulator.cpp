@@ -277,7 +277,7 @@ void Simulation::add(TimelineEntry entry, const Rule* rule) {
   entry.when = now_.wall;
   entry.cycle = engine_ ? engine_->cycle(now_) : 0;
   if (rule != nullptr) {
-    entry.rule = rule->text;
+    entry.rule = (*rule)->text;
     const SourcePlace& place = rule->place;
     if (place.line != 0 && place.file < graph_->files.size())
       entry.place = fmt::format("{}:{}", graph_->files[place.file], place.line);

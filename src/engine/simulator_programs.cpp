@@ -120,7 +120,7 @@ void Simulation::set_moods(const std::vector<ServiceId>& services, SimulatedWorl
 void Simulation::say_ready(ActionId id) {
   const auto found = running_.find(id.number());
   if (found == running_.end() || found->second.over || !is_there(found->second.exec.service)) return;
-  const auto& foreground = graph_->at(found->second.exec.service).process.foreground;
+  const auto& foreground = graph_->at(found->second.exec.service).process->foreground;
   if (foreground && foreground->by_notice) handle(event::ActionReady{id});
 }
 

@@ -13,6 +13,8 @@
 #include "engine/metric.hpp"
 #include "engine/postfix.hpp"
 #include "engine/quota.hpp"
+#include "util/rare.hpp"
+#include "util/shared.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -24,7 +26,7 @@ struct Compare {
   double value = 0;
   /// Quantities of the same words that are as good: it holds where it does of one of those that are known. What goes
   /// over a network is as well its upload as its download.
-  std::vector<Metric> also{};
+  Shared<std::vector<Metric>> also{};
 };
 
 /// `total upload > 1 GB in last hour`: what has come together in the time before.
@@ -41,7 +43,7 @@ inline constexpr Duration kLongestTotal = hours{24};
 /// `failed uid root`: holds where it is another one. `failed checksum` wants what it was in the first run that told it.
 struct Differs {
   Attribute what = Attribute::Uid;
-  std::optional<Value> wanted;  ///< none: what it was at first (first_of())
+  Rare<Value> wanted;  ///< none: what it was at first (first_of())
 };
 
 /// `changed pid`: holds where it is not what it was in the run before; the first run is the baseline.
@@ -83,7 +85,7 @@ struct Members {
 
 /// `json '.worst' > 90`: the first value that a filter of jq makes of what a program has written.
 struct Queried {
-  JsonTest test;
+  Shared<JsonTest> test;
 };
 
 using Test =

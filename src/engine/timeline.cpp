@@ -45,11 +45,11 @@ std::string counters_of(RecordKind kind, const Rule& rule, const RuleState& befo
   switch (kind) {
     case RecordKind::RuleFailed:
     case RecordKind::RuleMatched:
-      if (rule.tolerance.held > Duration{0}) return lasted(before.failing_since, "failing");
-      return of_last(before.window.failed(rule.tolerance.window - 1) + 1, rule.tolerance,
+      if (rule->tolerance.held > Duration{0}) return lasted(before.failing_since, "failing");
+      return of_last(before.window.failed(rule->tolerance.window - 1) + 1, rule->tolerance,
                      kind == RecordKind::RuleFailed ? "failed" : "matched");
     case RecordKind::RuleRecovered: {
-      const Tolerance& tolerance = rule.recovery.tolerance;
+      const Tolerance& tolerance = rule->recovery->tolerance;
       if (tolerance.held > Duration{0}) return lasted(before.clear_since, "clear");
       return of_last(tolerance.window - before.window.failed(tolerance.window - 1), tolerance, "clear");
     }

@@ -120,7 +120,7 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   }
   if (!memory.died && pace >= kFreshForTotals) look.walk_age = std::min(pace, kFreshForPeople);
   if (wanted.descendants) look.walk_age = kFreshForTotals;
-  if (!block->process.pattern.empty()) look.walk_age = kFreshForPatterns;
+  if (!block->process->pattern.empty()) look.walk_age = kFreshForPatterns;
   look.block = std::move(block);
 }
 
@@ -332,7 +332,7 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     return found;
   }
   if (request.block->foreground()) return find_own(request);
-  const engine::ProcessSpec& spec = request.block->process;
+  const engine::ProcessSpec& spec = *request.block->process;
   std::string why;  // there is none
   if (request.commands != nullptr) {
     const auto match = find_match(*request.commands, spec.pattern);

@@ -36,7 +36,7 @@ struct Inspector::Look {
   engine::measure::ReadPath wanted;              // of a path, as far as it is not known yet
   std::optional<engine::ReadPosition> position;  // from which its lines are read on
 
-  [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process.pattern.empty(); }
+  [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process->pattern.empty(); }
 };
 
 /// What is kept of a service between looks.

@@ -87,7 +87,7 @@ void Inspector::read_on(Look& look, PathLook& seen) {
   submit_lines({[this, run = look.run, position = look.position, block = look.block, ended, patience = options_.stuck,
                  guard = guard_, kept = std::make_shared<PathLook>(std::move(seen))]() -> Loop::Callback {
                   const Result<void> read =
-                      add_lines(kept->facts, block->lines, position, {run, block->path, patience, "read"}, *guard);
+                      add_lines(kept->facts, *block->lines, position, {run, block->path, patience, "read"}, *guard);
                   return [this, run, read, kept, ended] {
                     ended();
                     const auto entry = looks_.find(run);

@@ -28,8 +28,8 @@ std::vector<uid_t> owners_of(const engine::ServiceBlock& block) {
   for (const auto* program : {&block.start, &block.stop, &block.restart}) {
     if (*program && (*program)->identity.uid) owners.push_back(*(*program)->identity.uid);
   }
-  if (block.foreground() && block.process.foreground->command.identity.uid)
-    owners.push_back(*block.process.foreground->command.identity.uid);
+  if (block.foreground() && block.process->foreground->command.identity.uid)
+    owners.push_back(*block.process->foreground->command.identity.uid);
   return owners;
 }
 

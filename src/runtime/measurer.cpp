@@ -24,7 +24,7 @@ Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 16 does not find it by i
 void Measurer::measure(const engine::effect::Measure& effect,
                        const std::shared_ptr<const engine::ServiceBlock>& block) {
   namespace measure = engine::measure;
-  for (const engine::Measurement& part : block->plan.parts) {
+  for (const engine::Measurement& part : block->plan->parts) {
     std::visit(Overloaded{[&](const measure::Run&) {
                             runs_.start({.service = effect.service,
                                          .run = effect.run,
@@ -37,7 +37,7 @@ void Measurer::measure(const engine::effect::Measure& effect,
                           [&](const measure::ReadFilesystem&) { looks_.read_filesystem(effect, block); },
                           [&](const measure::ReadInterface& wanted) { looks_.read_interface(effect, wanted, block); },
                           [&](const measure::Connect& wanted) {
-                            if (block->plan.parts.size() == 1)
+                            if (block->plan->parts.size() == 1)
                               connections_.connect(effect, block);
                             else if (!effect.presence_only)
                               connections_.connect_after_look(effect, wanted, block);
@@ -53,7 +53,7 @@ void Measurer::cancel(engine::RunId run) {  // who does not know it ignores it
 }
 
 void Measurer::forget(engine::ServiceId service, const engine::ServiceBlock* now) {
-  const bool looked_at = now != nullptr && std::ranges::none_of(now->plan.parts, [](const engine::Measurement& part) {
+  const bool looked_at = now != nullptr && std::ranges::none_of(now->plan->parts, [](const engine::Measurement& part) {
                            return std::holds_alternative<engine::measure::Run>(part);
                          });
   if (!looked_at) looks_.forget(service);

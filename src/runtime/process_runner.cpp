@@ -96,7 +96,7 @@ struct ProcessRunner::Run {
   std::unique_ptr<Child> child;
 
   [[nodiscard]] engine::RunId id() const { return request.run; }
-  [[nodiscard]] const engine::ProgramSpec& spec() const { return request.block->program; }
+  [[nodiscard]] const engine::ProgramSpec& spec() const { return *request.block->program; }
 };
 
 /// What filters are to find in what a program has written.
@@ -418,7 +418,7 @@ void ProcessRunner::put_questions(const Run& run, const Evidence& evidence) {
 /// Asks the next filter; after the last all is reported.
 void ProcessRunner::ask(std::uint64_t id) {
   Questions& questions = *asking_.at(id);
-  const auto& filters = questions.block->program.filters;
+  const auto& filters = questions.block->program->filters;
   if (questions.values.size() == filters.size()) {
     auto facts = std::make_shared<engine::Facts>();
     facts->values = std::move(questions.values);

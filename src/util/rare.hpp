@@ -2,8 +2,10 @@
 // A value that is rarely present, and takes only a pointer when it is absent.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace healer {
@@ -17,7 +19,11 @@ class Rare {
   Rare() = default;
   Rare(std::nullopt_t /*none*/) {}                                  // NOLINT(google-explicit-constructor)
   Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT(google-explicit-constructor)
-  Rare(std::optional<T> value) {                                    // NOLINT(google-explicit-constructor)
+  template <typename Other>
+  requires(std::convertible_to<Other, T> && !std::same_as<std::remove_cvref_t<Other>, Rare> &&
+           !std::same_as<std::remove_cvref_t<Other>, T>) Rare(Other&& value)  // NOLINT(google-explicit-constructor)
+      : value_(std::make_unique<T>(std::forward<Other>(value))) {}
+  Rare(std::optional<T> value) {  // NOLINT(google-explicit-constructor)
     if (value) value_ = std::make_unique<T>(*std::move(value));
   }
   Rare(const Rare& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}

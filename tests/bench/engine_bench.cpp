@@ -46,7 +46,7 @@ RuleSet rules_of(std::size_t count, std::size_t changed = ~std::size_t{0}) {
   const Rule other = test::status_rule(Comparison::Equal, 2, {3, 5, Duration{0}});
   for (std::size_t i = 0; i < count; ++i) {
     services.push_back(test::service("service_" + std::to_string(i), {three, i == changed ? other : two}));
-    services.back()->program.command.arguments = {"/usr/lib/nagios/plugins/check_something", "-H", std::to_string(i)};
+    services.back()->program->command.arguments = {"/usr/lib/nagios/plugins/check_something", "-H", std::to_string(i)};
   }
   return test::rule_set(std::move(services), seconds{30});
 }

@@ -43,10 +43,10 @@ RuleSet rules(std::uint8_t failures) {
   std::vector<std::shared_ptr<ServiceBlock>> blocks;
   for (std::uint32_t i = 0; i < kServices; ++i) {
     Rule rule = test::status_rule(Comparison::NotEqual, 0, {failures, failures, Duration{0}});
-    rule.action.kind = ActionKind::Exec;
-    rule.action.command.arguments = {"/usr/local/bin/act", std::to_string(i)};
-    rule.text = "rule";
-    rule.key = hash128(rule.text);
+    rule->action.kind = ActionKind::Exec;
+    rule->action.command->arguments = {"/usr/local/bin/act", std::to_string(i)};
+    rule->text = "rule";
+    rule.key = hash128(rule->text);
     blocks.push_back(test::service("service_" + std::to_string(i), {rule}));
   }
   return test::rule_set(std::move(blocks), seconds{30});

@@ -57,8 +57,8 @@ class Runs {
           if (started_ < kRuns) start(observed->service);
         }) {
     auto block = std::make_shared<engine::ServiceBlock>();
-    block->program.command.arguments = {"/bin/true"};
-    block->program.command.timeout = seconds{300};
+    block->program->command.arguments = {"/bin/true"};
+    block->program->command.timeout = seconds{300};
     block_ = std::move(block);
   }
   void all() {

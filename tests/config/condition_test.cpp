@@ -42,11 +42,11 @@ engine::Rule rule(const std::string& header, const std::string& condition) {
 std::string written(const std::string& condition, const std::string& header = kProgram) {
   const engine::Rule one = rule(header, condition);
   constexpr std::size_t kIf = 3;
-  const std::string text = one.text.substr(kIf, one.text.find(" then ") - kIf);
+  const std::string text = one->text.substr(kIf, one->text.find(" then ") - kIf);
   const engine::Rule again = rule(header, text);
-  CHECK(again.text == one.text);
-  CHECK(again.condition.postfix == one.condition.postfix);
-  CHECK(again.identity.condition == one.identity.condition);
+  CHECK(again->text == one->text);
+  CHECK(again->condition.postfix == one->condition.postfix);
+  CHECK(again.identity().condition == one.identity().condition);
   return text;
 }
 
@@ -57,7 +57,7 @@ std::string holding(const std::string& condition) {
   std::string statuses;
   for (int status = 0; status < 10; ++status) {
     const engine::Evidence run{.status = status, .output = std::make_shared<const std::string>()};
-    if (engine::holds(one.condition, engine::Seen{run, memory}) == true) statuses += std::to_string(status);
+    if (engine::holds(one->condition, engine::Seen{run, memory}) == true) statuses += std::to_string(status);
   }
   return statuses;
 }
@@ -114,15 +114,15 @@ TEST_CASE("a rule without parentheses is the rule that it was", "[condition]") {
   // By these a state that was saved before finds its rules again.
   const engine::Rule one = rule(kSystem, "cpu > 50% or memory > 5% and swap > 3%");
   const std::string text = "if cpu > 50% or memory > 5% and swap > 3% then alert";
-  CHECK(one.text == text);
+  CHECK(one->text == text);
   CHECK(one.key == rule_key("x", text, 0));
   CHECK(to_string(one.key) == "92642141223bab2a3b79d5629603604d");
-  CHECK(to_string(one.identity.condition) == "a0fdf16871f56fa2a2befda66926a920");
+  CHECK(to_string(one.identity().condition) == "a0fdf16871f56fa2a2befda66926a920");
   // Those in parentheses that need none are the same rule; others are another.
   CHECK(rule(kSystem, "(cpu > 50%) or (memory > 5% and (swap > 3%))").key == one.key);
   const engine::Rule other = rule(kSystem, "(cpu > 50% or memory > 5%) and swap > 3%");
   CHECK(other.key != one.key);
-  CHECK(other.identity.condition != one.identity.condition);
+  CHECK(other.identity().condition != one.identity().condition);
 }
 
 TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition]") {
@@ -130,15 +130,15 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
   for (const char* text : {"not exist", "not (exist)", "(not exist)", "(not (exist))", "does not exist"}) {
     const engine::Rule one = rule(process, text);
     INFO(text);
-    CHECK(one.text == "if does not exist then alert");
-    CHECK(one.condition.postfix.empty());
+    CHECK(one->text == "if does not exist then alert");
+    CHECK(one->condition.postfix.empty());
     CHECK(load_text("set daemon 5\n" + process + "if " + text + " then alert\n", {.monit_dialect = true}).ok());
   }
   CHECK(written("not (exist and cpu > 5%)", process) == "not (exist and cpu > 5%)");
   const std::string file = "check file x with path /tmp/x\n";
-  CHECK(rule(file, "not match \"a\"").text == "if content != \"a\" then alert");
-  CHECK(rule(file, "not (match \"a\")").text == "if content != \"a\" then alert");
-  CHECK(rule(file, "not (match \"a\" or match \"b\")").text ==
+  CHECK(rule(file, "not match \"a\"")->text == "if content != \"a\" then alert");
+  CHECK(rule(file, "not (match \"a\")")->text == "if content != \"a\" then alert");
+  CHECK(rule(file, "not (match \"a\" or match \"b\")")->text ==
         "if not (content = \"a\" or content = \"b\") then alert");
 }
 
@@ -198,17 +198,17 @@ TEST_CASE("conditions are nested so deep and no deeper", "[condition]") {
 
 TEST_CASE("tests of JSON are queries of what a program writes", "[condition]") {
   const engine::Rule one = rule(kProgram, "json '.worst' > 90 and json '.name' = \"a b\" for 2 cycles");
-  CHECK(one.text == "if json \".worst\" > 90 and json \".name\" = \"a b\" for 2 cycles then alert");
-  CHECK(one.mode == engine::Mode::Latched);
-  CHECK(one.event == engine::EventKind::Content);
-  CHECK(std::get<engine::Queried>(one.condition.tests.at(0)).test ==
+  CHECK(one->text == "if json \".worst\" > 90 and json \".name\" = \"a b\" for 2 cycles then alert");
+  CHECK(one->mode == engine::Mode::Latched);
+  CHECK(one->event == engine::EventKind::Content);
+  CHECK(std::get<engine::Queried>(one->condition.tests.at(0)).test ==
         engine::JsonTest{.filter = ".worst", .comparison = engine::Comparison::Greater, .value = "90"});
-  CHECK(std::get<engine::Queried>(one.condition.tests.at(1)).test ==
+  CHECK(std::get<engine::Queried>(one->condition.tests.at(1)).test ==
         engine::JsonTest{.filter = ".name", .value = "a b", .quoted = true});
   const LoadResult result =
       load_text(kProgram + "if json '.a' > 1 then alert\nif json '.b' = true or json '.a' < 0 then alert\n");
   REQUIRE(result.ok());
-  CHECK(result.rules->services[0]->program.filters == std::vector<std::string>{".a", ".b"});
+  CHECK(result.rules->services[0]->program->filters == std::vector<std::string>{".a", ".b"});
   CHECK(written("not (json '.a' = null or status != 0)") == "not (json \".a\" = null or status != 0)");
   CHECK(rule(kProgram, "json '.a' = 1 for 2 cycles").key != rule(kProgram, "json '.a' = \"1\" for 2 cycles").key);
 }
@@ -219,7 +219,7 @@ TEST_CASE("a filter sees the names of its rows, and no text is put into it", "[c
       "  if json '.[$NODE].load' > 4 then alert\n}\n");
   INFO(said(result));
   REQUIRE(result.ok());
-  CHECK(result.rules->services.at(1)->program.filters == std::vector<std::string>{"\"n2\" as $NODE | .[$NODE].load"});
+  CHECK(result.rules->services.at(1)->program->filters == std::vector<std::string>{"\"n2\" as $NODE | .[$NODE].load"});
   CHECK(first_line(load_text("for each NODE in \"n1\" {\n check program p_${NODE} with path \"/bin/true\"\n"
                              "  if json '.${NODE}.load' > 4 then alert\n}\n")) ==
         "/etc/main:3:11: error: a jq filter takes no '${...}'");

@@ -33,7 +33,7 @@ std::shared_ptr<const engine::ServiceBlock> service(const std::string& tests, co
 ProbePlan plan(const std::string& test) { return *service("if failed " + test + " then alert\n")->probes.front(); }
 
 /// Of the one rule.
-std::string text(const std::string& test) { return service("if " + test + " then alert\n")->rules.front().text; }
+std::string text(const std::string& test) { return service("if " + test + " then alert\n")->rules.front()->text; }
 
 std::vector<std::string> settings(const ProbePlan& plan) {
   std::vector<std::string> shown;

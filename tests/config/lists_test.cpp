@@ -130,21 +130,21 @@ TEST_CASE("a block becomes a service for each row", "[lists]") {
   const auto all = services(ping("\"webbox1\", db1 .. \"db3\", 7"));
   REQUIRE(all.size() == 5);
   CHECK(names(ping("\"webbox1\", db1 .. \"db3\", 7")) == "ping_webbox1 ping_db1 ping_db2 ping_db3 ping_7");
-  CHECK(all[1]->program.command.arguments == std::vector<std::string>{"/bin/true", "db1"});
+  CHECK(all[1]->program->command.arguments == std::vector<std::string>{"/bin/true", "db1"});
   CHECK(all[1]->target() == "db1");
   REQUIRE(all[1]->row);
   CHECK(*all[1]->row == engine::Row{.target = "db1", .variables = {{"NODE", "db1"}}, .lists = {"NODE"}});
   CHECK(all[1]->place.line == 2);
-  CHECK(all[1]->rules[0].text == "if status != 0 then alert");
+  CHECK(all[1]->rules[0]->text == "if status != 0 then alert");
 }
 
 TEST_CASE("a value is never more than one argument", "[lists]") {
   const auto all = services(
       "define TEXT \"two words 'x\"\nfor each NODE in \"a\" {\n check program p with path \"/bin/true ${TEXT} -e "
       "'n=${NODE} ${TEXT}'\" if status != 0 then exec \"/bin/true ${TEXT}\"\n}\n");
-  CHECK(all[0]->program.command.arguments ==
+  CHECK(all[0]->program->command.arguments ==
         std::vector<std::string>{"/bin/true", "two words 'x", "-e", "n=a two words 'x"});
-  CHECK(all[0]->rules[0].action.command.arguments == std::vector<std::string>{"/bin/true", "two words 'x"});
+  CHECK(all[0]->rules[0]->action.command->arguments == std::vector<std::string>{"/bin/true", "two words 'x"});
 }
 
 TEST_CASE("a value may stand wherever a text may", "[lists]") {
@@ -161,19 +161,19 @@ TEST_CASE("a value may stand wherever a text may", "[lists]") {
       "}\n");
   REQUIRE(all.size() == 4);
   CHECK(all[0]->name == "h_a.b");
-  CHECK(all[0]->host == "a.b");
+  CHECK(*all[0]->host == "a.b");
   CHECK(all[0]->groups == std::vector<std::string>{"g-a.b"});
   CHECK(all[0]->depends == std::vector<std::string>{"f_a.b"});
   CHECK(all[0]->probes.at(0)->port == 8080);
-  CHECK(all[0]->rules[0].text ==
+  CHECK(all[0]->rules[0]->text ==
         "if failed host \"a.b\" port 8080 protocol http request \"/x?a.b\" content = \"ok\" then alert");
-  CHECK(all[2]->rules[0].text == "if failed unixsocket /var/lib/s then alert");
+  CHECK(all[2]->rules[0]->text == "if failed unixsocket /var/lib/s then alert");
   CHECK(all[0]->probes.at(1)->host == "a.b");
   CHECK(all[0]->start->arguments == std::vector<std::string>{"/var/lib/start", "a.b"});
   CHECK(all[1]->path == "/var/lib/a.b");
-  CHECK(all[1]->lines.patterns.at(0).text == "^a.b$");
-  CHECK(all[2]->process.pid_file == "/var/lib/a.b.pid");
-  CHECK(all[3]->process.pattern == "web a.b");
+  CHECK(all[1]->lines->patterns.at(0).text == "^a.b$");
+  CHECK(all[2]->process->pid_file == "/var/lib/a.b.pid");
+  CHECK(all[3]->process->pattern == "web a.b");
 }
 
 TEST_CASE("names are replaced in settings and includes too", "[lists]") {
@@ -188,7 +188,7 @@ TEST_CASE("names are replaced in settings and includes too", "[lists]") {
   CHECK(result.rules->settings.log.path == "/etc/more/log");
   CHECK(result.rules->settings.environment.at(0).second == "/etc/more/x");
   // The included file does not know the name.
-  CHECK(result.rules->services.at(0)->program.command.arguments.at(1) == "${DIR}");
+  CHECK(result.rules->services.at(0)->program->command.arguments.at(1) == "${DIR}");
 }
 
 TEST_CASE("what is not defined stays as it is outside of a block", "[lists]") {
@@ -196,8 +196,8 @@ TEST_CASE("what is not defined stays as it is outside of a block", "[lists]") {
       "check program x with path \"/bin/sh -c 'echo $${HOME} ${HOME:-x} ${HOME} $$'\" if status != 0 then alert\n"
       "define HOME \"/h\"\n"
       "check program y with path \"/bin/true ${HOME} $${HOME} ${HOME:-x} ${OTHER}\" if status != 0 then alert\n");
-  CHECK(all[0]->program.command.arguments.at(2) == "echo $${HOME} ${HOME:-x} ${HOME} $$");
-  CHECK(all[1]->program.command.arguments ==
+  CHECK(all[0]->program->command.arguments.at(2) == "echo $${HOME} ${HOME:-x} ${HOME} $$");
+  CHECK(all[1]->program->command.arguments ==
         std::vector<std::string>{"/bin/true", "/h", "${HOME}", "${HOME:-x}", "${OTHER}"});
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("Monit knows neither", "[lists]") {
 TEST_CASE("arguments of a program stay arguments where Monit takes them", "[lists]") {
   const auto all =
       services("check program x with path \"/bin/true\"\n  define A \"b\" each c\n if status != 0 then alert\n");
-  CHECK(all[0]->program.command.arguments == std::vector<std::string>{"/bin/true", "define", "A", "b", "each", "c"});
+  CHECK(all[0]->program->command.arguments == std::vector<std::string>{"/bin/true", "define", "A", "b", "each", "c"});
   // In a block it is no file of Monit's.
   CHECK(services("for each N in \"a\" {\n check process x with pidfile /x\n start program = \"/bin/true\"\n define A "
                  "\"b\"\n check "
@@ -354,8 +354,8 @@ TEST_CASE("values of rows are made fit for what they go into", "[lists]") {
       "  if failed url \"http://a/${NODE}?q\" then alert\n"
       "  if failed port 80 protocol http request \"/z/${NODE}\" method post body '{\"n\": \"${NODE}\"}' then "
       "alert\n}\n");
-  CHECK(all[0]->rules[0].text.find("/x%40y%3A1?q") != std::string::npos);
-  CHECK(all[0]->rules[1].text.find("/z/x%40y%3A1") != std::string::npos);
+  CHECK(all[0]->rules[0]->text.find("/x%40y%3A1?q") != std::string::npos);
+  CHECK(all[0]->rules[1]->text.find("/z/x%40y%3A1") != std::string::npos);
 }
 
 namespace {
@@ -412,7 +412,7 @@ TEST_CASE("rows that were read become services", "[lists]") {
                 "check system s depends on h_b\n");
   INFO(said(result));
   CHECK(names_of(result) == "h_a h_b s");
-  CHECK(result.rules->services[1]->host == "10.0.0.2");
+  CHECK(*result.rules->services[1]->host == "10.0.0.2");
   CHECK(result.rules->services[1]->probes[0]->port == 82);
   CHECK(result.rules->services[0]->row->variables ==
         std::vector<std::pair<std::string, std::string>>{{"NODE", "a"}, {"NODE.ip", "10.0.0.1"}, {"NODE.port", "81"}});
@@ -478,7 +478,7 @@ TEST_CASE("values of JSON rows are escaped", "[lists]") {
       {{"a", {{"q", "a&b=\"c\" \\"}}}});
   INFO(said(result));
   REQUIRE(result.ok());
-  CHECK(result.rules->services[0]->rules[0].text.find("q=a%26b%3D%22c%22%20%5C") != std::string::npos);
+  CHECK(result.rules->services[0]->rules[0]->text.find("q=a%26b%3D%22c%22%20%5C") != std::string::npos);
   const auto& settings = result.rules->services[0]->probes[1]->settings;
   const auto body = std::ranges::find(settings, std::string_view("body"), &protocols::Setting::word);
   REQUIRE(body != settings.end());

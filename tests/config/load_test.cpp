@@ -503,7 +503,7 @@ TEST_CASE("a service has at most 64 different patterns", "[load]") {
   for (int i = 0; i < 64; ++i) tests += "if content = \"p" + std::to_string(i) + "\" then alert\n";
   const LoadResult most = load_text(service("a", tests + tests));
   REQUIRE(most.ok());
-  CHECK(most.rules->services.front()->program.patterns.size() == 64);
+  CHECK(most.rules->services.front()->program->patterns.size() == 64);
   CHECK(most.rules->services.front()->rules.size() == 128);
   CHECK(said(load_text(service("a", tests + "if content = \"one more\" then alert"))) ==
         "/etc/main:1:1: error: 'a' has 65 different content tests: at most 64 are possible\n"
@@ -525,9 +525,9 @@ TEST_CASE("a cycle count or a duration that would overflow is bounded", "[load]"
   INFO(said(result));
   REQUIRE(result.ok());
   const engine::ServiceBlock& block = *result.rules->services.front();
-  CHECK(block.schedule.cycles == 1'000'000);
+  CHECK(block.schedule->cycles == 1'000'000);
   CHECK(result.rules->settings.cycle_length() == days{3650});
-  CHECK(block.rules.front().tolerance.held == days{3650});
+  CHECK(block.rules.front()->tolerance.held == days{3650});
 }
 
 TEST_CASE("strict makes errors of warnings, but not of notes", "[load]") {
@@ -680,30 +680,30 @@ TEST_CASE("what is compiled is what was written", "[load]") {
   INFO(said(result));
   REQUIRE(result.ok());
   const engine::ServiceBlock& block = *result.rules->services.front();
-  CHECK(block.program.command.arguments == std::vector<std::string>{"/bin/x", "a b", "c"});
-  CHECK(block.program.command.identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
-  CHECK(block.program.command.timeout == seconds{20});
-  CHECK(block.program.patterns == std::vector<std::string>{"re"});
-  CHECK(block.schedule.cycles == 3);
+  CHECK(block.program->command.arguments == std::vector<std::string>{"/bin/x", "a b", "c"});
+  CHECK(block.program->command.identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
+  CHECK(block.program->command.timeout == seconds{20});
+  CHECK(block.program->patterns == std::vector<std::string>{"re"});
+  CHECK(block.schedule->cycles == 3);
   REQUIRE(block.rules.size() == 4);
-  CHECK(block.rules[0].mode == engine::Mode::EachMatch);
-  CHECK(block.rules[0].event == engine::EventKind::Content);
-  CHECK(block.rules[0].tolerance.immediate());
-  CHECK(std::get<engine::Matches>(block.rules[1].condition.tests[0]).negated);
-  CHECK(block.rules[1].tolerance == engine::Tolerance{.count = 2, .window = 5});
+  CHECK(block.rules[0]->mode == engine::Mode::EachMatch);
+  CHECK(block.rules[0]->event == engine::EventKind::Content);
+  CHECK(block.rules[0]->tolerance.immediate());
+  CHECK(std::get<engine::Matches>(block.rules[1]->condition.tests[0]).negated);
+  CHECK(block.rules[1]->tolerance == engine::Tolerance{.count = 2, .window = 5});
   const engine::Rule& status = block.rules[2];
-  CHECK(status.mode == engine::Mode::Latched);
-  CHECK(status.event == engine::EventKind::Status);
-  CHECK(std::get<engine::Compare>(status.condition.tests[0]).comparison == engine::Comparison::NotEqual);
-  CHECK(status.tolerance == engine::Tolerance{.count = 3, .window = 3});
-  CHECK(status.action.kind == engine::ActionKind::Exec);
-  CHECK(status.action.repeat == 4);
-  CHECK(status.recovery.tolerance == engine::Tolerance{.count = 2, .window = 2});
-  CHECK(status.recovery.action.kind == engine::ActionKind::Unmonitor);
-  CHECK_FALSE(status.recovery.action.implied);
+  CHECK(status->mode == engine::Mode::Latched);
+  CHECK(status->event == engine::EventKind::Status);
+  CHECK(std::get<engine::Compare>(status->condition.tests[0]).comparison == engine::Comparison::NotEqual);
+  CHECK(status->tolerance == engine::Tolerance{.count = 3, .window = 3});
+  CHECK(status->action.kind == engine::ActionKind::Exec);
+  CHECK(status->action.repeat == 4);
+  CHECK(status->recovery->tolerance == engine::Tolerance{.count = 2, .window = 2});
+  CHECK(status->recovery->action.kind == engine::ActionKind::Unmonitor);
+  CHECK_FALSE(status->recovery->action.implied);
   CHECK(status.place == engine::SourcePlace{.file = 0, .column = 3, .line = 6});
-  CHECK(block.rules[3].mode == engine::Mode::EachChange);
-  CHECK(block.rules[3].recovery.action.implied);
+  CHECK(block.rules[3]->mode == engine::Mode::EachChange);
+  CHECK(block.rules[3]->recovery->action.implied);
 }
 
 TEST_CASE("a check that is accepted says so on stdout, and prints the rules only with -v", "[check]") {

@@ -246,7 +246,7 @@ TEST_CASE("ranges cover what is written", "[config]") {
   const auto& check = std::get<CheckSyntax>(result.file.statements.at(0));
   CHECK(text(check.range) == "check program x path \"/a b\" c");
   CHECK(text(check.name.range) == "x");
-  CHECK(text(check.command.range) == "\"/a b\" c");
+  CHECK(text(check.command->range) == "\"/a b\" c");
   const auto& statement = std::get<IfSyntax>(check.statements.at(0));
   CHECK(text(statement.range) == "if status != 0 for 2 cycles then exec \"/b\" as uid u else alert");
   CHECK(text(statement.condition.terms.at(0).range) == "status != 0");

@@ -51,7 +51,7 @@ engine::Rule rule(const std::string& header, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a rule is known by its condition, however the rest of it is written", "[services]") {
-  const auto of = [](const std::string& text) { return rule(kProcess, "if " + text).identity; };
+  const auto of = [](const std::string& text) { return rule(kProcess, "if " + text).identity(); };
   const auto plain = of("cpu > 50% then alert");
   for (const std::string edit :
        {"cpu > 50% for 3 cycles then alert", "cpu > 50% then exec \"/bin/true\"",
@@ -73,12 +73,12 @@ TEST_CASE("a rule is known by its condition, however the rest of it is written",
 TEST_CASE("a terabyte is 1024 gigabytes, to healer alone", "[services]") {
   const auto value = [](const std::string& text) {
     const engine::Rule one = rule(kSystem, "if " + text + " then alert");
-    CHECK(one.text == "if memory > 2 TB then alert");
-    return std::get<engine::Compare>(one.condition.tests.at(0)).value;
+    CHECK(one->text == "if memory > 2 TB then alert");
+    return std::get<engine::Compare>(one->condition.tests.at(0)).value;
   };
   for (const char* text : {"memory > 2 TB", "memory > 2TB", "memory>2TB", "memory > 2 tb", "memory > 2 terabytes"})
     CHECK(value(text) == 2.0 * 1024 * 1024 * 1024 * 1024);
-  CHECK(rule("check network x with interface lo\n", "if total upload > 1 TB in last day then alert").text ==
+  CHECK(rule("check network x with interface lo\n", "if total upload > 1 TB in last day then alert")->text ==
         "if total upload > 1 TB in last 24 hours then alert");
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   };
   for (const Row& row : rows) {
     const auto test =
-        std::get<engine::Compare>(rule(row.header, "if " + row.text + " then alert").condition.tests.at(0));
+        std::get<engine::Compare>(rule(row.header, "if " + row.text + " then alert")->condition.tests.at(0));
     CAPTURE(row.text);
     CHECK(test.what == row.metric);
     CHECK(test.value == Approx(row.value));
@@ -180,23 +180,23 @@ TEST_CASE("each test raises Monit's event and acts as Monit's", "[services]") {
   for (const Row& row : rows) {
     const engine::Rule one = rule(row.header, "if " + row.text + " then alert");
     CAPTURE(row.text);
-    CHECK(one.event == row.event);
-    CHECK(one.mode == row.mode);
+    CHECK(one->event == row.event);
+    CHECK(one->mode == row.mode);
   }
 }
 
 TEST_CASE("tests of processes keep what they ask for", "[services]") {
-  CHECK_FALSE(std::get<engine::Present>(rule(kProcess, "if not exist then alert").condition.tests[0]).wanted);
-  CHECK(std::get<engine::Present>(rule(kProcess, "if does exist then alert").condition.tests[0]).wanted);
+  CHECK_FALSE(std::get<engine::Present>(rule(kProcess, "if not exist then alert")->condition.tests[0]).wanted);
+  CHECK(std::get<engine::Present>(rule(kProcess, "if does exist then alert")->condition.tests[0]).wanted);
   const auto changed = [](const std::string& what) {
-    return std::get<engine::Changed>(rule(kProcess, "if changed " + what + " then alert").condition.tests[0]).what;
+    return std::get<engine::Changed>(rule(kProcess, "if changed " + what + " then alert")->condition.tests[0]).what;
   };
   CHECK(changed("ppid") == engine::Attribute::Parent);
   CHECK(changed("pid") == engine::Attribute::Pid);
-  CHECK(std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert").condition.tests[0])
+  CHECK(std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert")->condition.tests[0])
             .wanted == engine::Value("a b"));
   const auto owner = [](const std::string& text) {
-    return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert").condition.tests[0]);
+    return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert")->condition.tests[0]);
   };
   CHECK(owner("uid www").what == engine::Attribute::Uid);
   CHECK(owner("uid www").wanted == engine::Value(std::int64_t{33}));
@@ -204,11 +204,11 @@ TEST_CASE("tests of processes keep what they ask for", "[services]") {
   CHECK(owner("euid 33").wanted == engine::Value(std::int64_t{33}));
   CHECK(owner("gid www").what == engine::Attribute::Gid);
   CHECK(owner("gid www").wanted == engine::Value(std::int64_t{33}));
-  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then alert").tolerance ==
+  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then alert")->tolerance ==
         engine::Tolerance{.count = 3, .window = 5});
-  CHECK(rule(kProcess, "if 99 restarts within 1000 cycles then alert").tolerance ==
+  CHECK(rule(kProcess, "if 99 restarts within 1000 cycles then alert")->tolerance ==
         engine::Tolerance{.count = 64, .window = 64});
-  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then timeout").action.kind == engine::ActionKind::Unmonitor);
+  CHECK(rule(kProcess, "if 3 restarts within 5 cycles then timeout")->action.kind == engine::ActionKind::Unmonitor);
 }
 
 TEST_CASE("a fifo has tests of its permission, its owner, its times and its existence", "[services]") {
@@ -216,10 +216,10 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   using engine::Attribute;
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto differs = [&](const std::string& text) {
-    return std::get<engine::Differs>(test(text).condition.tests[0]);
+    return std::get<engine::Differs>(test(text)->condition.tests[0]);
   };
   const auto compare = [&](const std::string& text) {
-    return std::get<engine::Compare>(test(text).condition.tests[0]);
+    return std::get<engine::Compare>(test(text)->condition.tests[0]);
   };
   CHECK(differs("failed permission 0640").what == Attribute::Permission);
   CHECK(differs("failed permission 0640").wanted == engine::Value(std::int64_t{0640}));
@@ -232,18 +232,18 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   CHECK(compare("atime < 5 minutes").what == Metric::AccessAge);
   CHECK(compare("mtime > 1 day").what == Metric::ModificationAge);
   CHECK(compare("ctime > 1 day").what == Metric::ChangeAge);
-  CHECK(std::get<engine::Changed>(test("changed mtime").condition.tests[0]).what == Attribute::ModificationTime);
-  CHECK(test("changed permission").mode == Mode::EachChange);
-  CHECK(test("changed permission").event == EventKind::Permission);
-  CHECK(test("failed uid www").event == EventKind::Uid);
-  CHECK(test("timestamp > 1 hour").event == EventKind::Timestamp);
-  CHECK(test("timestamp > 1 hour").text == "if timestamp > 1 hour then alert");
-  CHECK(test("failed perm 0640").text == "if failed permission 0640 then alert");
+  CHECK(std::get<engine::Changed>(test("changed mtime")->condition.tests[0]).what == Attribute::ModificationTime);
+  CHECK(test("changed permission")->mode == Mode::EachChange);
+  CHECK(test("changed permission")->event == EventKind::Permission);
+  CHECK(test("failed uid www")->event == EventKind::Uid);
+  CHECK(test("timestamp > 1 hour")->event == EventKind::Timestamp);
+  CHECK(test("timestamp > 1 hour")->text == "if timestamp > 1 hour then alert");
+  CHECK(test("failed perm 0640")->text == "if failed permission 0640 then alert");
   const auto block = services(header).front();
   CHECK(block->path == "/run/x");
   REQUIRE(block->rules.size() == 1);
-  CHECK(block->rules[0].text == "if does not exist then restart");
-  CHECK(block->plan.parts.front() == engine::Measurement(engine::measure::ReadPath{engine::measure::PathType::Fifo}));
+  CHECK(block->rules[0]->text == "if does not exist then restart");
+  CHECK(block->plan->parts.front() == engine::Measurement(engine::measure::ReadPath{engine::measure::PathType::Fifo}));
   for (const std::string wrong : {"failed permission 888", "failed permission 77777", "cpu > 1%", "status != 0",
                                   "changed pid", "content = \"x\"", "failed euid 0"}) {
     INFO(wrong);
@@ -255,7 +255,7 @@ TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its de
   const std::string header = "check filesystem x with path /data start program \"/bin/true\"\n";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto compare = [&](const std::string& text) {
-    return std::get<engine::Compare>(test(text).condition.tests[0]);
+    return std::get<engine::Compare>(test(text)->condition.tests[0]);
   };
   struct Case {
     std::string text;
@@ -281,11 +281,11 @@ TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its de
     INFO(one.text);
     CHECK(compare(one.text).what == one.metric);
     CHECK(compare(one.text).value == Approx(one.value));
-    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.text).event == EventKind::Resource);
-    CHECK(test("" + one.canonical).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text)->event == EventKind::Resource);
+    CHECK(test("" + one.canonical)->text == "if " + one.canonical + " then alert");
   }
-  CHECK(test("changed fsflags").event == EventKind::FsFlags);
+  CHECK(test("changed fsflags")->event == EventKind::FsFlags);
   for (const std::string wrong :
        {"service time > 20", "service time > 1.5 ms", "service time > 5 minutes", "inode > 1.5", "inode free > 10 MB",
         "disk read > 1 MB/s", "mtime > 1 day", "size > 1", "cpu > 1%", "free space > 1%", "uptime > 1 ms"}) {
@@ -295,7 +295,7 @@ TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its de
   // A change of the flags alerts though no rule asks for it, as in Monit.
   const auto block = services(header).front();
   REQUIRE(block->rules.size() == 2);
-  CHECK(block->rules[1].text == "if changed fsflags then alert");
+  CHECK(block->rules[1]->text == "if changed fsflags then alert");
   CHECK(services(header + "if changed fsflags then exec \"/bin/true\"").front()->rules.size() == 2);
   CHECK(services("check device x with path UUID=abc\n").front()->path == "UUID=abc");
 }
@@ -325,17 +325,17 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
       {"saturation>90.5%", Metric::Saturation, 90.5, "saturation > 90.5%", EventKind::Saturation}};
   for (const Case& one : rates) {
     INFO(one.text);
-    const auto compare = std::get<engine::Compare>(test(one.text).condition.tests.at(0));
+    const auto compare = std::get<engine::Compare>(test(one.text)->condition.tests.at(0));
     CHECK(compare.what == one.metric);
     CHECK(compare.value == Approx(one.value));
-    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.text).event == one.event);
+    CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text)->event == one.event);
   }
   // Of the two ways, and of both together, any one will do.
-  CHECK(std::get<engine::Compare>(test("saturation > 90%").condition.tests[0]).also ==
+  CHECK(std::get<engine::Compare>(test("saturation > 90%")->condition.tests[0]).also ==
         std::vector{Metric::UploadSaturation, Metric::DownloadSaturation});
-  CHECK(std::get<engine::Compare>(test("upload > 3 B/s").condition.tests[0]).also.empty());
+  CHECK(std::get<engine::Compare>(test("upload > 3 B/s")->condition.tests[0]).also->empty());
 
   struct Span {
     std::string text;
@@ -357,41 +357,41 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
       {"total upload > 2MB hour", Metric::TotalUpload, hours{1}, "total upload > 2 MB in last hour"}};
   for (const Span& one : totals) {
     INFO(one.text);
-    const auto total = std::get<engine::Total>(test(one.text).condition.tests.at(0));
+    const auto total = std::get<engine::Total>(test(one.text)->condition.tests.at(0));
     CHECK(total.what == one.metric);
     CHECK(total.span == one.span);
-    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical)->text == "if " + one.canonical + " then alert");
   }
   const auto counted = test("total uploaded 3 packets 2 hours 3 cycles");
-  CHECK(counted.text == "if total upload = 3 packets in last 2 hours for 3 cycles then alert");
-  CHECK(counted.tolerance.count == 3);
-  CHECK(counted.event == EventKind::PacketOut);
+  CHECK(counted->text == "if total upload = 3 packets in last 2 hours for 3 cycles then alert");
+  CHECK(counted->tolerance.count == 3);
+  CHECK(counted->event == EventKind::PacketOut);
 
   for (const std::string down : {"link down", "failed link", "failed link capacity", "link is down"}) {
     INFO(down);
-    CHECK_FALSE(std::get<engine::Linked>(test(down).condition.tests[0]).up);
-    CHECK(test(down).text == "if link down then alert");
-    CHECK(test(down).event == EventKind::Link);
-    CHECK(test(down).mode == Mode::Latched);
+    CHECK_FALSE(std::get<engine::Linked>(test(down)->condition.tests[0]).up);
+    CHECK(test(down)->text == "if link down then alert");
+    CHECK(test(down)->event == EventKind::Link);
+    CHECK(test(down)->mode == Mode::Latched);
   }
-  CHECK(std::get<engine::Linked>(test("link up").condition.tests[0]).up);
+  CHECK(std::get<engine::Linked>(test("link up")->condition.tests[0]).up);
   const auto changed = test("changed link capacity");
-  CHECK(changed.text == "if changed link then alert");
-  CHECK(changed.event == EventKind::Speed);
-  CHECK(changed.mode == Mode::EachChange);
-  CHECK(std::get<engine::Changed>(changed.condition.tests[0]).what == engine::Attribute::LinkMode);
-  CHECK(std::get<engine::Changed>(changed.condition.tests[0]).also == engine::Attribute::LinkSpeed);
+  CHECK(changed->text == "if changed link then alert");
+  CHECK(changed->event == EventKind::Speed);
+  CHECK(changed->mode == Mode::EachChange);
+  CHECK(std::get<engine::Changed>(changed->condition.tests[0]).what == engine::Attribute::LinkMode);
+  CHECK(std::get<engine::Changed>(changed->condition.tests[0]).also == engine::Attribute::LinkSpeed);
   // Alone of all changes it has an `else`: in the run after it.
   const auto over = rule(header, "if changed link then alert else if succeeded then exec \"/bin/true\"");
-  CHECK(over.mode == Mode::Latched);
-  CHECK(over.recovery.action.kind == engine::ActionKind::Exec);
+  CHECK(over->mode == Mode::Latched);
+  CHECK(over->recovery->action.kind == engine::ActionKind::Exec);
 
   // What a link that is to be down recovers to has another name.
   const std::string up = "if link up then alert else if failed for 2 cycles then start";
-  CHECK(rule(header, up).text == up);
-  CHECK(rule(header, up).recovery.tolerance.count == 2);
-  CHECK(rule(header, "if link up then alert else if succeeded then start").text ==
+  CHECK(rule(header, up)->text == up);
+  CHECK(rule(header, up)->recovery->tolerance.count == 2);
+  CHECK(rule(header, "if link up then alert else if succeeded then start")->text ==
         "if link up then alert else if failed then start");
   CHECK_FALSE(load_text(header + "if link down then alert else if failed then start").ok());
 
@@ -433,7 +433,7 @@ TEST_CASE("a network is an interface, or the one with an address, and its going 
   const auto block = services("check network x with interface eth0.100\n").front();
   CHECK(block->interface == engine::InterfaceSpec{.name = "eth0.100", .address = {}});
   REQUIRE(block->rules.size() == 1);
-  CHECK(block->rules[0].text == "if link down then alert");
+  CHECK(block->rules[0]->text == "if link down then alert");
   CHECK(services("check network x address ::1\n").front()->interface ==
         engine::InterfaceSpec{.name = {}, .address = "::1"});
   CHECK(services("check network x address 10.0.0.1 if link up then alert").front()->rules.size() == 1);
@@ -448,7 +448,7 @@ TEST_CASE("a network is an interface, or the one with an address, and its going 
                           "if total download > 3 packets in last 60 minutes then alert\n"
                           "if total download > 3 B in last day then alert\n")
                           .front();
-  CHECK(totals->plan.parts.front() ==
+  CHECK(totals->plan->parts.front() ==
         engine::Measurement(engine::measure::ReadInterface{.spans = {hours{1}, hours{24}}}));
 
   // What only healer has.
@@ -477,15 +477,15 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   const std::string sha1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto differs = [&](const std::string& text) {
-    return std::get<engine::Differs>(test(text).condition.tests[0]);
+    return std::get<engine::Differs>(test(text)->condition.tests[0]);
   };
   using engine::Attribute;
-  const auto size = std::get<engine::Compare>(test("size > 10 MB").condition.tests[0]);
+  const auto size = std::get<engine::Compare>(test("size > 10 MB")->condition.tests[0]);
   CHECK(size.what == Metric::Size);
   CHECK(size.value == 10.0 * 1024 * 1024);
-  CHECK(test("size > 10").text == "if size > 10 B then alert");
-  CHECK(test("size > 10 MB").event == EventKind::Size);
-  CHECK(test("changed size").mode == Mode::EachChange);
+  CHECK(test("size > 10")->text == "if size > 10 B then alert");
+  CHECK(test("size > 10 MB")->event == EventKind::Size);
+  CHECK(test("changed size")->mode == Mode::EachChange);
   struct Case {
     std::string text;
     Attribute what;
@@ -508,16 +508,16 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   for (const Case& one : cases) {
     INFO(one.text);
     CHECK(differs(one.text).what == one.what);
-    CHECK(differs(one.text).wanted == (one.wanted.empty() ? std::nullopt : std::optional<engine::Value>(one.wanted)));
-    CHECK(test(one.text).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.canonical).text == "if " + one.canonical + " then alert");
-    CHECK(test(one.text).event == EventKind::Checksum);
+    CHECK(differs(one.text).wanted == (one.wanted.empty() ? Rare<engine::Value>() : engine::Value(one.wanted)));
+    CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.canonical)->text == "if " + one.canonical + " then alert");
+    CHECK(test(one.text)->event == EventKind::Checksum);
   }
-  CHECK(std::get<engine::Changed>(test("changed checksum").condition.tests[0]).what == Attribute::Md5);
-  CHECK(std::get<engine::Changed>(test("changed sha1 checksum").condition.tests[0]).what == Attribute::Sha1);
+  CHECK(std::get<engine::Changed>(test("changed checksum")->condition.tests[0]).what == Attribute::Md5);
+  CHECK(std::get<engine::Changed>(test("changed sha1 checksum")->condition.tests[0]).what == Attribute::Sha1);
   // Only what a rule asks for is read.
   const auto block = services(header + "if changed sha1 checksum then alert if failed checksum then alert").front();
-  CHECK(block->plan.parts.front() ==
+  CHECK(block->plan->parts.front() ==
         engine::Measurement(engine::measure::ReadPath{.type = engine::measure::PathType::File,
                                                       .checksums = {.md5 = true, .sha1 = true}}));
   for (const std::string& wrong :
@@ -540,18 +540,18 @@ TEST_CASE("a file has tests of its lines", "[services]") {
                               "if does not match \"error\" for 2 cycles then alert\n")
                          .front();
   using engine::LinePattern;
-  CHECK(block->lines.patterns == std::vector<LinePattern>{{"error", false}, {"error", true}, {"warn", false}});
-  CHECK(block->lines.ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}, {"a", false}, {"b", true}});
-  CHECK(block->lines.limit == 512);
+  CHECK(block->lines->patterns == std::vector<LinePattern>{{"error", false}, {"error", true}, {"warn", false}});
+  CHECK(block->lines->ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}, {"a", false}, {"b", true}});
+  CHECK(block->lines->limit == 512);
   REQUIRE(block->rules.size() == 5);
-  CHECK(std::get<engine::Matches>(block->rules[3].condition.tests[0]).pattern == 1);
-  CHECK_FALSE(std::get<engine::Matches>(block->rules[3].condition.tests[0]).negated);
-  CHECK(block->rules[3].text == "if content != \"error\" for 2 cycles then alert");
-  CHECK(block->rules[0].mode == Mode::EachMatch);
-  CHECK(block->rules[0].event == EventKind::Content);
-  CHECK(block->plan.parts.front() == engine::Measurement(engine::measure::ReadPath{
-                                         .type = engine::measure::PathType::File, .checksums = {}, .lines = true}));
-  CHECK(services("set limits { fileContentBuffer: 1 kB }\n" + header).front()->lines.limit == 1024);
+  CHECK(std::get<engine::Matches>(block->rules[3]->condition.tests[0]).pattern == 1);
+  CHECK_FALSE(std::get<engine::Matches>(block->rules[3]->condition.tests[0]).negated);
+  CHECK(block->rules[3]->text == "if content != \"error\" for 2 cycles then alert");
+  CHECK(block->rules[0]->mode == Mode::EachMatch);
+  CHECK(block->rules[0]->event == EventKind::Content);
+  CHECK(block->plan->parts.front() == engine::Measurement(engine::measure::ReadPath{
+                                          .type = engine::measure::PathType::File, .checksums = {}, .lines = true}));
+  CHECK(services("set limits { fileContentBuffer: 1 kB }\n" + header).front()->lines->limit == 1024);
   for (const std::string wrong :
        {"if match \"(\" then alert", "ignore match \"(\"", "ignore match = \"x\"", "ignore content gt \"x\"",
         "if match = \"x\" then alert", "if content > \"x\" then alert", "ignore \"x\"",
@@ -568,7 +568,7 @@ TEST_CASE("of several tests that Monit has one of, the last is awake", "[service
   const auto asleep = [&](const std::string& text) {
     std::string out;
     const auto block = services(header + text).front();
-    for (const engine::Rule& rule : block->rules) out += rule.dormant ? 'z' : '-';
+    for (const engine::Rule& rule : block->rules) out += rule->dormant ? 'z' : '-';
     return out;
   };
   CHECK(asleep("if failed permission 0600 then alert if failed permission 0644 then alert") == "z--");
@@ -577,11 +577,11 @@ TEST_CASE("of several tests that Monit has one of, the last is awake", "[service
   // What Monit refuses is healer's own, and acts.
   CHECK(asleep("if size > 5 or size < 3 then alert") == "--");
   CHECK_FALSE(
-      services("check filesystem x with path /\nif space > 90% or inode > 90% then alert").front()->rules[0].dormant);
+      services("check filesystem x with path /\nif space > 90% or inode > 90% then alert").front()->rules[0]->dormant);
   CHECK_FALSE(services("check filesystem x with path /\nif read > 1 MB/s or write > 1 MB/s then alert")
                   .front()
                   ->rules[0]
-                  .dormant);
+                  ->dormant);
 }
 
 TEST_CASE("a file of patterns holds one in each line", "[services]") {
@@ -592,10 +592,10 @@ TEST_CASE("a file of patterns holds one in each line", "[services]") {
   const LoadResult result = load(kMain, {}, machine);
   INFO(format_all(result.diagnostics, result.sources, false));
   REQUIRE(result.ok());
-  const auto& lines = result.rules->services.front()->lines;
+  const auto& lines = *result.rules->services.front()->lines;
   CHECK(lines.patterns == std::vector<engine::LinePattern>{{"(alpha)|(be(ta|th))", false}});
   CHECK(lines.ignored == std::vector<engine::LinePattern>{{"(^#)", false}});
-  CHECK(result.rules->services.front()->rules[0].text == "if content = \"/patterns\" then alert");
+  CHECK(result.rules->services.front()->rules[0]->text == "if content = \"/patterns\" then alert");
   machine.files["/patterns"] = "fine\n(\n";
   CHECK_FALSE(load(kMain, {}, machine).ok());
   machine.files["/patterns"] = "\n";
@@ -608,7 +608,7 @@ TEST_CASE("without looking up an owner is taken as it is written", "[services]")
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);
   REQUIRE(result.ok());
-  CHECK(std::get<engine::Differs>(result.rules->services[0]->rules[0].condition.tests[0]).wanted ==
+  CHECK(std::get<engine::Differs>(result.rules->services[0]->rules[0]->condition.tests[0]).wanted ==
         engine::Value(std::int64_t{1234}));
 }
 
@@ -636,10 +636,10 @@ TEST_CASE("services, their programs and dependencies are compiled whole", "[serv
   CHECK(web.stop.value().timeout == seconds{9});
   CHECK_FALSE(web.restart);
   CHECK(web.depends == std::vector<std::string>{"db", "$host"});
-  CHECK(web.rules.at(0).action.kind == engine::ActionKind::Restart);
-  CHECK(web.rules.at(0).recovery.action.kind == engine::ActionKind::Start);
-  CHECK_FALSE(web.rules.at(0).recovery.action.implied);
-  CHECK(web.rules.at(1).action.kind == engine::ActionKind::Stop);
+  CHECK(web.rules.at(0)->action.kind == engine::ActionKind::Restart);
+  CHECK(web.rules.at(0)->recovery->action.kind == engine::ActionKind::Start);
+  CHECK_FALSE(web.rules.at(0)->recovery->action.implied);
+  CHECK(web.rules.at(1)->action.kind == engine::ActionKind::Stop);
   CHECK(all[1]->process == engine::ProcessSpec{.pid_file = "", .pattern = "x y"});
   CHECK(all[1]->restart.value().timeout == seconds{30});
   CHECK(all[2]->kind == engine::kind_named("system"));
@@ -651,7 +651,7 @@ TEST_CASE("a process that nothing is said about is started again", "[services]")
   const auto implied = [](const std::string& text) {
     const auto all = services(kProcess + text);
     for (const engine::Rule& one : all.at(0)->rules)
-      if (one.text == "if does not exist then restart") return true;
+      if (one->text == "if does not exist then restart") return true;
     return false;
   };
   CHECK(implied(""));
@@ -660,9 +660,9 @@ TEST_CASE("a process that nothing is said about is started again", "[services]")
   CHECK_FALSE(implied("if exist then alert"));
   CHECK(services(kSystem).at(0)->rules.empty());
   const engine::Rule one = rule(kProcess, "");
-  CHECK(one.action.kind == engine::ActionKind::Restart);
-  CHECK(one.recovery.action.implied);
-  CHECK_FALSE(one.dormant);
+  CHECK(one->action.kind == engine::ActionKind::Restart);
+  CHECK(one->recovery->action.implied);
+  CHECK_FALSE(one->dormant);
   CHECK(one.key == rule(kProcess, "if does not exist then restart").key);
 }
 
@@ -679,28 +679,28 @@ TEST_CASE("a foreground process has all that its start and its end need", "[serv
   REQUIRE(a.foreground());
   CHECK(a.can_start());
   CHECK_FALSE(a.start);
-  CHECK((a.process.pid_file.empty() && a.process.pattern.empty()));
-  CHECK(a.process.foreground->command.arguments == std::vector<std::string>{"/bin/true", "x y"});
-  CHECK(a.process.foreground->command.timeout == Duration{0});
-  CHECK(a.process.foreground->stop == std::vector<engine::StopSignal>{{15, seconds{7}}});
-  CHECK(a.process.foreground->ready_after == seconds{1});
-  CHECK_FALSE(a.process.foreground->by_notice);
+  CHECK((a.process->pid_file.empty() && a.process->pattern.empty()));
+  CHECK(a.process->foreground->command.arguments == std::vector<std::string>{"/bin/true", "x y"});
+  CHECK(a.process->foreground->command.timeout == Duration{0});
+  CHECK(a.process->foreground->stop == std::vector<engine::StopSignal>{{15, seconds{7}}});
+  CHECK(a.process->foreground->ready_after == seconds{1});
+  CHECK_FALSE(a.process->foreground->by_notice);
   REQUIRE(a.rules.size() == 1);
-  CHECK(a.rules[0].text == "if does not exist then restart");
+  CHECK(a.rules[0]->text == "if does not exist then restart");
 
-  const auto& b = *all.at(1)->process.foreground;
+  const auto& b = *all.at(1)->process->foreground;
   CHECK(b.stop == std::vector<engine::StopSignal>{{2, seconds{7}}, {9, minutes{1}}});
   CHECK(b.by_notice);
   CHECK(b.ready_after == seconds{8});
-  CHECK(all.at(2)->process.foreground->ready_after == seconds{5});
+  CHECK(all.at(2)->process->foreground->ready_after == seconds{5});
   CHECK(all.at(2)->activity == engine::ServiceBlock::Activity::Passive);
   CHECK(all.at(2)->depends == std::vector<std::string>{"b"});
-  CHECK(all.at(3)->process.foreground->ready_after == seconds{9});
+  CHECK(all.at(3)->process->foreground->ready_after == seconds{9});
   CHECK_FALSE(all.at(4)->foreground());
 
   const LoadResult owned = load_text("check process a with program \"/bin/true\" as uid 7 and gid 8\n", false);
   REQUIRE(owned.ok());
-  const engine::Identity& identity = owned.rules->services.at(0)->process.foreground->command.identity;
+  const engine::Identity& identity = owned.rules->services.at(0)->process->foreground->command.identity;
   CHECK(identity.uid == 7U);
   CHECK(identity.gid == 8U);
 }
@@ -714,10 +714,10 @@ TEST_CASE("of a foreground process no rule is dormant: Monit does not know it", 
   const std::string program = "check process x with program \"/bin/true\"\n";
   CHECK(format_all(load_text(program + rules).diagnostics, {}, false).empty());
   const auto own = services(program + rules);
-  for (const engine::Rule& one : own[0]->rules) CHECK_FALSE(one.dormant);
+  for (const engine::Rule& one : own[0]->rules) CHECK_FALSE(one->dormant);
   const auto other = services(kProcess + rules);
   for (const engine::Rule& one : other[0]->rules)
-    CHECK(one.dormant == (one.action.kind != engine::ActionKind::Restart));
+    CHECK(one->dormant == (one->action.kind != engine::ActionKind::Restart));
 }
 
 TEST_CASE("the event queue, the limit of mails and digests are settings of mail", "[services]") {
@@ -730,7 +730,7 @@ TEST_CASE("the event queue, the limit of mails and digests are settings of mail"
   CHECK(mail.queue_directory == "/var/monit");
   CHECK(mail.queue_slots == 50);
   CHECK(mail.limit == engine::MailLimit{.mails = 20, .within = hours{1}});
-  const auto& people = result.rules->services[0]->recipients;
+  const auto& people = *result.rules->services[0]->recipients;
   REQUIRE(people.size() == 3);
   for (const engine::Recipient& one : people) CHECK(one.digest == (one.address != "c@d"));
 
@@ -761,7 +761,7 @@ TEST_CASE("the port says whether a mail server is talked to before TLS begins, a
 
 TEST_CASE("rules that do less in Monit are dormant", "[services]") {
   const std::string bare = "check process x with pidfile /tmp/x start program \"/bin/true\"\n";
-  const auto dormant = [](const std::string& header, const std::string& text) { return rule(header, text).dormant; };
+  const auto dormant = [](const std::string& header, const std::string& text) { return rule(header, text)->dormant; };
   CHECK(dormant(kProcess, "if cpu > 5% and memory > 5% then alert"));
   CHECK(dormant(kProcess, "if cpu > 5% memory > 5% then alert"));
   CHECK_FALSE(dormant(kProcess, "if cpu > 5% then alert"));
@@ -787,7 +787,7 @@ TEST_CASE("only who lists an event asks for it by name", "[services]") {
       services("set mailserver localhost\nset alert all@x set alert some@x { exec } set alert but@x not on { exec }\n" +
                kProcess + "alert own@x on { exec, timeout }");
   std::vector<std::string> listed;
-  for (const engine::Recipient& recipient : all.at(0)->recipients)
+  for (const engine::Recipient& recipient : *all.at(0)->recipients)
     if (recipient.listed) listed.push_back(recipient.address);
   CHECK(listed == std::vector<std::string>{"own@x", "some@x"});
 }
@@ -814,9 +814,9 @@ TEST_CASE("what a composite is made of, and what its tests ask for", "[services]
   };
   const auto block = composite("B, of group g, a, of group G", "any member failed");
   CHECK(block->has_members());
-  CHECK(block->plan.parts.empty());
-  CHECK(block->composite.members == std::vector<std::string>{"b", "a"});
-  CHECK(block->composite.groups == std::vector<std::string>{"g"});
+  CHECK(block->plan->parts.empty());
+  CHECK(block->composite->members == std::vector<std::string>{"b", "a"});
+  CHECK(block->composite->groups == std::vector<std::string>{"g"});
   CHECK(composite("a", "any member failed")->key != composite("b", "any member failed")->key);
   CHECK(composite("a", "any member failed")->key != composite("of group g", "any member failed")->key);
 
@@ -838,10 +838,10 @@ TEST_CASE("what a composite is made of, and what its tests ask for", "[services]
   for (const Row& row : rows) {
     INFO(row.test);
     const engine::Rule rule = composite("a, b", row.test)->rules.at(0);
-    CHECK(std::get<engine::Members>(rule.condition.tests.at(0)).quota == row.quota);
-    CHECK(rule.mode == Mode::Latched);
-    CHECK(rule.event == EventKind::Status);
-    CHECK(rule.text == "if " + row.text + " then alert");
+    CHECK(std::get<engine::Members>(rule->condition.tests.at(0)).quota == row.quota);
+    CHECK(rule->mode == Mode::Latched);
+    CHECK(rule->event == EventKind::Status);
+    CHECK(rule->text == "if " + row.text + " then alert");
   }
 }
 

@@ -51,9 +51,9 @@ inline std::string show(const ToleranceSyntax& tolerance) {
 inline std::string show(const ActionSyntax& action) {
   static constexpr const char* kKinds[] = {"alert", "exec", "unmonitor", "start", "stop", "restart", "heal"};
   std::string out = kKinds[static_cast<std::size_t>(action.kind)];
-  if (action.kind == ActionSyntax::Kind::Exec) out += " " + show(action.command);
+  if (action.kind == ActionSyntax::Kind::Exec) out += " " + show(*action.command);
   if (action.kind == ActionSyntax::Kind::Heal)
-    out += optional("target", action.target) + " with " + show(action.workflow) + (action.dry_run ? " dry run" : "");
+    out += optional("target", action.target) + " with " + show(*action.workflow) + (action.dry_run ? " dry run" : "");
   return out + optional("repeat", action.repeat) + (action.overlapping ? " overlapping" : "");
 }
 
@@ -245,7 +245,7 @@ struct ShowStatement {
   std::string operator()(const CheckSyntax& check) const {
     return (check.kind->word == "program" ? "check" : std::string(check.kind->word)) + " " + show(check.name) +
            (check.broken ? " broken" : "") + (check.foreground ? " runs" : "") +
-           (check.command.arguments.empty() ? "" : " " + show(check.command)) + optional("pidfile", check.pid_file) +
+           (check.command->arguments.empty() ? "" : " " + show(*check.command)) + optional("pidfile", check.pid_file) +
            optional("matching", check.pattern) + optional("path", check.path) + "\n" + show(check.statements);
   }
   std::string operator()(const WorkflowSyntax& workflow) const {

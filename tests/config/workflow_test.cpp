@@ -197,8 +197,8 @@ TEST_CASE("a rule heals its own target, or another", "[workflow]") {
     for (const char* other : {"\"a b\"", "with", "restart"})
       others += fmt::format("\ncheck program {} with path /bin/true if status != 0 then alert", other);
     const engine::RuleSet made = rules(kService + text + others + "\nworkflow w { step alert \"x\" }");
-    REQUIRE(made.services.at(0)->rules.at(0).action.kind == engine::ActionKind::Heal);
-    return *made.services.at(0)->rules.at(0).action.heal;
+    REQUIRE(made.services.at(0)->rules.at(0)->action.kind == engine::ActionKind::Heal);
+    return *made.services.at(0)->rules.at(0)->action.heal;
   };
   CHECK(order("heal with w") == engine::HealOrder{.workflow = "w"});
   CHECK(order("heal with W dry run") == engine::HealOrder{.workflow = "W", .dry_run = true});
@@ -288,8 +288,8 @@ TEST_CASE("another workflow, or dry run, is another action of the rule", "[workf
   for (const std::string other : {"heal with v", "heal with w dry run", "heal P with w"}) {
     INFO(other);
     CHECK(block(other)->key != plain->key);
-    CHECK(block(other)->rules[0].identity.actions != plain->rules[0].identity.actions);
-    CHECK(block(other)->rules[0].identity.condition == plain->rules[0].identity.condition);
+    CHECK(block(other)->rules[0].identity().actions != plain->rules[0].identity().actions);
+    CHECK(block(other)->rules[0].identity().condition == plain->rules[0].identity().condition);
   }
 }
 

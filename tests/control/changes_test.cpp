@@ -23,7 +23,7 @@ std::shared_ptr<ServiceBlock> placed(std::shared_ptr<ServiceBlock> block, std::u
 
 Rule alerting(std::int64_t status) {
   Rule rule = status_rule(Comparison::NotEqual, status);
-  rule.text = "if status != " + std::to_string(status) + " then alert";
+  rule->text = "if status != " + std::to_string(status) + " then alert";
   return rule;
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a reload tells which services come, go, change and stay, and which ru
 TEST_CASE("where only the program or the settings change, that is said", "[control]") {
   auto before = placed(service("web", {alerting(0)}), 1);
   auto after = placed(service("web", {alerting(0)}), 1);
-  after->program.command.arguments = {"/bin/other"};
+  after->program->command.arguments = {"/bin/other"};
   after->key = hash128("another");
   RuleSet next = rule_set({after}, seconds{5});
   CHECK(changes_text(changes(rule_set({before}), std::move(next))) ==

@@ -445,9 +445,9 @@ TEST_CASE("where nobody follows the history, its end is done at once", "[control
 
 TEST_CASE("a summary tells when a cron schedule matches next", "[control]") {
   auto nightly = service("nightly", {status_rule(Comparison::NotEqual, 0)});
-  nightly->schedule = {.kind = engine::Schedule::Kind::Cron,
-                       .cron = {.minutes = 1, .hours = 1U << 3, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF},
-                       .text = "every \"0 3 * * *\""};
+  *nightly->schedule = {.kind = engine::Schedule::Kind::Cron,
+                        .cron = {.minutes = 1, .hours = 1U << 3, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF},
+                        .text = "every \"0 3 * * *\""};
   DaemonWorld world(rule_set({nightly}));
   world.act([](World& engine) { engine.advance(minutes{6}); });  // 04:30
   const Json item = ask(world, {.verb = Verb::Summary}).items.at(0);

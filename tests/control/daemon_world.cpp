@@ -105,8 +105,8 @@ RuleSet two_services() {
     block->place = {.file = 0, .column = 1, .line = 10};
     block->rules[0].place = {.file = 0, .column = 3, .line = 11};
   }
-  web->rules[0].text = "if status != 0 for 3 cycles then exec \"/bin/heal\"";
-  db->rules[0].text = "if status != 0 then exec \"/bin/heal\"";
+  web->rules[0]->text = "if status != 0 for 3 cycles then exec \"/bin/heal\"";
+  db->rules[0]->text = "if status != 0 then exec \"/bin/heal\"";
   db->groups = {"databases"};
   return rule_set({web, db});
 }

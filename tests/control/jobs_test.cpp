@@ -41,7 +41,7 @@ Heard ask(DaemonWorld& world, const Request& request) {
 RuleSet kinds() {
   auto process = service("nginx", {});
   process->kind = kind_named("process");
-  process->process.pattern = "nginx";
+  process->process->pattern = "nginx";
   process->depends = {"web"};
   auto system = service("host", {});
   system->kind = kind_named("system");
@@ -590,8 +590,8 @@ TEST_CASE("a report counts, and names are cheap", "[control][jobs]") {
 
 TEST_CASE("a summary says which rule has given a service up", "[control]") {
   Rule limit = status_rule(Comparison::NotEqual, 0);
-  limit.action = {.kind = ActionKind::Unmonitor, .command = {}};
-  limit.text = "if status != 0 then unmonitor";
+  limit->action = {.kind = ActionKind::Unmonitor, .command = {}};
+  limit->text = "if status != 0 then unmonitor";
   DaemonWorld world(rule_set({service("web", {limit})}));
   world.cycle(1);
   const Heard heard = ask(world, Request{.verb = Verb::Summary});

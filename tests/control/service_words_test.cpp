@@ -19,10 +19,10 @@ namespace {
 
 Rule compares(Metric metric, double value, std::string text) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, value}}};
-  rule.action = {.kind = ActionKind::Alert, .command = {}};
-  rule.event = EventKind::Resource;
-  rule.text = std::move(text);
+  rule->condition = {{Compare{metric, Comparison::Greater, value}}};
+  rule->action = {.kind = ActionKind::Alert, .command = {}};
+  rule->event = EventKind::Resource;
+  rule->text = std::move(text);
   return rule;
 }
 
@@ -30,7 +30,7 @@ RuleSet machine() {
   auto here = service("here", {compares(Metric::Load1, 10, "if loadavg(1min) > 10 then alert"),
                                compares(Metric::SystemMemory, 90, "if memory > 90% then alert"),
                                compares(Metric::SystemCpu, 95, "if cpu > 95% for 2 cycles then alert")});
-  here->rules[2].tolerance = {2, 2, Duration{0}};
+  here->rules[2]->tolerance = {2, 2, Duration{0}};
   here->kind = kind_named("system");
   return rule_set({here});
 }
@@ -74,8 +74,8 @@ TEST_CASE("WHAT of a machine names the rule that it fails, and the value that th
 
 TEST_CASE("WHAT of a service that is about to recover says what is missing to that", "[control]") {
   Rule slow = status_rule(Comparison::NotEqual, 0);
-  slow.recovery.tolerance = {2, 2, Duration{0}};
-  slow.text = "if status != 0 then exec \"/bin/heal for then\" else if succeeded for 2 cycles then alert";
+  slow->recovery->tolerance = {2, 2, Duration{0}};
+  slow->text = "if status != 0 then exec \"/bin/heal for then\" else if succeeded for 2 cycles then alert";
   World world(rule_set({service("web", {slow})}));
   world.start();
   world.advance(Duration{0});

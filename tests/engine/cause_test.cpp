@@ -23,10 +23,10 @@ class Word {
   explicit Word(RuleCondition condition) {
     block.name = "burner";
     block.kind = kind_named("process");
-    block.process.pid_file = "/run/burner.pid";
+    block.process->pid_file = "/run/burner.pid";
     const auto* compared = std::get_if<Compare>(&condition.tests.front());
     if (compared != nullptr && block.kind->find(compared->what) == nullptr) block.kind = kind_named("system");
-    rule.condition = std::move(condition);
+    rule->condition = std::move(condition);
   }
 
   Word& process(ProcessFacts process) {
@@ -146,7 +146,7 @@ TEST_CASE("The existence of a process is described as Monit describes it") {
   CHECK(word.recovered() == "process is running with pid 29853");
   word.process({.pid = 1389, .zombie = true});
   CHECK(word.failed() == "process with pid 1389 is a zombie");
-  word.rule.condition = {{Present{true}}};
+  word.rule->condition = {{Present{true}}};
   CHECK(word.process({.pid = 29853}).failed() == "process is running with pid 29853");
   word.facts.process.reset();
   word.absent = true;
@@ -270,7 +270,7 @@ TEST_CASE("An uptime is described as Monit describes it") {
   word.value(Metric::Uptime, 5.9);
   CHECK(word.failed() == "uptime test failed for /run/burner.pid -- current uptime is 5 seconds");
   CHECK(word.value(Metric::Uptime, 12).recovered() == "uptime test succeeded [current uptime = 12 seconds]");
-  word.block.process = {"", "burn[e]r"};
+  *word.block.process = {"", "burn[e]r"};
   CHECK(word.failed() == "uptime test failed for burn[e]r -- current uptime is 12 seconds");
   word.block.kind = kind_named("system");  // where Monit says "(null)"
   CHECK(word.failed() == "uptime test failed for burner -- current uptime is 12 seconds");
@@ -297,15 +297,15 @@ TEST_CASE("Changes of a process are described as Monit describes them") {
   word.process({.pid = 1396, .parent = 1});
   CHECK(word.failed() == "process PID changed from 1317 to 1396");
   CHECK(word.recovered() == "process PID has not changed since last cycle");
-  word.rule.condition = {{Changed{Attribute::Parent}}};
+  word.rule->condition = {{Changed{Attribute::Parent}}};
   CHECK(word.failed() == "process PPID changed from 31560 to 1");
   CHECK(word.recovered() == "process PPID has not changed since last cycle");
 }
 
 TEST_CASE("Too many restarts are described as Monit describes them") {
   Word word(Restarts{});
-  word.rule.tolerance = {.count = 3, .window = 5};
-  word.rule.action.kind = ActionKind::Unmonitor;
+  word.rule->tolerance = {.count = 3, .window = 5};
+  word.rule->action.kind = ActionKind::Unmonitor;
   CHECK(word.failed() == "service restarted 3 times within 5 cycles(s) - unmonitor");
   CHECK(word.recovered() == "process is running after previous restart timeout (manually recovered?)");
 }
@@ -337,12 +337,12 @@ TEST_CASE("Of several tests the one that decides has the word") {
 
 TEST_CASE("What a program has to say goes by the rule") {
   ServiceBlock block;
-  block.program.command.timeout = seconds{15};
+  block.program->command.timeout = seconds{15};
   Rule rule;
   Evidence run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
   const Memory memory = Memory{{{Attribute::Status, 1}}};
   const auto told = [&](Test test, bool failed) {
-    rule.condition = {{std::move(test)}};
+    rule->condition = {{std::move(test)}};
     return describe(block, rule, Seen{run, memory}, failed);
   };
   CHECK(told(Compare{}, true) == "status failed (2) -- bad");

@@ -30,9 +30,9 @@ const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
 
 Rule members_rule(Quota quota, Tolerance tolerance = {}) {
   Rule rule = status_rule(Comparison::NotEqual, static_cast<std::int64_t>(quota.number), tolerance);
-  rule.condition = {{Members{quota}}};
-  rule.text = "if members " + std::to_string(static_cast<int>(quota.kind)) + " " + rule.text.substr(3);
-  rule.identity.condition =
+  rule->condition = {{Members{quota}}};
+  rule->text = "if members " + std::to_string(static_cast<int>(quota.kind)) + " " + rule->text.substr(3);
+  rule->condition_hash =
       hash128("members " + std::to_string(static_cast<int>(quota.kind)) + " " + std::to_string(quota.number));
   return rule;
 }
@@ -50,7 +50,7 @@ std::shared_ptr<ServiceBlock> composite(std::string name, std::vector<Rule> rule
   for (const auto& part : {members, groups})
     for (const std::string& one : part) all += " " + one;
   block->key = hash128(all);
-  block->composite = {std::move(members), std::move(groups)};
+  *block->composite = {std::move(members), std::move(groups)};
   return block;
 }
 
@@ -347,8 +347,8 @@ TEST_CASE("a member that hangs holds a composite up for a cycle at most", "[engi
 
 TEST_CASE("a composite with a calendar is judged by it alone", "[engine][composite]") {
   auto own = composite("web", {kAnyFailed}, {"a"});
-  own->schedule.kind = Schedule::Kind::Cron;
-  own->schedule.cron = {.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
+  own->schedule->kind = Schedule::Kind::Cron;
+  own->schedule->cron = {.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
   World world(rule_set({service("a", {kOne}), own}));
   Answers answers(world);
   world.start();
@@ -362,7 +362,7 @@ TEST_CASE("a composite with a calendar is judged by it alone", "[engine][composi
 
 TEST_CASE("a composite may be depended upon, stopped and started, and have an 'else'", "[engine][composite]") {
   Rule rule = kAnyFailed;
-  rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/well"}}};
+  rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/well"}}};
   auto dependent = service("d", {kOne});
   dependent->depends = {"web"};
   World world(rule_set({service("a", {kOne}), composite("web", {rule}, {"a"}), dependent}));
@@ -388,7 +388,7 @@ TEST_CASE("a composite may be depended upon, stopped and started, and have an 'e
 
 TEST_CASE("a composite that takes itself out changes what is made of it", "[engine][composite]") {
   Rule rule = kAnyFailed;
-  rule.action = {.kind = ActionKind::Unmonitor, .command = {}};
+  rule->action = {.kind = ActionKind::Unmonitor, .command = {}};
   World world(rule_set({service("a", {kOne}), service("b", {kOne}), composite("inner", {rule}, {"a"}),
                         composite("outer", {kAllFailed}, {"inner", "b"})}));
   Answers answers(world);

@@ -20,8 +20,8 @@ namespace {
 
 std::string judged(const Course& plan, bool crashes) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
-  if (plan.recovery) rule.recovery.tolerance = *plan.recovery;
-  rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
+  if (plan.recovery) rule->recovery->tolerance = *plan.recovery;
+  rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
   const RuleSet rules = rule_set({service("s", {rule})});
   auto world = std::make_unique<World>(rules);
   world->start();
@@ -57,8 +57,8 @@ std::string judged(const Course& plan, bool crashes) {
 /// that change nothing or something else.
 std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
-  rule.recovery.tolerance = plan.recovery.value_or(Tolerance{});
-  rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
+  rule->recovery->tolerance = plan.recovery.value_or(Tolerance{});
+  rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
   Rule other = status_rule(Comparison::Equal, 77, {5, 9, Duration{0}});
   Rule another = status_rule(Comparison::Equal, 78, {5, 9, Duration{0}});
   const auto rules = [&](std::uint32_t kind) {
@@ -69,7 +69,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
     if (kind % 5 == 1) services.insert(services.begin(), service("t", {other}));
     return rule_set(std::move(services));
   };
-  const bool peeks = !rule.tolerance.immediate() && !rule.recovery.tolerance.immediate();
+  const bool peeks = !rule->tolerance.immediate() && !rule->recovery->tolerance.immediate();
   World world(rules(0));
   world.start();
   std::string fired;

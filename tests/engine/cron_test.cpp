@@ -126,8 +126,8 @@ TEST_CASE("the next match is that of a search minute by minute, over changes of 
 
 TEST_CASE("the next run of a cron service is the next minute that matches", "[engine]") {
   auto block = service("s", {status_rule(Comparison::NotEqual, 0)});
-  block->schedule.kind = Schedule::Kind::Cron;
-  block->schedule.cron = at(4, 26);
+  block->schedule->kind = Schedule::Kind::Cron;
+  block->schedule->cron = at(4, 26);
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
   const auto next = [&] { return world.engine.next_run(world.id("s"), world.now); };

@@ -16,22 +16,22 @@ namespace {
 
 Rule healing(const std::string& text = "if status != 0 then exec \"/bin/heal\"") {
   Rule rule = status_rule(Comparison::NotEqual, 0, {}, 1);
-  rule.text = text;
+  rule->text = text;
   return rule;
 }
 
 /// An edit of it: the same condition, another program.
 Rule healing_with(const std::string& program) {
   Rule rule = healing("if status != 0 then exec \"" + program + "\"");
-  rule.action.command.arguments = {program};
+  rule->action.command->arguments = {program};
   return rule;
 }
 
 /// A rule with another condition.
 Rule other(const std::string& program = "/bin/other") {
   Rule rule = status_rule(Comparison::Greater, 0, {}, 1);
-  rule.text = "if status > 0 then exec \"" + program + "\"";
-  rule.action.command.arguments = {program};
+  rule->text = "if status > 0 then exec \"" + program + "\"";
+  rule->action.command->arguments = {program};
   return rule;
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("a firing that waits runs the program that its rule names when its tur
   }
   SECTION("none") {
     Rule alert = healing("if status != 0 then alert");
-    alert.action = {};
+    alert->action = {};
     swap(world, {alert});
     end(world, world.execs[0].action);
     CHECK(world.execs.size() == 1);
@@ -142,16 +142,16 @@ TEST_CASE("a firing that waits runs the program that its rule names when its tur
 
 TEST_CASE("an edit of tolerance, action, else or order keeps that a rule stands failed", "[edit]") {
   Rule alert = healing("if status != 0 then alert");
-  alert.action = {};
+  alert->action = {};
   Rule patient = healing("if status != 0 for 4 cycles then exec \"/bin/heal\"");
-  patient.tolerance = {4, 4, Duration{0}};
-  patient.action.repeat = 0;
+  patient->tolerance = {4, 4, Duration{0}};
+  patient->action.repeat = 0;
   Rule with_else = healing("if status != 0 then exec \"/bin/heal\" else if succeeded then exec \"/bin/tell\"");
-  with_else.action.repeat = 0;
-  with_else.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/tell"}}};
+  with_else->action.repeat = 0;
+  with_else->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/tell"}}};
   const Rule edited = GENERATE_COPY(alert, patient, with_else);
   Rule former = healing();
-  former.action.repeat = 0;
+  former->action.repeat = 0;
   World world(rule_set({service("s", {former})}));
   world.answer = [](ServiceId) { return 1; };
   fire(world);
@@ -229,16 +229,16 @@ TEST_CASE("two rules of one condition that change places keep what each has star
 
 TEST_CASE("what a person has accepted of a rule is void when its action is edited", "[edit]") {
   Rule dormant = healing();
-  dormant.dormant = true;
+  dormant->dormant = true;
   World world(rule_set({service("s", {dormant})}));
   world.start();
   world.handle(event::Command{CommandId{1}, event::Command::Kind::Accept, {world.id("s")}, "root"});
   REQUIRE(world.engine.rules(world.id("s"))[0].accepted);
   Rule tolerant = dormant;
-  tolerant.text = "if status != 0 for 2 cycles then exec \"/bin/heal\"";
-  tolerant.tolerance = {2, 2, Duration{0}};
+  tolerant->text = "if status != 0 for 2 cycles then exec \"/bin/heal\"";
+  tolerant->tolerance = {2, 2, Duration{0}};
   Rule edited = healing_with("/bin/rebuild");
-  edited.dormant = true;
+  edited->dormant = true;
   const auto& [rule, accepted] = GENERATE_COPY(std::pair(tolerant, true), std::pair(edited, false));
   World next = restarted(world, {rule});
   CHECK(next.engine.rules(next.id("s"))[0].accepted == accepted);
@@ -259,7 +259,7 @@ TEST_CASE("a state in which rules are known by their whole text is taken over", 
   next.advance(seconds{2});
   CHECK(next.execs.empty());
   CHECK(next.engine.rules(next.id("s"))[0].status == RuleStatus::Failed);
-  CHECK(next.saved.services.at("s").rules.at(0).identity == next.engine.graph()->at(next.id("s")).rules[0].identity);
+  CHECK(next.saved.services.at("s").rules.at(0).identity == next.engine.graph()->at(next.id("s")).rules[0].identity());
   end(next, world.execs[0].action);
   CHECK(next.execs.size() == 1);
 }
@@ -311,7 +311,7 @@ TEST_CASE("a service that was judged before is not initialising under the next d
 
 TEST_CASE("every N cycles go on in their phase under the next daemon", "[edit]") {
   auto block = service("s", {healing()});
-  block->schedule = {.kind = Schedule::Kind::Cycles, .cycles = 10, .text = "every 10 cycles"};
+  *block->schedule = {.kind = Schedule::Kind::Cycles, .cycles = 10, .text = "every 10 cycles"};
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
   world.start();

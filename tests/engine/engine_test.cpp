@@ -57,10 +57,10 @@ TEST_CASE("cycles keep a fixed rate, whatever the runs take", "[engine]") {
 
 TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
   auto block = service("s", {kOne});
-  SECTION("cycles") { block->schedule.cycles = 5; }
+  SECTION("cycles") { block->schedule->cycles = 5; }
   SECTION("interval") {
-    block->schedule.kind = Schedule::Kind::Interval;
-    block->schedule.interval = seconds{5};
+    block->schedule->kind = Schedule::Kind::Interval;
+    block->schedule->interval = seconds{5};
   }
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
@@ -71,8 +71,8 @@ TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
 
 TEST_CASE("a cron schedule runs once in each matching minute, over restarts and steps of the clock", "[engine]") {
   auto block = service("s", {kOne});
-  block->schedule.kind = Schedule::Kind::Cron;
-  block->schedule.cron = {.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
+  block->schedule->kind = Schedule::Kind::Cron;
+  block->schedule->cron = {.minutes = ~0ULL, .hours = ~0U, .month_days = ~0U, .months = 0xFFFF, .weekdays = 0xFF};
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
   world.start();
@@ -97,12 +97,12 @@ TEST_CASE("a cron schedule runs once in each matching minute, over restarts and 
 
 TEST_CASE("not every keeps quiet in matching minutes", "[engine]") {
   auto block = service("s", {kOne});
-  block->schedule.kind = Schedule::Kind::NotCron;
-  block->schedule.cron = {.minutes = 1ULL << utc_civil(World::kStart.wall).minute,
-                          .hours = ~0U,
-                          .month_days = ~0U,
-                          .months = 0xFFFF,
-                          .weekdays = 0xFF};
+  block->schedule->kind = Schedule::Kind::NotCron;
+  block->schedule->cron = {.minutes = 1ULL << utc_civil(World::kStart.wall).minute,
+                           .hours = ~0U,
+                           .month_days = ~0U,
+                           .months = 0xFFFF,
+                           .weekdays = 0xFF};
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
   world.start();
@@ -151,9 +151,9 @@ TEST_CASE("validate answers when the last run has been judged", "[engine]") {
 
 TEST_CASE("validate answers by the runs just made, not by what stands failed", "[engine]") {
   Rule slow = kOne;
-  slow.recovery.tolerance = {3, 3, Duration{0}};
+  slow->recovery->tolerance = {3, 3, Duration{0}};
   Rule last = kOne;
-  last.action.kind = ActionKind::Unmonitor;
+  last->action.kind = ActionKind::Unmonitor;
   World world(rule_set({service("stands", {slow}), service("tolerates", {kThree}), service("fires", {kOne, kThree}),
                         service("leaves", {last})},
                        seconds{60}));
@@ -232,7 +232,7 @@ TEST_CASE("unmonitor then monitor begins afresh", "[engine]") {
 
 TEST_CASE("the same exec of the same rule never overlaps itself, and runs once afterwards", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   SECTION("by default") {
     World world(rule_set({service("s", {rule})}));
     world.answer = [](ServiceId) { return 1; };
@@ -247,7 +247,7 @@ TEST_CASE("the same exec of the same rule never overlaps itself, and runs once a
     CHECK(world.execs.size() == 2);
   }
   SECTION("unless it may") {
-    rule.action.overlapping = true;
+    rule->action.overlapping = true;
     World world(rule_set({service("s", {rule})}));
     world.answer = [](ServiceId) { return 1; };
     world.start();
@@ -279,14 +279,14 @@ TEST_CASE("an action that was committed but not started is started by the next d
 
 TEST_CASE("content tests act on every match, changed tests on every change", "[engine]") {
   Rule content;
-  content.condition = {{Matches{0, false}}};
-  content.mode = Mode::EachMatch;
-  content.event = EventKind::Content;
-  content.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/content"}}, .overlapping = true};
+  content->condition = {{Matches{0, false}}};
+  content->mode = Mode::EachMatch;
+  content->event = EventKind::Content;
+  content->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/content"}}, .overlapping = true};
   Rule changed;
-  changed.condition = {{Changed{Attribute::Status}}};
-  changed.mode = Mode::EachChange;
-  changed.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/changed"}}, .overlapping = true};
+  changed->condition = {{Changed{Attribute::Status}}};
+  changed->mode = Mode::EachChange;
+  changed->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/changed"}}, .overlapping = true};
   World world(rule_set({service("s", {content, changed})}));
   world.start();
   std::string fired;
@@ -303,11 +303,11 @@ TEST_CASE("content tests act on every match, changed tests on every change", "[e
 TEST_CASE("conditions: and binds tighter than or", "[engine]") {
   Rule rule = kOne;
   // status = 1 or status > 2 and status < 5
-  rule.condition = {{Compare{Metric::Status, Comparison::Equal, 1}, Compare{Metric::Status, Comparison::Greater, 2},
-                     Compare{Metric::Status, Comparison::Less, 5}},
-                    {Op::Leaf, Op::Leaf, Op::Leaf, Op::And, Op::Or}};
-  rule.action.repeat = 1;
-  rule.action.overlapping = true;
+  rule->condition = {{Compare{Metric::Status, Comparison::Equal, 1}, Compare{Metric::Status, Comparison::Greater, 2},
+                      Compare{Metric::Status, Comparison::Less, 5}},
+                     {Op::Leaf, Op::Leaf, Op::Leaf, Op::And, Op::Or}};
+  rule->action.repeat = 1;
+  rule->action.overlapping = true;
   std::string fired;
   for (std::int64_t status = 0; status < 7; ++status) {
     World world(rule_set({service("s", {rule})}));
@@ -323,9 +323,9 @@ TEST_CASE("dormant rules, shadow and dry run are judged and recorded, not acted 
   RuleSet rules;
   std::size_t alerts = 0;
   auto block = service("s", {kOne});
-  block->recipients = {{.address = "a@b"}};
+  *block->recipients = {{.address = "a@b"}};
   SECTION("dormant") {
-    block->rules[0].dormant = true;
+    block->rules[0]->dormant = true;
     rules = rule_set({block});
   }
   SECTION("shadow") {
@@ -345,7 +345,7 @@ TEST_CASE("dormant rules, shadow and dry run are judged and recorded, not acted 
   CHECK(world.alerts.size() == alerts);
   CHECK(world.count(RecordKind::RuleFailed) == 1);
   CHECK(world.count(RecordKind::ActionHeld) == 1);
-  if (block->rules[0].dormant) {
+  if (block->rules[0]->dormant) {
     world.handle(command(world, event::Command::Kind::Accept));
     CHECK(world.replies.back().text == "1 dormant rule of 1 service accepted");
     world.advance(seconds{1});
@@ -357,9 +357,9 @@ TEST_CASE("dormant rules, shadow and dry run are judged and recorded, not acted 
 
 TEST_CASE("alerts go once per transition and recipient, reminders by the count since the firing", "[engine]") {
   auto block = service("s", {kOne});
-  block->recipients = {{.address = "all@b"}, {.address = "third@b", .reminder = 3}};
+  *block->recipients = {{.address = "all@b"}, {.address = "third@b", .reminder = 3}};
   EventMask none;
-  block->recipients.push_back({.address = "never@b", .events = none});
+  block->recipients->push_back({.address = "never@b", .events = none});
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -378,9 +378,9 @@ TEST_CASE("alerts go once per transition and recipient, reminders by the count s
 
 TEST_CASE("unmonitor acts last and stops the service", "[engine]") {
   Rule first = kOne;
-  first.action = {.kind = ActionKind::Unmonitor};
+  first->action = {.kind = ActionKind::Unmonitor};
   Rule second = kOne;
-  second.text += " second";
+  second->text += " second";
   World world(rule_set({service("s", {first, second})}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -438,11 +438,11 @@ TEST_CASE("an exec that runs for over an hour is warned of once", "[engine]") {
 
 TEST_CASE("a person ends the program of a rule's action, which has failed then", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   auto block = service("s", {rule});
   EventMask mask;
   mask.set(static_cast<std::size_t>(EventKind::Exec));
-  block->recipients = {{.address = "exec@b", .events = mask, .listed = true}};
+  *block->recipients = {{.address = "exec@b", .events = mask, .listed = true}};
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -518,7 +518,7 @@ TEST_CASE("a failed exec is mailed only to those who requested exec events by na
   auto block = service("s", {kOne});
   EventMask exec;
   exec.set(static_cast<std::size_t>(EventKind::Exec));
-  block->recipients = {{.address = "all@b"}, {.address = "exec@b", .events = exec, .listed = true}};
+  *block->recipients = {{.address = "all@b"}, {.address = "exec@b", .events = exec, .listed = true}};
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -549,9 +549,9 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   instance.set(static_cast<std::size_t>(EventKind::Instance));
   rules.settings.mail.recipients = {{.address = "healer@x", .events = instance, .format = {}}};
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
-  block->recipients = {{.address = "all@x", .events = EventMask{}.set(), .format = {}},
-                       {.address = "action@x", .events = action, .format = {}},
-                       {.address = "instance@x", .events = instance, .format = {}}};
+  *block->recipients = {{.address = "all@x", .events = EventMask{}.set(), .format = {}},
+                        {.address = "action@x", .events = action, .format = {}},
+                        {.address = "instance@x", .events = instance, .format = {}}};
   rules.services = {block};
   World world(rules);
   const auto told = [&] {

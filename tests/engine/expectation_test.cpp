@@ -17,7 +17,7 @@ namespace {
 /// "web" heals at the third failed run; "shop" is a process that is started again, and given up after two restarts.
 RuleSet rules() {
   auto web = service("web", {status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}})});
-  web->recipients = {{.address = "ops@example.org"}};
+  *web->recipients = {{.address = "ops@example.org"}};
   return rule_set({web, process("shop", {missing_rule(), restarts_rule(2, 5)})}, seconds{30});
 }
 

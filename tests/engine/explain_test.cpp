@@ -42,7 +42,7 @@ void run(World& world, std::int64_t status, std::uint64_t matches = 0) {
 }
 
 Rule alerts(Rule rule) {
-  rule.action = {.kind = ActionKind::Alert};
+  rule->action = {.kind = ActionKind::Alert};
   return rule;
 }
 
@@ -81,7 +81,7 @@ failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed
 
 TEST_CASE("a rule that stands failed and restarts says when it does so again", "[engine]") {
   Rule rule = status_rule(Comparison::NotEqual, 0, {.count = 2, .window = 2});
-  rule.action = {.kind = ActionKind::Restart};
+  rule->action = {.kind = ActionKind::Restart};
   auto dependent = service("app", {});
   dependent->depends = {"web"};
   World world(rule_set({service("web", {rule}), dependent}));
@@ -96,7 +96,7 @@ TEST_CASE("a rule that stands failed and restarts says when it does so again", "
 
 TEST_CASE("a rule whose action is held back is not said to be tried again", "[engine]") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
-  rule.action = {.kind = ActionKind::Restart};
+  rule->action = {.kind = ActionKind::Restart};
   auto block = service("web", {rule});
   block->activity = ServiceBlock::Activity::Passive;
   World world(rule_set({block}));
@@ -111,7 +111,7 @@ TEST_CASE("a rule whose action is held back is not said to be tried again", "[en
 
 TEST_CASE("a rule about restarts counts restarts", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
-  rule.condition = {{Restarts{}}};
+  rule->condition = {{Restarts{}}};
   RuleState state;
   state.window.push(true, 10);
   state.window.push(false, 10);
@@ -132,8 +132,8 @@ TEST_CASE("what explain foretells happens", "[engine]") {
     Rule rule =
         status_rule(Comparison::NotEqual, 0, {.count = static_cast<std::uint8_t>(1 + pick(window)), .window = window},
                     static_cast<std::uint16_t>(pick(4)));
-    rule.action.overlapping = true;
-    rule.recovery.tolerance = {.count = static_cast<std::uint8_t>(1 + pick(2)), .window = 2};
+    rule->action.overlapping = true;
+    rule->recovery->tolerance = {.count = static_cast<std::uint8_t>(1 + pick(2)), .window = 2};
     World world = started({rule});
     for (int i = 0; i < 40; ++i) {
       const Explanation explained = explain(world.engine, world.id("web"), world.now);
@@ -160,7 +160,7 @@ TEST_CASE("what explain foretells happens", "[engine]") {
 
 TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
   Rule rule = status_rule(Comparison::NotEqual, 0, {.held = seconds{3}});
-  rule.recovery.tolerance = {.held = seconds{2}};
+  rule->recovery->tolerance = {.held = seconds{2}};
   World world = started({rule});
   run(world, 1);
   run(world, 1);
@@ -176,8 +176,8 @@ TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
 
 TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule.condition = {{Matches{0, false}}};
-  rule.mode = Mode::EachMatch;
+  rule->condition = {{Matches{0, false}}};
+  rule->mode = Mode::EachMatch;
   World world = started({rule});
   run(world, 0, 1);
   CHECK(account(world).find("failing | the last run matched | acts: alert | does nothing | \n") != std::string::npos);
@@ -188,8 +188,8 @@ TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
 
 TEST_CASE("a rule that acts on changes never makes its service fail", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule.condition = {{Changed{Attribute::Status}}};
-  rule.mode = Mode::EachChange;
+  rule->condition = {{Changed{Attribute::Status}}};
+  rule->mode = Mode::EachChange;
   World world = started({rule});
   run(world, 0);
   run(world, 1);
@@ -200,7 +200,7 @@ TEST_CASE("a rule that acts on changes never makes its service fail", "[engine]"
 
 TEST_CASE("what holds an action back is said, with the remedy", "[engine]") {
   Rule dormant = status_rule(Comparison::NotEqual, 0);
-  dormant.dormant = true;
+  dormant->dormant = true;
   World world = started({dormant});
   CHECK(account(world).find(
             "| dormant: Monit would ignore this rule, so it does not act before `healerctl accept web`\n") !=

@@ -32,8 +32,8 @@ struct OneUp : ProcessWorld {
 /// One that is ready by its own word alone, within this time.
 std::shared_ptr<ServiceBlock> speaking(const std::string& name, Duration within) {
   auto block = foreground(name);
-  block->process.foreground->by_notice = true;
-  block->process.foreground->ready_after = within;
+  block->process->foreground->by_notice = true;
+  block->process->foreground->ready_after = within;
   return block;
 }
 
@@ -201,11 +201,11 @@ TEST_CASE("that a foreground process goes to the background is told in plain wor
 
 TEST_CASE("a stop goes through the stop signals, and a stopped one stays down") {
   auto block = foreground("web");
-  block->process.foreground->stop = {{SIGINT, seconds{5}}, {SIGTERM, seconds{10}}};
+  block->process->foreground->stop = {{SIGINT, seconds{5}}, {SIGTERM, seconds{10}}};
   OneUp world(block);
   world.command(Kind::Stop, {"web"});
   world.run(seconds{1});
-  CHECK(last_signals(world) == block->process.foreground->stop);
+  CHECK(last_signals(world) == block->process->foreground->stop);
   CHECK_FALSE(world.is_up("web"));
   CHECK(world.replies.back().ok);
   CHECK(world.count(RecordKind::ProcessDied) == 0);
@@ -290,7 +290,7 @@ TEST_CASE("reloads and foreground processes") {
   };
   SECTION("another program: the former runs on until a restart") {
     auto other = foreground("web");
-    other->process.foreground->command.arguments = {"/other", "web"};
+    other->process->foreground->command.arguments = {"/other", "web"};
     other->key = hash128("other");
     reload({other});
     world.run(minutes{1});

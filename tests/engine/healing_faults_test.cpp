@@ -83,7 +83,7 @@ TEST_CASE("a target is seen to recover over a reload that replaces its service",
   rebuild(world);
   RuleSet rules = fleet_rules(fleet);
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
-  block->program.command.arguments = {"/bin/other"};
+  block->program->command.arguments = {"/bin/other"};
   block->key = hash128("other");
   rules.services.front() = block;
   reload(world, std::move(rules));
@@ -209,7 +209,7 @@ TEST_CASE("a rule that asks for no healing any more has what waits dropped, with
   world.advance(seconds{5});
   RuleSet rules = fleet_rules({.targets = 1});
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
-  block->rules.front().action = {};
+  block->rules.front()->action = {};
   block->key = hash128("other");
   rules.services.front() = block;
   reload(world, std::move(rules));
@@ -233,7 +233,7 @@ TEST_CASE("a second rule that asks for the same keeps it where the first has rec
   RuleSet rules = fleet_rules({.targets = 2});
   auto http = std::make_shared<ServiceBlock>(*rules.services[1]);
   Rule rule = http->rules.front();
-  rule.action.heal = std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .target = "n0"});
+  rule->action.heal = std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .target = "n0"});
   http->rules = {rule};
   rules.services[1] = http;
   FleetWorld world = world_of(std::move(rules), 2);
@@ -253,7 +253,7 @@ TEST_CASE("a second rule that asks for the same keeps it where the first has rec
 TEST_CASE("a rehearsal takes nobody's healing for itself", "[healing]") {
   RuleSet rules = fleet_rules({.targets = 1});
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
-  block->rules.front().action.heal =
+  block->rules.front()->action.heal =
       std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .dry_run = true});
   rules.services.front() = block;
   FleetWorld world = world_of(std::move(rules), 1);
@@ -267,7 +267,7 @@ TEST_CASE("a rehearsal takes nobody's healing for itself", "[healing]") {
 TEST_CASE("the pause of the service whose rule asks holds back the healing of another target", "[healing]") {
   RuleSet rules = fleet_rules({.targets = 2});
   auto monitor = std::make_shared<ServiceBlock>(*rules.services[0]);
-  monitor->rules.front().action.heal =
+  monitor->rules.front()->action.heal =
       std::make_shared<const HealOrder>(HealOrder{.workflow = "rebuild", .target = "n1"});
   rules.services[0] = monitor;
   FleetWorld world = world_of(std::move(rules), 2);

@@ -69,8 +69,8 @@ TEST_CASE("an alert that stands beside it does not keep a target from having rec
   auto block = std::make_shared<ServiceBlock>(*rules.services.front());
   const auto kind = GENERATE(ActionKind::Alert, ActionKind::Unmonitor);
   Rule rule = status_rule(Comparison::NotEqual, 99);  // it always stands
-  rule.action = {.kind = kind};
-  if (kind == ActionKind::Unmonitor) rule.tolerance = {.count = 30, .window = 30};
+  rule->action = {.kind = kind};
+  if (kind == ActionKind::Unmonitor) rule->tolerance = {.count = 30, .window = 30};
   block->rules.push_back(rule);
   rules.services.front() = block;
   FleetWorld world = world_of(std::move(rules), 1);

@@ -66,9 +66,9 @@ TEST_CASE("`heal NAME` means the target of the service of that name", "[healing]
   first->row = row;
   rules.services[0] = first;
   auto second = std::make_shared<ServiceBlock>(*rules.services[1]);
-  HealOrder order = *second->rules.front().action.heal;
+  HealOrder order = *second->rules.front()->action.heal;
   order.target = "N0";
-  second->rules.front().action.heal = std::make_shared<const HealOrder>(order);
+  second->rules.front()->action.heal = std::make_shared<const HealOrder>(order);
   rules.services[1] = second;
   FleetWorld world(make_graph(std::move(rules)), {}, {true, true}, World::kStart);
   world.advance(minutes{2});

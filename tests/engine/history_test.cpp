@@ -59,17 +59,17 @@ class History final : public EffectSink {
       std::vector<Rule> rules;
       for (std::uint32_t k = pick(4); k > 0; --k) rules.push_back(random_rule(k));
       auto block = service("s" + std::to_string(i), std::move(rules));
-      for (Rule& rule : block->rules) rule.key = hash128(rule.text);  // the same text in other services
-      if (pick(3) == 0) block->recipients = {{.address = "a@b"}, {.address = "c@d", .reminder = 2}};
-      if (pick(4) == 0) block->schedule.cycles = 1 + pick(3);
+      for (Rule& rule : block->rules) rule.key = hash128(rule->text);  // the same text in other services
+      if (pick(3) == 0) *block->recipients = {{.address = "a@b"}, {.address = "c@d", .reminder = 2}};
+      if (pick(4) == 0) block->schedule->cycles = 1 + pick(3);
       if (pick(6) == 0) {
-        block->schedule.kind = Schedule::Kind::Interval;
-        block->schedule.interval = milliseconds{700};
+        block->schedule->kind = Schedule::Kind::Interval;
+        block->schedule->interval = milliseconds{700};
       }
-      if (pick(5) == 0) block->program.command.arguments.push_back("again");
-      std::string all = block->program.command.arguments.back() + std::to_string(block->schedule.cycles) +
-                        std::to_string(block->schedule.interval.count()) + std::to_string(block->recipients.size());
-      for (const Rule& rule : block->rules) all += rule.text;
+      if (pick(5) == 0) block->program->command.arguments.push_back("again");
+      std::string all = block->program->command.arguments.back() + std::to_string(block->schedule->cycles) +
+                        std::to_string(block->schedule->interval.count()) + std::to_string(block->recipients->size());
+      for (const Rule& rule : block->rules) all += rule->text;
       block->key = hash128(all);
       services.push_back(std::move(block));
     }
@@ -84,16 +84,17 @@ class History final : public EffectSink {
     // A kind has one text, and a text one meaning, as the language's.
     const std::uint32_t kind = pick(6);
     Rule rule = status_rule(Comparison::NotEqual, 0, {1, 1, Duration{0}}, static_cast<std::uint16_t>(kind % 3));
-    if (kind >= 2) rule.tolerance = {2, static_cast<std::uint8_t>(kind), Duration{0}};
-    if (kind == 3) rule.tolerance = {1, 1, seconds{3}};
-    if (kind == 4) rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/recovered"}}};
-    if (kind == 1) rule.action.overlapping = true;
+    if (kind >= 2) rule->tolerance = {2, static_cast<std::uint8_t>(kind), Duration{0}};
+    if (kind == 3) rule->tolerance = {1, 1, seconds{3}};
+    if (kind == 4)
+      rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
+    if (kind == 1) rule->action.overlapping = true;
     if (kind == 5) {
-      rule.condition = {{Changed{Attribute::Status}}};
-      rule.identity.condition = hash128("changed status");
-      rule.mode = Mode::EachChange;
+      rule->condition = {{Changed{Attribute::Status}}};
+      rule->condition_hash = hash128("changed status");
+      rule->mode = Mode::EachChange;
     }
-    rule.text = "rule " + std::to_string(kind) + " " + std::to_string(number);
+    rule->text = "rule " + std::to_string(kind) + " " + std::to_string(number);
     return rule;
   }
 
@@ -181,7 +182,7 @@ class History final : public EffectSink {
     const std::optional<ServiceId> id = graph.find(exec.cause->service);
     if (!id || exec.recovery) return false;
     const auto rule = std::ranges::find(graph.at(*id).rules, exec.rule, &Rule::key);
-    return rule != graph.at(*id).rules.end() && rule->action.overlapping;
+    return rule != graph.at(*id).rules.end() && (*rule)->action.overlapping;
   }
   void take(const effect::Alert& alert) { REQUIRE((alerts_.insert(alert.alert.number()).second || lives_.size() > 1)); }
   void take(const effect::Commit& commit) {

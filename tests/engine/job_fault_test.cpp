@@ -22,8 +22,8 @@ namespace {
 /// A rule that holds as long as the process runs.
 Rule running_rule(ActionKind action, Tolerance tolerance = {}) {
   Rule rule = missing_rule(action, tolerance);
-  rule.condition = {{Present{true}}};
-  rule.text = "if exist then " + std::string(to_string(action));
+  rule->condition = {{Present{true}}};
+  rule->text = "if exist then " + std::string(to_string(action));
   return rule;
 }
 
@@ -294,8 +294,8 @@ TEST_CASE("a death during a job is not forgotten") {
 
 TEST_CASE("a stop that is held silences no restart") {
   Rule sleeping = missing_rule(ActionKind::Stop);
-  sleeping.text = "if does not exist then stop (dormant)";
-  sleeping.dormant = true;
+  sleeping->text = "if does not exist then stop (dormant)";
+  sleeping->dormant = true;
   ProcessWorld world(rule_set({process("web", {sleeping, missing_rule()})}, seconds{5}));
   world.start();
   world.run(seconds{3});
@@ -486,7 +486,7 @@ TEST_CASE("the boot of the daemon before says whether a program is that of an ea
 
 TEST_CASE("what dies while its dependents are still being started is started again without waiting for a cycle") {
   auto one = foreground("one");
-  one->process.foreground->ready_after = seconds{1};
+  one->process->foreground->ready_after = seconds{1};
   ProcessWorld world(rule_set({one, process("two", {missing_rule()}, {"one"})}, seconds{60}));
   world.doings["run one"] = {.takes = seconds{3}, .status = 1};
   world.doings["start two"] = {.takes = seconds{4}};

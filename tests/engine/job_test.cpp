@@ -126,11 +126,11 @@ TEST_CASE("a death is the first of N, and the next counted run comes a cycle lat
 
 TEST_CASE("outside its schedule, unmonitored, passive or paused, a death is recorded only") {
   auto block = process("web");
-  SECTION("every 5 cycles") { block->schedule = {.cycles = 5, .cron = {}, .text = "every 5 cycles"}; }
+  SECTION("every 5 cycles") { *block->schedule = {.cycles = 5, .cron = {}, .text = "every 5 cycles"}; }
   SECTION("passive") { block->activity = ServiceBlock::Activity::Passive; }
   SECTION("unmonitored") {}
   SECTION("paused") {}
-  const bool is_other = block->schedule.cycles == 5 || block->activity == ServiceBlock::Activity::Passive;
+  const bool is_other = block->schedule->cycles == 5 || block->activity == ServiceBlock::Activity::Passive;
   ProcessWorld world(rule_set({block}, seconds{30}));
   all_up(world, {"web"});
   if (!is_other) world.command(Kind::Pause, {"web"});
@@ -349,13 +349,13 @@ TEST_CASE("what waits for another service is not restarted: it is not given up f
 
 TEST_CASE("a restart whose condition stands is done again only when its tolerance is met again") {
   Rule busy;
-  busy.condition = {{Compare{Metric::Cpu, Comparison::GreaterEqual, 0}}};
-  busy.tolerance = {.count = 3, .window = 3};
-  busy.action = {.kind = ActionKind::Restart, .command = {}};
-  busy.text = "if cpu";
+  busy->condition = {{Compare{Metric::Cpu, Comparison::GreaterEqual, 0}}};
+  busy->tolerance = {.count = 3, .window = 3};
+  busy->action = {.kind = ActionKind::Restart, .command = {}};
+  busy->text = "if cpu";
   auto block = process("web", {});
   block->rules = {busy};
-  block->rules[0].condition = {{Present{true}}};  // holds as long as it runs
+  block->rules[0]->condition = {{Present{true}}};  // holds as long as it runs
   ProcessWorld world(rule_set({block}, seconds{10}));
   world.bring_up("web");
   world.start();

@@ -43,8 +43,8 @@ std::vector<double> starts(World& world, Duration span) {
 
 std::shared_ptr<ServiceBlock> cron_service(CronSpec spec) {
   auto block = service("s", {kOne});
-  block->schedule.kind = Schedule::Kind::Cron;
-  block->schedule.cron = spec;
+  block->schedule->kind = Schedule::Kind::Cron;
+  block->schedule->cron = spec;
   return block;
 }
 
@@ -79,11 +79,11 @@ TEST_CASE("a duration goes on over a restart, however long it has lasted already
 
 TEST_CASE("a content test that matches on and on goes on matching after a restart", "[engine]") {
   Rule rule;
-  rule.condition = {{Matches{0, false}}};
-  rule.tolerance = {3, 3, Duration{0}};
-  rule.mode = Mode::EachMatch;
-  rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/content"}}, .overlapping = true};
-  rule.dormant = true;  // held, so that nothing but the counting is written
+  rule->condition = {{Matches{0, false}}};
+  rule->tolerance = {3, 3, Duration{0}};
+  rule->mode = Mode::EachMatch;
+  rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/content"}}, .overlapping = true};
+  rule->dormant = true;  // held, so that nothing but the counting is written
   const RuleSet rules = rule_set({service("s", {rule})});
   World world(rules);
   world.start();
@@ -131,10 +131,10 @@ TEST_CASE("the counts of a daily check go on over a restart in between, not over
 
 TEST_CASE("ids of actions and alerts are never issued twice, even where the store lost commits", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
-  rule.action.overlapping = true;
+  rule->action.repeat = 1;
+  rule->action.overlapping = true;
   auto block = service("s", {rule});
-  block->recipients = {{.address = "a@b", .reminder = 1}};
+  *block->recipients = {{.address = "a@b", .reminder = 1}};
   const RuleSet rules = rule_set({block});
   const SavedState nothing;
   std::set<std::uint64_t> seen;
@@ -155,7 +155,7 @@ TEST_CASE("ids of actions and alerts are never issued twice, even where the stor
 
 TEST_CASE("a firing held back by a running exec is run once by the next daemon too", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   const RuleSet rules = rule_set({service("s", {rule})});
   World world(rules);
   world.answer = [](ServiceId) { return 1; };
@@ -178,8 +178,8 @@ TEST_CASE("a firing held back by a running exec is run once by the next daemon t
 
 TEST_CASE("of several firings that an earlier daemon has left one is run, and none is kept for ever", "[engine]") {
   Rule overlapping = kOne;
-  overlapping.action.overlapping = true;
-  overlapping.action.repeat = 1;
+  overlapping->action.overlapping = true;
+  overlapping->action.repeat = 1;
   World world(rule_set({service("s", {overlapping})}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -198,7 +198,7 @@ TEST_CASE("of several firings that an earlier daemon has left one is run, and no
 
 TEST_CASE("a held back firing waits for its own commit too", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   World world(rule_set({service("s", {rule})}));
   world.answer = [](ServiceId) { return 1; };
   world.start();
@@ -214,7 +214,7 @@ TEST_CASE("a held back firing waits for its own commit too", "[engine]") {
 
 TEST_CASE("a firing that was held back and is not run after all is told of", "[engine]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   RuleSet rules = rule_set({service("s", {rule})});
   World world(rules);
   world.answer = [](ServiceId) { return 1; };
@@ -234,7 +234,7 @@ TEST_CASE("a firing that was held back and is not run after all is told of", "[e
 
 TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
   auto block = service("s", {kOne});
-  block->recipients = {{.address = "a@b"}};
+  *block->recipients = {{.address = "a@b"}};
   RuleSet rules = rule_set({block});
   World world(rules);
   world.answer = [](ServiceId) { return 1; };
@@ -256,7 +256,7 @@ TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
     const ActionId first = next.saved.execs[0].exec.action;
     next.handle(event::ActionStarted{first, 7});
     Rule again = kOne;
-    again.action.repeat = 1;
+    again->action.repeat = 1;
     auto edited = service("s", {again});
     edited->key = hash128("edited");
     next.answer = [](ServiceId) { return 1; };
@@ -361,7 +361,7 @@ TEST_CASE("a reload that changes the cycle never lets two runs come close togeth
   }
   SECTION("of the service's own schedule") {
     auto block = service("s", {kThree});
-    block->schedule.cycles = 2;
+    block->schedule->cycles = 2;
     block->key = hash128("other");
     swap(world, rule_set({block}, seconds{60}));
     CHECK(starts(world, seconds{180}) == std::vector<double>{59, 179});
@@ -375,7 +375,7 @@ TEST_CASE("a run that a reload cuts off is made again with the new program", "[e
   REQUIRE(world.open.size() == 1);
   const RunId cut = world.open.front().run;
   auto changed = service("s", {kOne});
-  changed->program.command.arguments = {"/bin/other"};
+  changed->program->command.arguments = {"/bin/other"};
   changed->key = hash128("other");
   swap(world, rule_set({changed}, hours{24}));
   REQUIRE(world.open.size() == 1);

@@ -21,7 +21,7 @@ constexpr std::int64_t kProgram = ProcessWorld::kProgramPid;
 
 std::shared_ptr<ServiceBlock> matching(std::string name) {
   auto block = process(std::move(name));
-  block->process = {.pid_file = {}, .pattern = "daemon"};
+  *block->process = {.pid_file = {}, .pattern = "daemon"};
   return block;
 }
 

@@ -46,7 +46,7 @@ class Rules {
     auto block = own ? foreground(name_of(i), {rule}, depends) : process(name_of(i), {rule}, depends);
     if (!own && roll(4) == 0) block->stop.reset();
     if (!own && roll(4) == 0) block->restart = Command{.arguments = {"/restart", block->name}, .timeout = seconds{30}};
-    if (roll(8) == 0) block->schedule.cycles = 2;
+    if (roll(8) == 0) block->schedule->cycles = 2;
     block->key = hash128(block->name + std::to_string(++made_));
     return block;
   }

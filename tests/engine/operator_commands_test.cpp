@@ -334,9 +334,9 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
   auto web = process("web");
   EventMask exec;
   exec.set(static_cast<std::size_t>(EventKind::Exec));
-  web->recipients = {{.address = "all@b"},
-                     {.address = "exec@b", .events = exec, .listed = true},
-                     {.address = "calm@b", .events = ~exec}};
+  *web->recipients = {{.address = "all@b"},
+                      {.address = "exec@b", .events = exec, .listed = true},
+                      {.address = "calm@b", .events = ~exec}};
   ProcessWorld world(rule_set({web}, seconds{5}));
   const auto told = [&world] {
     std::vector<std::string> texts;
@@ -387,7 +387,7 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
 TEST_CASE("a failed start is told of the service that did not start, whoever's job it was") {
   auto db = process("db");
   auto app = process("app", {missing_rule()}, {"db"});
-  db->recipients = app->recipients = {{.address = "all@b"}};
+  db->recipients = *app->recipients = {{.address = "all@b"}};
   ProcessWorld world(rule_set({db, app}, seconds{5}));
   world.start();
   world.run(seconds{10});
@@ -413,7 +413,7 @@ TEST_CASE("a failed start is told of the service that did not start, whoever's j
 
 TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
-  rule.action = {.kind = ActionKind::Restart, .command = {}};
+  rule->action = {.kind = ActionKind::Restart, .command = {}};
   const bool needed = GENERATE(false, true);
   std::vector<std::shared_ptr<ServiceBlock>> blocks{service("probe", {rule})};
   if (needed) {

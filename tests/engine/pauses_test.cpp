@@ -20,8 +20,8 @@ RuleSet watched(int targets) {
   RuleSet rules = fleet_rules({.targets = targets});
   for (auto& service : rules.services) {
     auto block = std::make_shared<ServiceBlock>(*service);
-    block->rules.front().action = {};
-    block->recipients.front().reminder = 2;
+    block->rules.front()->action = {};
+    block->recipients->front().reminder = 2;
     service = block;
   }
   return rules;

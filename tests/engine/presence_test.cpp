@@ -237,8 +237,8 @@ std::shared_ptr<ServiceBlock> some_block(unsigned i, unsigned version, std::mt19
   auto block =
       roll(2) == 0 ? foreground(name_of(i), {missing_rule()}, depends) : process(name_of(i), {missing_rule()}, depends);
   if (block->foreground() && roll(2) == 0) {
-    block->process.foreground->by_notice = true;
-    block->process.foreground->ready_after = seconds{4};
+    block->process->foreground->by_notice = true;
+    block->process->foreground->ready_after = seconds{4};
   }
   block->key = hash128(block->name + std::to_string(version));
   return block;

@@ -144,7 +144,7 @@ TEST_CASE("a process whose pid file is gone is the service until it has ended, a
   }
   SECTION("but not whom an earlier daemon has known by a pid file that is another now") {
     auto moved = process("web");
-    moved->process.pid_file = "/run/other.pid";
+    moved->process->pid_file = "/run/other.pid";
     moved->key = hash128("moved");
     world.crash(seconds{1}, make_graph(rule_set({moved}, seconds{5})));
     world.run(seconds{5});
@@ -311,7 +311,7 @@ TEST_CASE("another pid file begins afresh") {
   ProcessWorld world(rule_set({process("web")}, seconds{5}));
   see_web(world);
   auto moved = process("web");
-  moved->process.pid_file = "/run/elsewhere.pid";
+  moved->process->pid_file = "/run/elsewhere.pid";
   moved->key = hash128("moved");
   world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({moved}, seconds{5}))});
   world.ticks["web"] = 777;
@@ -529,7 +529,7 @@ TEST_CASE("the next daemon stops by signal whom a person named, and nobody else"
 
 TEST_CASE("what needs a process that is looked at rarely does not wait for its next look") {
   auto db = process("db", {});
-  db->schedule = {.kind = Schedule::Kind::Cycles, .cycles = 100};
+  *db->schedule = {.kind = Schedule::Kind::Cycles, .cycles = 100};
   ProcessWorld world(rule_set({db, process("web", {missing_rule()}, {"db"})}, seconds{5}));
   world.start();
   world.run(seconds{12});

@@ -17,14 +17,14 @@ namespace {
 /// A check whose rule heals at once, and at each second failure again.
 Rule healing() {
   Rule rule = status_rule(Comparison::NotEqual, 0, {}, 1);
-  rule.text = "if status != 0 then exec \"/bin/heal\" repeat every 1 cycle";
+  rule->text = "if status != 0 then exec \"/bin/heal\" repeat every 1 cycle";
   return rule;
 }
 
 /// The same with an `else` branch that runs a program, too.
 Rule with_else() {
   Rule rule = healing();
-  rule.recovery.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/tell"}}};
+  rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/tell"}}};
   return rule;
 }
 
@@ -134,8 +134,8 @@ TEST_CASE("a firing that waits is not run for a service that is not monitored, o
 
 TEST_CASE("a firing of a content rule that waits has no state to stand in", "[queue]") {
   Rule rule = healing();
-  rule.mode = Mode::EachMatch;
-  rule.action.repeat = 0;
+  rule->mode = Mode::EachMatch;
+  rule->action.repeat = 0;
   std::int64_t status = 1;
   World world(rule_set({service("s", {rule})}));
   world.answer = [&](ServiceId) { return status; };

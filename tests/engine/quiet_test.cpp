@@ -19,12 +19,12 @@ namespace {
 /// A process that is left alone in the second minute of the world: `not every "1 * * * *"`, in a manner of speaking.
 std::shared_ptr<ServiceBlock> quiet_in_the_second_minute(const std::string& name) {
   auto block = process(name);
-  block->schedule.kind = Schedule::Kind::NotCron;
-  block->schedule.cron = {.minutes = 1ULL << ((utc_civil(World::kStart.wall).minute + 1) % 60),
-                          .hours = ~0U,
-                          .month_days = ~0U,
-                          .months = 0xFFFF,
-                          .weekdays = 0xFF};
+  block->schedule->kind = Schedule::Kind::NotCron;
+  block->schedule->cron = {.minutes = 1ULL << ((utc_civil(World::kStart.wall).minute + 1) % 60),
+                           .hours = ~0U,
+                           .month_days = ~0U,
+                           .months = 0xFFFF,
+                           .weekdays = 0xFF};
   return block;
 }
 
@@ -78,12 +78,12 @@ TEST_CASE("a rule restarts nothing passive for the sake of another, a person doe
 
 TEST_CASE("of a process with a calendar of its own a death is recorded, and acted on in the next minute of that") {
   auto block = process("web");
-  block->schedule.kind = Schedule::Kind::Cron;
-  block->schedule.cron = {.minutes = 1ULL << ((utc_civil(World::kStart.wall).minute + 10) % 60),
-                          .hours = ~0U,
-                          .month_days = ~0U,
-                          .months = 0xFFFF,
-                          .weekdays = 0xFF};
+  block->schedule->kind = Schedule::Kind::Cron;
+  block->schedule->cron = {.minutes = 1ULL << ((utc_civil(World::kStart.wall).minute + 10) % 60),
+                           .hours = ~0U,
+                           .month_days = ~0U,
+                           .months = 0xFFFF,
+                           .weekdays = 0xFF};
   ProcessWorld world(rule_set({block}, seconds{30}));
   world.start();
   world.run(minutes{9});
@@ -160,9 +160,9 @@ TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; 
 
 TEST_CASE("a process that healer has started anew has not changed, by pid file or in the foreground") {
   Rule changed = missing_rule(ActionKind::Restart);
-  changed.condition = {{Changed{Attribute::Pid}}};
-  changed.mode = Mode::EachChange;
-  changed.text = "if changed pid then restart";
+  changed->condition = {{Changed{Attribute::Pid}}};
+  changed->mode = Mode::EachChange;
+  changed->text = "if changed pid then restart";
   auto own = foreground("own", {missing_rule(), changed});
   ProcessWorld world(rule_set({process("web", {missing_rule(), changed}), own}, seconds{30}));
   world.start();

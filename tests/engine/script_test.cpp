@@ -19,8 +19,8 @@ namespace {
 
 Rule compares(Metric metric) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, 1}}};
-  rule.text = std::string(words_of(metric));
+  rule->condition = {{Compare{metric, Comparison::Greater, 1}}};
+  rule->text = std::string(words_of(metric));
   return rule;
 }
 
@@ -300,7 +300,7 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
 
 TEST_CASE("what a foreground process does is read", "[engine][script]") {
   auto told = foreground("told");
-  told->process.foreground->by_notice = true;
+  told->process->foreground->by_notice = true;
   const RuleSet rules = rule_set({foreground("timed"), told});
   const auto action = [&](std::string_view text) {
     const ScriptReading reading = read_script(text, rules);

@@ -71,18 +71,18 @@ std::string programs(const Timeline& timeline) {
 
 Rule resource_rule(Metric metric, double value, Tolerance tolerance, ActionKind action = ActionKind::Restart) {
   Rule rule;
-  rule.condition = {{Compare{metric, Comparison::Greater, value}}};
-  rule.tolerance = tolerance;
-  rule.action = {.kind = action, .command = {}};
-  rule.event = EventKind::Resource;
-  rule.text = "if " + std::string(words_of(metric)) + " > " + std::to_string(static_cast<int>(value));
+  rule->condition = {{Compare{metric, Comparison::Greater, value}}};
+  rule->tolerance = tolerance;
+  rule->action = {.kind = action, .command = {}};
+  rule->event = EventKind::Resource;
+  rule->text = "if " + std::string(words_of(metric)) + " > " + std::to_string(static_cast<int>(value));
   return rule;
 }
 
 RuleSet one_service(Rule rule, Duration cycle = seconds{30}) {
   rule.place = {.file = 0, .column = 3, .line = 12};
   auto block = service("web", {std::move(rule)});
-  block->recipients = {{.address = "a@b"}, {.address = "c@d"}};
+  *block->recipients = {{.address = "a@b"}, {.address = "c@d"}};
   return rule_set({block}, cycle);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a simulation ends with its scripts, or where it is told to", "[engine
   CHECK(play(one_service(kOne), "").runs == 1);
   CHECK(play(one_service(kOne), "at 5 minutes validate web").runs == 14);  // 0, 30, ..., 300 and the one asked for
   auto never = service("never", {kOne});
-  never->schedule.kind = Schedule::Kind::Cron;
+  never->schedule->kind = Schedule::Kind::Cron;
   const Timeline timeline = play(rule_set({never}), "never: 1 1");
   CHECK(timeline.runs == 0);
   CHECK(timeline.stopped == "400 days have passed");
@@ -129,7 +129,7 @@ TEST_CASE("what is held and why is told", "[engine][simulator]") {
 
 TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[engine][simulator]") {
   Rule rule = kOne;
-  rule.action.repeat = 1;
+  rule->action.repeat = 1;
   RuleSet rules = one_service(rule);
   SECTION("an action that is still under way runs once more afterwards") {
     CHECK(firings(play(rules, "web: 1*6\nexec /bin/heal takes 70 seconds, exits 2")) ==
@@ -143,7 +143,7 @@ TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[e
   }
   SECTION("a run that takes longer than its timeout has failed with status 9") {
     auto block = std::make_shared<ServiceBlock>(*rules.services.front());
-    block->program.command.timeout = seconds{5};
+    block->program->command.timeout = seconds{5};
     rules.services.front() = block;
     const Timeline timeline = play(rules, "web: 0@20s");
     CHECK(timeline.length == seconds{5});
@@ -153,12 +153,12 @@ TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[e
 
 TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
   Rule rule;
-  rule.condition = {{Matches{0, false}}};
-  rule.mode = Mode::EachMatch;
-  rule.event = EventKind::Content;
-  rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
+  rule->condition = {{Matches{0, false}}};
+  rule->mode = Mode::EachMatch;
+  rule->event = EventKind::Content;
+  rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}};
   auto block = service("log", {rule});
-  block->program.patterns = {"no (route|host)$", "("};
+  block->program->patterns = {"no (route|host)$", "("};
   CHECK(firings(play(rule_set({block}), "log: 0:\"no route\" 0:\"no routes\" 1:\"x no host\" 0")) ==
         "log r0 1\nlog r0 3\n");
 }
@@ -166,10 +166,10 @@ TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
 TEST_CASE("what comes of connections is played, of all or of one", "[engine][simulator]") {
   const auto reached = [](std::uint16_t probe, bool wanted) {
     Rule rule;
-    rule.condition = {{Reached{probe, wanted}}};
-    rule.event = EventKind::Connection;
-    rule.text = std::to_string(probe) + (wanted ? " succeeded" : " failed");
-    rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}};
+    rule->condition = {{Reached{probe, wanted}}};
+    rule->event = EventKind::Connection;
+    rule->text = std::to_string(probe) + (wanted ? " succeeded" : " failed");
+    rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}};
     return rule;
   };
   auto block = service("web", {reached(0, false), reached(1, false), reached(1, true)});
@@ -337,15 +337,16 @@ TEST_CASE("what is under way at the end is shown to its end, but nothing that be
 
 TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
   Rule owner = missing_rule(ActionKind::Alert);
-  owner.condition = {{Differs{Attribute::Uid, 33}}};
+  owner->condition = {{Differs{Attribute::Uid, 33}}};
   Rule attribute = owner;
-  attribute.condition = {{Differs{Attribute::Security, "web_t"}}};
+  attribute->condition = {{Differs{Attribute::Security, "web_t"}}};
   Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
   Rule pid = owner;
-  pid.condition = {{Changed{Attribute::Pid}}};
-  pid.mode = Mode::EachChange;
-  pid.event = EventKind::Pid;
-  for (Rule* rule : {&owner, &attribute, &pid}) rule->text += std::to_string(rule->condition.tests.front().index());
+  pid->condition = {{Changed{Attribute::Pid}}};
+  pid->mode = Mode::EachChange;
+  pid->event = EventKind::Pid;
+  for (Rule* rule : {&owner, &attribute, &pid})
+    (*rule)->text += std::to_string((*rule)->condition.tests.front().index());
   const RuleSet rules = rule_set({process("web", {owner, attribute, uptime, pid})}, seconds{30});
   const Timeline timeline = play(rules, "run for 200 seconds");
   CHECK(programs(timeline) ==
@@ -397,8 +398,8 @@ TEST_CASE("a job outlives a crash of healer, and goes on after a reboot", "[engi
 
 TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends", "[engine][simulator]") {
   auto told = foreground("told");
-  told->process.foreground->by_notice = true;
-  told->process.foreground->ready_after = seconds{20};
+  told->process->foreground->by_notice = true;
+  told->process->foreground->ready_after = seconds{20};
   const RuleSet rules = rule_set({told}, seconds{30});
   const auto has = [](const Timeline& timeline, std::string_view line) {
     INFO(story(timeline));
@@ -475,7 +476,7 @@ TEST_CASE("a program that hangs is ended when its time is over", "[engine][simul
   const std::string script = "web: 1*4\nexec /bin/heal never ends\nrun for 2 minutes";
   CHECK(kinds(play(one_service(kThree), script)) == "daemon-started rule-failed alert exec");
   Rule rule = kThree;
-  rule.action.command.timeout = seconds{20};
+  rule->action.command->timeout = seconds{20};
   CHECK(play(one_service(rule), script).entries.back().text == "exec /bin/heal timed out after 20 s");
 }
 

@@ -62,7 +62,7 @@ TEST_CASE("a removed service is forgotten and its run cancelled; another keeps i
 TEST_CASE("a run under way is not judged for other connections, nor for another host", "[engine]") {
   const auto host = [](std::string address, std::size_t probes) {
     Rule rule = status_rule(Comparison::NotEqual, 0);
-    rule.condition = {{Reached{.probe = 0, .wanted = false}}};
+    rule->condition = {{Reached{.probe = 0, .wanted = false}}};
     auto block = service("shop", {rule});
     block->kind = kind_named("host");
     block->host = std::move(address);
@@ -94,7 +94,7 @@ TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   world.advance(Duration{0});
   const auto run = world.open.front();
   auto changed = service("a", {status_rule(Comparison::NotEqual, 0)});
-  changed->program.command.arguments = {"/bin/other"};
+  changed->program->command.arguments = {"/bin/other"};
   changed->key = hash128("other");
   swap(world, rule_set({changed}));
   world.handle(event::Measured{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});

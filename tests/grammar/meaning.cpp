@@ -183,8 +183,9 @@ struct TestText {
   std::string operator()(const engine::Present& test) const { return test.wanted ? "exist" : "does not exist"; }
   std::string operator()(const engine::Matches& test) const {
     const bool lines = block.kind->traits.has_lines;
-    const bool negated = lines ? block.lines.patterns[test.pattern].negated : test.negated;
-    const std::string& pattern = lines ? block.lines.patterns[test.pattern].text : block.program.patterns[test.pattern];
+    const bool negated = lines ? block.lines->patterns[test.pattern].negated : test.negated;
+    const std::string& pattern =
+        lines ? block.lines->patterns[test.pattern].text : block.program->patterns[test.pattern];
     return fmt::format("content {} {}", negated ? "!=" : "=", config::written_text(pattern));
   }
   std::string operator()(const engine::Reached& test) const {
@@ -202,8 +203,8 @@ std::string tolerance_text(const engine::Tolerance& tolerance) {
 std::string action_text(const engine::Action& action) {
   std::string text(engine::to_string(action.kind));
   if (action.kind != engine::ActionKind::Exec) return text;
-  text += " " + config::written(action.command.arguments);
-  const engine::Identity& identity = action.command.identity;
+  text += " " + config::written(action.command->arguments);
+  const engine::Identity& identity = action.command->identity;
   if (identity.uid) text += fmt::format(" as uid {}", *identity.uid);
   if (identity.gid) text += fmt::format(" {} gid {}", identity.uid ? "and" : "as", *identity.gid);
   if (action.repeat > 0) text += fmt::format(" repeat every {} cycles", action.repeat);
@@ -212,7 +213,7 @@ std::string action_text(const engine::Action& action) {
 
 /// Which `else` the language has for it.
 std::string_view recovery_word(const engine::Rule& rule) {
-  const engine::Test* const only = rule.condition.only();
+  const engine::Test* const only = rule->condition.only();
   if (only == nullptr) return "succeeded";
   const auto* link = std::get_if<engine::Linked>(only);
   const auto* reached = std::get_if<engine::Reached>(only);
@@ -221,10 +222,10 @@ std::string_view recovery_word(const engine::Rule& rule) {
 
 std::string rule_text(const engine::Rule& rule, const engine::ServiceBlock& block) {
   std::string text = "if ";
-  if (rule.counts_restarts()) {
-    text += fmt::format("{} restarts within {} cycles", int{rule.tolerance.count}, int{rule.tolerance.window});
+  if (rule->counts_restarts()) {
+    text += fmt::format("{} restarts within {} cycles", int{rule->tolerance.count}, int{rule->tolerance.window});
   } else {
-    const engine::RuleCondition& condition = rule.condition;
+    const engine::RuleCondition& condition = rule->condition;
     // What Monit accepts has neither `not` nor parentheses that mean anything.
     text += engine::fold<std::string>(
         condition.postfix, condition.tests.size(),
@@ -233,21 +234,21 @@ std::string rule_text(const engine::Rule& rule, const engine::ServiceBlock& bloc
         [](engine::Op op, const std::string& left, const std::string& right) {
           return left + (op == engine::Op::Or ? " or " : " and ") + right;
         });
-    text += tolerance_text(rule.tolerance);
+    text += tolerance_text(rule->tolerance);
   }
-  text += " then " + action_text(rule.action);
-  if (rule.mode == engine::Mode::Latched && !rule.recovery.action.implied)
-    text += fmt::format(" else if {}{} then {}", recovery_word(rule), tolerance_text(rule.recovery.tolerance),
-                        action_text(rule.recovery.action));
+  text += " then " + action_text(rule->action);
+  if (rule->mode == engine::Mode::Latched && !rule->recovery->action.implied)
+    text += fmt::format(" else if {}{} then {}", recovery_word(rule), tolerance_text(rule->recovery->tolerance),
+                        action_text(rule->recovery->action));
   return text;
 }
 
 std::string text_of(engine::RuleSet rules) {
   for (auto& service : rules.services) {
     auto block = std::make_shared<engine::ServiceBlock>(*service);
-    for (engine::Rule& rule : block->rules) rule.text = rule_text(rule, *block);
-    if (block->schedule.kind == engine::Schedule::Kind::Cycles && !block->schedule.text.empty())
-      block->schedule.text = fmt::format("every {} cycles", block->schedule.cycles);
+    for (engine::Rule& rule : block->rules) rule->text = rule_text(rule, *block);
+    if (block->schedule->kind == engine::Schedule::Kind::Cycles && !block->schedule->text.empty())
+      block->schedule->text = fmt::format("every {} cycles", block->schedule->cycles);
     service = std::move(block);
   }
   return config::print(rules);

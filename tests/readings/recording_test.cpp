@@ -41,10 +41,10 @@ struct Folder {
 
 RuleSet one_rule() {
   Rule rule = status_rule(Comparison::NotEqual, 0);
-  rule.action.kind = ActionKind::Exec;
-  rule.action.command.arguments = {"/bin/act"};
-  rule.text = "rule";
-  rule.key = hash128(rule.text);
+  rule->action.kind = ActionKind::Exec;
+  rule->action.command->arguments = {"/bin/act"};
+  rule->text = "rule";
+  rule.key = hash128(rule->text);
   return rule_set({service("a", {rule}), service("b", {rule})}, seconds{30});
 }
 

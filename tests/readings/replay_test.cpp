@@ -84,8 +84,8 @@ class Tape final : public recorded::Source {
 const Span kAlways{WallTime{}, WallTime{days{30'000}}};
 
 Rule with_action(Rule rule, ActionKind kind) {
-  rule.action.kind = kind;
-  if (kind == ActionKind::Exec) rule.action.command.arguments = {"/bin/act"};
+  rule->action.kind = kind;
+  if (kind == ActionKind::Exec) rule->action.command->arguments = {"/bin/act"};
   return rule;
 }
 
@@ -98,8 +98,8 @@ RuleSet some_rules(int services, std::uint8_t failures = 2) {
         with_action(status_rule(Comparison::Equal, 2, {1, 1, Duration{4500}}), ActionKind::Exec),
         with_action(status_rule(Comparison::Equal, 3), i % 2 == 0 ? ActionKind::Unmonitor : ActionKind::Exec)};
     for (std::size_t rule = 0; rule < rules.size(); ++rule) {
-      rules[rule].text = "rule " + std::to_string(rule);
-      rules[rule].key = hash128(rules[rule].text);
+      rules[rule]->text = "rule " + std::to_string(rule);
+      rules[rule].key = hash128(rules[rule]->text);
     }
     blocks.push_back(service("s" + std::to_string(i), std::move(rules)));
   }
@@ -286,7 +286,7 @@ TEST_CASE("rules that are slower or quicker to heal heal all the same, a run lat
     for (auto& service : other.services) {
       auto block = std::make_shared<ServiceBlock>(*service);
       for (Rule& rule : block->rules)
-        if (rule.action.heal) rule.tolerance.count = rule.tolerance.window = static_cast<std::uint8_t>(runs);
+        if (rule->action.heal) rule->tolerance.count = rule->tolerance.window = static_cast<std::uint8_t>(runs);
       service = std::move(block);
     }
     return other;

@@ -5,19 +5,19 @@ namespace healer::test {
 
 std::shared_ptr<engine::ServiceBlock> InspectorBench::by_file(const std::string& path) {
   auto made = block(engine::kind_named("process"));
-  made->process.pid_file = path;
+  made->process->pid_file = path;
   return made;
 }
 
 std::shared_ptr<engine::ServiceBlock> InspectorBench::by_pattern(const std::string& pattern) {
   auto made = block(engine::kind_named("process"));
-  made->process.pattern = pattern;
+  made->process->pattern = pattern;
   return made;
 }
 
 std::shared_ptr<engine::ServiceBlock> InspectorBench::foreground() {
   auto made = block(engine::kind_named("process"));
-  made->process.foreground.emplace();
+  made->process->foreground.emplace();
   return made;
 }
 

@@ -39,11 +39,11 @@ struct RunnerBench {
                       std::vector<std::string> patterns = {}) {
     auto block = std::make_shared<engine::ServiceBlock>();
     block->name = name;
-    block->program.command.arguments = std::move(arguments);
-    block->program.command.timeout = timeout;
-    block->program.command.identity = identity;
-    block->program.output_limit = limit;
-    block->program.patterns = std::move(patterns);
+    block->program->command.arguments = std::move(arguments);
+    block->program->command.timeout = timeout;
+    block->program->command.identity = identity;
+    block->program->output_limit = limit;
+    block->program->patterns = std::move(patterns);
     const std::uint64_t id = ++last;
     runner.start({engine::ServiceId(service != 0 ? service : static_cast<std::uint32_t>(1000 + id)), engine::RunId(id),
                   block, environment});

@@ -61,9 +61,9 @@ TEST_CASE("a state file of version 4 knows the rules of today by the same keys",
     const std::vector<SavedRule>& saved = state.services.at(block->name).rules;
     REQUIRE(saved.size() == block->rules.size());
     for (std::size_t i = 0; i < saved.size(); ++i) {
-      INFO(block->name << ": " << block->rules[i].text);
+      INFO(block->name << ": " << block->rules[i]->text);
       CHECK(saved[i].key == block->rules[i].key);
-      CHECK(saved[i].identity == block->rules[i].identity);
+      CHECK(saved[i].identity == block->rules[i].identity());
     }
   }
 }

@@ -13,29 +13,28 @@ std::string_view words_of(engine::Metric metric) {
 
 Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tolerance, std::uint16_t repeat) {
   Rule rule;
-  rule.condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}}};
-  rule.tolerance = tolerance;
-  rule.action = {.kind = ActionKind::Exec, .command = {.arguments = {"/bin/heal"}}, .repeat = repeat};
-  rule.identity.condition =
+  rule->condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}}};
+  rule->tolerance = tolerance;
+  rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}, .repeat = repeat};
+  rule->condition_hash =
       hash128("status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value));
-  rule.text = "if status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value) + " " +
-              std::to_string(tolerance.count) + "/" + std::to_string(tolerance.window);
+  rule->text = "if status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value) + " " +
+               std::to_string(tolerance.count) + "/" + std::to_string(tolerance.window);
   return rule;
 }
 
 std::shared_ptr<ServiceBlock> service(std::string name, std::vector<Rule> rules) {
   auto block = std::make_shared<ServiceBlock>();
   block->name = std::move(name);
-  block->program.command = {.arguments = {"/bin/check", block->name}};
+  block->program->command = {.arguments = {"/bin/check", block->name}};
   std::string all = block->name;
   for (Rule& rule : rules) {
-    all += rule.text;
-    rule.key = rule.identity.text = hash128(block->name + rule.text);
-    std::string done = std::string(to_string(rule.action.kind)) + std::string(to_string(rule.recovery.action.kind));
-    for (const Command* command : {&rule.action.command, &rule.recovery.action.command})
+    all += rule->text;
+    rule.key = rule.text_hash = hash128(block->name + rule->text);
+    std::string done = std::string(to_string(rule->action.kind)) + std::string(to_string(rule->recovery->action.kind));
+    for (const Command* command : {&*rule->action.command, &*rule->recovery->action.command})
       for (const std::string& argument : command->arguments) done += " " + argument;
-    rule.identity.actions = hash128(done);
-    rule.identity.kind = rule.action.kind;
+    rule->actions_hash = hash128(done);
   }
   block->rules = std::move(rules);
   block->key = hash128(all);

@@ -12,14 +12,14 @@ namespace {
 
 Step program(const std::string& name, std::uint32_t retries = 0) {
   return {.name = name,
-          .what = step::Program{.command = {.arguments = {"/bin/" + name, "${TARGET}"}}},
+          .what = step::Program{.command = Command{.arguments = {"/bin/" + name, "${TARGET}"}}},
           .timeout = minutes{20},
           .retries = retries,
           .pause = milliseconds{100}};
 }
 
 Guard guard(const std::string& name) {
-  return {.program = {.command = {.arguments = {"/bin/" + name, "${TARGET}"}}}, .timeout = seconds{10}};
+  return {.program = {.command = Command{.arguments = {"/bin/" + name, "${TARGET}"}}}, .timeout = seconds{10}};
 }
 
 /// As OpenStack is asked: a token that nobody is to see, a mark, and an update that takes its time.
@@ -57,10 +57,10 @@ RuleSet fleet_rules(const Fleet& fleet) {
   for (int i = 0; i < fleet.targets; ++i) {
     if (fleet.absent.contains(i)) continue;
     Rule rule = status_rule(Comparison::NotEqual, 0);
-    rule.action = {.kind = ActionKind::Heal, .heal = order};
+    rule->action = {.kind = ActionKind::Heal, .heal = order};
     auto block = service("n" + std::to_string(i), {rule});
     block->groups = {"nodes"};
-    block->recipients = {Recipient{.address = "ops@example"}};
+    *block->recipients = {Recipient{.address = "ops@example"}};
     if (fleet.listed || fleet.of_rows) {
       const std::string name = fleet.of_rows ? "row" + std::to_string(i) : block->name;
       block->row = std::make_shared<const Row>(Row{.target = name, .variables = {{"NODE", name}}, .lists = {"NODE"}});
@@ -69,7 +69,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
   }
   if (fleet.sentinel) {
     Rule rule = status_rule(Comparison::NotEqual, 0);
-    rule.action = {.kind = ActionKind::Alert};
+    rule->action = {.kind = ActionKind::Alert};
     services.push_back(service(std::string(kSentinel), {rule}));
   }
   RuleSet rules = rule_set(std::move(services));

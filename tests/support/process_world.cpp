@@ -7,21 +7,21 @@ namespace healer::test {
 
 Rule missing_rule(ActionKind action, Tolerance tolerance) {
   Rule rule;
-  rule.condition = {{Present{false}}};
-  rule.tolerance = tolerance;
-  rule.action = {.kind = action, .command = {}};
-  rule.event = EventKind::NonExist;
-  rule.text = "if does not exist " + std::to_string(tolerance.count) + " then " + std::string(to_string(action));
+  rule->condition = {{Present{false}}};
+  rule->tolerance = tolerance;
+  rule->action = {.kind = action, .command = {}};
+  rule->event = EventKind::NonExist;
+  rule->text = "if does not exist " + std::to_string(tolerance.count) + " then " + std::string(to_string(action));
   return rule;
 }
 
 Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action) {
   Rule rule;
-  rule.condition = {{Restarts{}}};
-  rule.tolerance = {.count = count, .window = window};
-  rule.action = {.kind = action, .command = {}};
-  rule.event = EventKind::Timeout;
-  rule.text = "if restarts then " + std::string(to_string(action));
+  rule->condition = {{Restarts{}}};
+  rule->tolerance = {.count = count, .window = window};
+  rule->action = {.kind = action, .command = {}};
+  rule->event = EventKind::Timeout;
+  rule->text = "if restarts then " + std::string(to_string(action));
   return rule;
 }
 
@@ -29,7 +29,7 @@ std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule> rules,
   auto block = service(std::move(name), std::move(rules));
   block->kind = kind_named("process");
   block->program = {};
-  block->process.pid_file = "/run/" + block->name + ".pid";
+  block->process->pid_file = "/run/" + block->name + ".pid";
   block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
   block->stop = Command{.arguments = {"/stop", block->name}, .timeout = seconds{30}};
   block->depends = std::move(depends);
@@ -39,7 +39,7 @@ std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule> rules,
 std::shared_ptr<ServiceBlock> foreground(std::string name, std::vector<Rule> rules, std::vector<std::string> depends) {
   auto block = process(std::move(name), std::move(rules), std::move(depends));
   block->process = {};
-  block->process.foreground = ForegroundSpec{.command = {.arguments = {"/run", block->name}}, .stop = {{}}};
+  block->process->foreground = ForegroundSpec{.command = Command{.arguments = {"/run", block->name}}, .stop = {{}}};
   block->start.reset();
   block->stop.reset();
   return block;

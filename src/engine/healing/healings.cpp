@@ -97,7 +97,7 @@ void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
   const auto stands = [&](ServiceId service) {
     return world.health(service) != Health::Unmonitored &&
            std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
-             return rule.mode == Mode::Latched && rule.action.waits_for_healing() && world.stands(service, rule.key);
+             return rule->mode == Mode::Latched && rule->action.waits_for_healing() && world.stands(service, rule.key);
            });
   };
   if (std::ranges::any_of(services_of(memory.target), stands)) return;

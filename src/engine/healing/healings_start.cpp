@@ -47,7 +47,7 @@ const HealOrder* Healings::order_of(const HealingWorld& world, const Trigger& tr
   if (!service) return nullptr;
   const std::vector<Rule>& rules = world.graph().at(*service).rules;
   const auto rule = std::ranges::find(rules, trigger.rule, &Rule::key);
-  return rule == rules.end() ? nullptr : rule->action.heal.get();
+  return rule == rules.end() ? nullptr : (*rule)->action.heal.get();
 }
 
 bool Healings::trigger_stands(const HealingWorld& world, const Trigger& trigger) {
@@ -68,7 +68,7 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
   // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
   const auto fails_now = [&](ServiceId one) {
     return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {
-      return rule.mode == Mode::Latched && !rule.counts_restarts() && world.holds_now(one, rule.key) == true;
+      return rule->mode == Mode::Latched && !rule->counts_restarts() && world.holds_now(one, rule.key) == true;
     });
   };
   return services.empty() || !std::ranges::all_of(services, [&](ServiceId one) {

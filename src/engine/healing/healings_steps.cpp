@@ -473,9 +473,9 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     std::uint32_t runs = 1;
     Duration held{0};
     for (const Rule& rule : world.graph().at(service).rules)
-      if (rule.mode == Mode::Latched && world.stands(service, rule.key)) {
-        runs = std::max<std::uint32_t>(runs, rule.recovery.tolerance.count);
-        held = std::max(held, rule.recovery.tolerance.held);
+      if (rule->mode == Mode::Latched && world.stands(service, rule.key)) {
+        runs = std::max<std::uint32_t>(runs, rule->recovery->tolerance.count);
+        held = std::max(held, rule->recovery->tolerance.held);
       }
     const Progress& now = verifying_.at(service);
     if (now.clear < runs || !now.clear_since || world.now().mono - *now.clear_since < held) return;

@@ -18,7 +18,7 @@ const ServiceBlock* block_to_heal(std::span<const ServiceBlock* const> all, std:
     const bool has_name = iequals(block->name, name);
     if (has_name) service = block;
     if (!iequals(block->target(), name)) continue;
-    const bool heals = std::ranges::any_of(block->rules, [](const Rule& rule) { return rule.action.heal != nullptr; });
+    const bool heals = std::ranges::any_of(block->rules, [](const Rule& rule) { return rule->action.heal != nullptr; });
     const int fits = (heals ? 2 : 0) + (has_name ? (named ? 4 : 1) : 0);
     if (fits <= most) continue;
     best = block;

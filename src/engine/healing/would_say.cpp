@@ -101,7 +101,7 @@ std::string Healings::came_to(HealingId id) const {
 std::string Healings::left_alone(const HealingWorld& world, std::string_view workflow) const {
   const auto healed_with_it = [&](ServiceId service) {
     return std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
-      return rule.action.heal != nullptr && iequals(rule.action.heal->workflow, workflow);
+      return rule->action.heal != nullptr && iequals(rule->action.heal->workflow, workflow);
     });
   };
   constexpr std::size_t kMost = 10;

@@ -36,9 +36,9 @@ class Judge {
 
   /// Whether the condition of a rule holds; none: it says nothing of this run.
   [[nodiscard]] std::optional<bool> is_bad(std::uint32_t i) const {
-    const std::optional<bool> told = holds(rule(i).condition, run_.seen);
+    const std::optional<bool> told = holds(rule(i)->condition, run_.seen);
     // A process that is still down has not recovered from its restart limit, whatever this run counts.
-    const bool still_down = told == false && rule(i).counts_restarts() && states_[i].status == RuleStatus::Failed &&
+    const bool still_down = told == false && rule(i)->counts_restarts() && states_[i].status == RuleStatus::Failed &&
                             run_.block.has_process() && process_of(run_.seen.run) == nullptr;
     return still_down ? std::nullopt : told;
   }
@@ -46,13 +46,13 @@ class Judge {
   void one(std::uint32_t i, bool bad) {
     const RuleState before = states_[i];
     RuleState& now = states_[i];
-    if (rule(i).mode == Mode::Latched)
+    if (rule(i)->mode == Mode::Latched)
       latched(i, bad);
     else if (run_.counted ? count_each(rule(i), now, bad, run_.now.mono)
-                          : bad && rule(i).mode == Mode::EachMatch && rule(i).tolerance.immediate())
+                          : bad && rule(i)->mode == Mode::EachMatch && rule(i)->tolerance.immediate())
       decide(i, What::Fire);
     now.judged = now.judged || run_.counted || now.status != before.status;
-    done_.failed = done_.failed || (bad && !rule(i).counts_restarts());  // that it was restarted is no failure now
+    done_.failed = done_.failed || (bad && !rule(i)->counts_restarts());  // that it was restarted is no failure now
     done_.changed = done_.changed || now != before || (run_.counted && now.counting());
   }
 
@@ -64,9 +64,9 @@ class Judge {
       case Verdict::Failing: return stay_failed(i, bad);
       case Verdict::Nothing:
         if (bad && !run_.counted) return try_again(i);
-        if (bad && !rule(i).counts_restarts())
+        if (bad && !rule(i)->counts_restarts())
           done_.tolerated.push_back(fmt::format("{} (tolerance not met yet: {})",
-                                                describe(run_.block, rule(i), run_.seen, true), rule(i).text));
+                                                describe(run_.block, rule(i), run_.seen, true), rule(i)->text));
     }
   }
 
@@ -75,7 +75,7 @@ class Judge {
     now.status = RuleStatus::Failed;
     now.window = {1};
     now.since_fired = 1;
-    now.again = rule(i).action.is_job() ? Window{~std::uint64_t{0}} : Window{};
+    now.again = rule(i)->action.is_job() ? Window{~std::uint64_t{0}} : Window{};
     now.changed = run_.now.wall;
     now.told = run_.in_maintenance ? Told::Kept : Told::Alerted;
     decide(i, What::Fire);
@@ -95,7 +95,7 @@ class Judge {
 
   void stay_failed(std::uint32_t i, bool bad) {
     RuleState& now = states_[i];
-    const Action& action = rule(i).action;
+    const Action& action = rule(i)->action;
     ++now.since_fired;
     if (action.is_job()) now.again.push(bad, 64);
     if (!bad) return;
@@ -112,8 +112,8 @@ class Judge {
     const RuleState& now = states_[i];
     const Reason reason = run_.reason;
     if (reason == Reason::Asked || reason == Reason::Member || reason == Reason::Healing) return;
-    if (now.status != RuleStatus::Failed || !rule(i).action.is_job()) return;
-    if (due_again(rule(i), now, run_.now.mono) || (reason == Reason::Death && rule(i).tolerance.immediate()))
+    if (now.status != RuleStatus::Failed || !rule(i)->action.is_job()) return;
+    if (due_again(rule(i), now, run_.now.mono) || (reason == Reason::Death && rule(i)->tolerance.immediate()))
       decide(i, What::Again);
   }
 
@@ -123,9 +123,9 @@ class Judge {
     std::optional<EventKind>& fired_as = states_[decision.rule].event;
     if (decision.what == What::Fire) {
       const EventKind event = event_of(its, run_.seen);
-      fired_as = event == its.event ? std::nullopt : std::optional(event);
+      fired_as = event == its->event ? std::nullopt : std::optional(event);
     }
-    auto why = cause_of(run_.block, its, run_.seen, fired_as.value_or(its.event), recovered, run_.now.wall);
+    auto why = cause_of(run_.block, its, run_.seen, fired_as.value_or(its->event), recovered, run_.now.wall);
     if (recovered) fired_as.reset();
     return why;
   }
