@@ -70,11 +70,11 @@ std::string describe_look(const engine::CheckKind& kind, const engine::Facts& fa
 /// "process is not running; failed to start (exit status 3): no such port".
 std::string describe_missing(std::string_view seen, const ServiceBlock& block, const ServiceState& state) {
   std::string text(cut_line(trim(seen)));
-  const std::string& end = state.child.last_end();
+  const std::string& end = state.child->last_end();
   // A foreground process is said to be gone by how it has ended, and so is a start of it that has failed so.
-  const bool said = !end.empty() && state.start_failure.ends_with(end);
-  if (state.start_failure.empty() || said) return text;
-  return text + "; " + std::string(cut_line(engine::brief_failure(state.start_failure, block)));
+  const bool said = !end.empty() && state.start_failure->ends_with(end);
+  if (state.start_failure->empty() || said) return text;
+  return text + "; " + std::string(cut_line(engine::brief_failure(*state.start_failure, block)));
 }
 
 /// What filters have found: ".worst 93, .free not known: ...". Of several that are not known the reason once.
@@ -193,7 +193,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   // What is not there is told in its own words, which say the same as the rule.
   if (missing) return wants_existence(rule) ? last : named(last);
   if (!state.last) return named("not checked since healer was started");
-  const engine::Seen seen{*state.last, state.memory, state.starts.restarted};
+  const engine::Seen seen{*state.last, state.memory, state.starts->restarted};
   const std::optional<bool> held = engine::holds(rule->condition, seen);
   if (!rule->counts_restarts() && held == false) {
     const std::string needed = engine::recovery_text(rule, engine.rules(service)[index], now.mono);

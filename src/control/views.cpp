@@ -87,7 +87,7 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 std::string given_up(const Engine& engine, ServiceId service) {
   const engine::Rule* const rule = engine.given_up_by(service);
   if (rule == nullptr) return {};
-  const std::string& failure = engine.service(service).start_failure;
+  const std::string& failure = *engine.service(service).start_failure;
   return fmt::format("given up: {}{}{}", (*rule)->text, failure.empty() ? "" : "; ",
                      failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
 }
@@ -141,8 +141,8 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
     add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
   // Of what is down the failed start is told already.
   if (const auto& failure = state.action_failure;
-      failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure) ||
-                  text.find(engine::brief_failure(state.start_failure, block)) == std::string::npos))
+      failure && (state.start_failure->empty() || !failure->text.ends_with(*state.start_failure) ||
+                  text.find(engine::brief_failure(*state.start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
   if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
   if (state.acknowledged) add("acknowledged");
@@ -163,7 +163,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
     view.rule_place = place_of(engine, block.rules[matter.rule].place);
   }
   const ServiceState& state = engine.service(service);
-  view.dying = state.presence.is_gone() || (state.starts.not_before && *state.starts.not_before > now.wall);
+  view.dying = state.presence.is_gone() || (state.starts->not_before && *state.starts->not_before > now.wall);
   if (condition == Condition::Failed)
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.changed)
@@ -286,7 +286,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
     }
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);
-  view.waits = state.waits;
+  view.waits = *state.waits;
   view.left = engine.left_over(service);
   if (const auto& failure = state.action_failure) {
     view.action_failure = failure->text;
@@ -295,7 +295,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
   if (const auto& known = state.acknowledged)
     view.acknowledged = AcknowledgementView{.when = known->when, .by = known->by, .reason = known->reason};
-  const engine::StartHistory& starts = state.starts;
+  const engine::StartHistory& starts = *state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
     view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};
 }

@@ -148,7 +148,10 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.starts = saved.starts;
-  if (saved.boot != now.boot) state.starts.left_by = state.starts.came_by = {};
+  if (saved.boot != now.boot && state.starts != Sparse<StartHistory>{}) {
+    StartHistory& starts = state.starts.edit();
+    starts.left_by = starts.came_by = {};
+  }
   state.pause = saved.pause;
   state.acknowledged = saved.acknowledged;
   state.known = saved.known;
@@ -160,7 +163,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const bool same_boot = saved.boot == now.boot;
   if (same_boot && block.has_process()) state.presence = Presence::believed();
   if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
-    state.child.keep(saved.known->pid, saved.known->start_ticks, Duration{0});
+    state.child.edit().keep(saved.known->pid, saved.known->start_ticks, Duration{0});
   state.memory = restored(std::move(state.memory), saved.memory);
   timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
 
@@ -465,7 +468,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   }
   const ServiceBlock& block = graph_->at(id);
   const std::uint32_t old_first = state.first_rule;
-  std::optional<Flight> cut_off;  // a run of a program that is another now
+  Rare<Flight> cut_off;  // a run of a program that is another now
   if (change.kind == SlotChange::Kind::Replaced) {
     const ServiceBlock& old = before.at(id);
     adopt_block(id);
@@ -490,10 +493,11 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
         state.presence.on(PresenceEvent::Retargeted);
       else
         state.presence = {};
-      if (!state.child.exists()) state.known.reset();
-      if (!block.foreground()) state.starts.left_by = {};  // else it goes before the child comes
-      state.starts.came_by = {};
-    } else if (state.child.exists() && old.process->foreground->command != block.process->foreground->command) {
+      if (!state.child->exists()) state.known.reset();
+      StartHistory& starts = state.starts.edit();
+      if (!block.foreground()) starts.left_by = {};  // else it goes before the child comes
+      starts.came_by = {};
+    } else if (state.child->exists() && old.process->foreground->command != block.process->foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: the previous one runs until it is restarted");
     }
@@ -513,7 +517,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   } else {
     begin_afresh(id);
   }
-  if (!state.child.exists()) find_child(id);
+  if (!state.child->exists()) find_child(id);
   turn.save(id);
   if (cut_off) turn.cut_off.emplace_back(id, std::move(*cut_off));
 }

@@ -50,6 +50,9 @@
 #include "engine/parts/timetable.hpp"
 #include "engine/state.hpp"
 #include "engine/steps/step_end.hpp"
+#include "util/rare.hpp"
+#include "util/slim.hpp"
+#include "util/sparse.hpp"
 
 namespace healer::engine {
 
@@ -83,28 +86,28 @@ struct ServiceState {
   bool monitored = true;
   bool initialising = true;
   bool resting = false;          ///< no rule counts or stands failed
-  std::optional<Flight> flight;  ///< the run under way
+  Rare<Flight> flight;           ///< the run under way
   std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
   std::optional<Evidence> last;  ///< the last that was judged
-  std::optional<WallTime> last_when;
+  Slim<WallTime> last_when;
   RunId last_run;  ///< whose evidence that is
-  StartHistory starts;
-  std::optional<Pause> pause;
-  std::optional<Acknowledgement> acknowledged;
-  std::optional<KnownProcess> known;
-  std::optional<JobId> job;        ///< that it takes part in: no run is counted meanwhile
-  std::optional<Duration> looked;  ///< mono: when `last` was seen
-  std::optional<Unknown> unknown;  ///< the last look had no answer
-  Presence presence;               ///< of its process
-  Child child;                     ///< of a foreground process
-  std::string start_failure;       ///< why its last start failed; or empty
-  bool told_failure = false;       ///< people were told that a start or stop failed, and none has succeeded since
-  std::string waits;               ///< why a start or restart that its rules want is not done now; or empty
-  std::int64_t told_left = 0;      ///< a process that its former start has left, and that was told of
-  std::optional<ActionFailure> action_failure;
+  Sparse<StartHistory> starts;
+  Rare<Pause> pause;
+  Rare<Acknowledgement> acknowledged;
+  Rare<KnownProcess> known;
+  std::optional<JobId> job;           ///< that it takes part in: no run is counted meanwhile
+  Slim<Duration> looked;              ///< mono: when `last` was seen
+  Rare<Unknown> unknown;              ///< the last look had no answer
+  Presence presence;                  ///< of its process
+  Sparse<Child> child;                ///< of a foreground process
+  Sparse<std::string> start_failure;  ///< why its last start failed; or empty
+  bool told_failure = false;          ///< people were told that a start or stop failed, and none has succeeded since
+  Sparse<std::string> waits;          ///< why a start or restart that its rules want is not done now; or empty
+  std::int64_t told_left = 0;         ///< a process that its former start has left, and that was told of
+  Rare<ActionFailure> action_failure;
   Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
 };
 
@@ -263,7 +266,7 @@ class Engine {
   void run_due(ServiceId id, Turn& turn);
   void sum_up_overruns(Turn& turn);
   void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
-  std::optional<Flight> cancel_flight(ServiceId id, Turn& turn);
+  Rare<Flight> cancel_flight(ServiceId id, Turn& turn);
   void begin(ServiceId id, Duration first);
   [[nodiscard]] bool keeps_phase(ServiceId id) const;
   bool go_on_in_phase(ServiceId id, Duration first);

@@ -257,7 +257,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
 /// Keeps in mind how the program of a rule's action has failed, `failure`, until one of that rule ends well.
 void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn) {
-  std::optional<ActionFailure>& last = services_[id.index()].action_failure;
+  Rare<ActionFailure>& last = services_[id.index()].action_failure;
   if (rule_of(exec).rule == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
   last.reset();
   if (!failure.empty()) last = ActionFailure{.rule = exec.rule, .when = turn.now.wall, .text = std::string(failure)};
@@ -270,7 +270,7 @@ void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
   const std::vector<Rule>& rules = graph_->at(job.service).rules;
   const auto rule = std::ranges::find_if(rules, [&](const Rule& one) { return one->text == job.cause->rule; });
   if (rule == rules.end()) return;
-  std::optional<ActionFailure>& last = services_[job.service.index()].action_failure;
+  Rare<ActionFailure>& last = services_[job.service.index()].action_failure;
   if (good && (!last || last->rule != rule->key)) return;
   last.reset();
   if (!good)
@@ -295,7 +295,7 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
       if (at != std::string::npos) text.replace(at, silent.size(), told);
       return at != std::string::npos;
     };
-    complete(state.start_failure);
+    if (!state.start_failure->empty()) complete(state.start_failure.edit());
     if (state.action_failure && complete(state.action_failure->text)) turn.save(*id);
   }
 }
@@ -394,7 +394,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
       // What is being started or stopped, or has just died, is not in order, and is not looked at now.
       const ServiceState& state = services_[id.index()];
       if (state.job || state.presence.is_settling(turn.now.mono) ||
-          (graph_->at(id).foreground() && !state.child.exists())) {
+          (graph_->at(id).foreground() && !state.child->exists())) {
         pending.failed.emplace(id, graph_->at(id).name);
         continue;
       }
@@ -461,7 +461,7 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   state.acknowledged.reset();
   state.resting = false;
   state.memory = fresh_memory(graph_->at(id));
-  state.waits.clear();
+  state.waits.reset();
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
   tell_owners(id);
@@ -479,7 +479,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.monitored) return;
   state.monitored = false;
-  state.waits.clear();
+  state.waits.reset();
   timetable_.stop(id);
   cancel_flight(id, turn);
   tell_owners(id);

@@ -32,7 +32,7 @@ Duration step_time(const ForegroundSpec& spec, Bringing kind, const Limits& limi
 
 /// What a look finds where no process runs.
 Evidence no_process(const ServiceState& state) {
-  const std::string& end = state.child.last_end();
+  const std::string& end = state.child->last_end();
   Evidence seen;
   seen.answer = Answer::Absent;
   seen.facts = std::make_shared<const Facts>();
@@ -45,7 +45,7 @@ Evidence no_process(const ServiceState& state) {
 
 bool Engine::is_up(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
-  return graph_->at(id).foreground() ? state.child.is_ready() : state.presence.is_up();
+  return graph_->at(id).foreground() ? state.child->is_ready() : state.presence.is_up();
 }
 
 // ---- looks --------------------------------------------------------------------------------------------------------
@@ -56,10 +56,10 @@ bool Engine::is_up(ServiceId id) const {
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   // What a job asks, or is asked after a death, is whether it is there.
-  const std::optional<Flight>& flight = state.flight;
+  const Rare<Flight>& flight = state.flight;
   const bool scheduled =
       flight && flight->run == run && (flight->reason == Reason::Schedule || flight->reason == Reason::Asked);
-  if (!graph_->at(id).foreground() || (!state.child.exists() && state.starts.left_by != ActionId{})) {
+  if (!graph_->at(id).foreground() || (!state.child->exists() && state.starts->left_by != ActionId{})) {
     const KnownProcess known = state.known.value_or(KnownProcess{});
     // A file that comes to be is read from its beginning.
     const bool was_absent = state.last && state.last->answer == Answer::Absent;
@@ -69,17 +69,17 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
                                           .run = run,
                                           .pid = known.pid,
                                           .start_ticks = known.start_ticks,
-                                          .left_by = state.starts.left_by,
-                                          .came_by = state.starts.came_by,
+                                          .left_by = state.starts->left_by,
+                                          .came_by = state.starts->came_by,
                                           .position = position,
                                           .presence_only = !scheduled});
   }
-  if (state.child.exists()) {
-    if (state.child.is_living())
+  if (state.child->exists()) {
+    if (state.child->is_living())
       turn.sink.emit(effect::Measure{.service = id,
                                      .run = run,
-                                     .pid = state.child.about().pid,
-                                     .start_ticks = state.child.about().start_ticks,
+                                     .pid = state.child->about().pid,
+                                     .start_ticks = state.child->about().start_ticks,
                                      .presence_only = !scheduled});
     return;
   }
@@ -108,18 +108,18 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
   };
   set_due(job, job.deadline);
   if (job.step().kind == Bringing::Stop) {
-    if (!state.child.exists()) return done("stopped");
+    if (!state.child->exists()) return done("stopped");
     job.steps[job.position].acted = true;
-    if (state.child.is_former()) return stop_former(job, turn);
-    end_program(state.child.about().action, turn);
+    if (state.child->is_former()) return stop_former(job, turn);
+    end_program(state.child->about().action, turn);
     return kWaits;
   }
-  if (!state.child.exists()) {
+  if (!state.child->exists()) {
     if (job.action == ActionId{}) {
       if (waits_for_needed(job, turn)) return kWaits;
       if (const Progress without = left_out(job, turn)) return without;
       if (!clear_way(job, spec.command, turn)) return kWaits;
-      if (state.starts.left_by != ActionId{} && !job.seen) {
+      if (state.starts->left_by != ActionId{} && !job.seen) {
         look(job, turn);
         return kWaits;
       }
@@ -129,10 +129,10 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
       start_child(job, turn);
       return kWaits;
     }
-    blame(job, "failed to start: it " + state.child.last_end());
+    blame(job, "failed to start: it " + state.child->last_end());
     return StepEnd::Failed;
   }
-  Child& child = state.child;
+  Child& child = state.child.edit();
   if (!child.is_living()) return kWaits;                // its end, or its number, is told
   if (child.is_former() && !state.last && !job.seen) {  // only an earlier daemon has seen it
     job.phase = Job::Phase::Looking;
@@ -153,14 +153,16 @@ void Engine::start_child(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   run_program(job, graph_->at(id).process->foreground->command, turn);
   ServiceState& state = services_[id.index()];
-  state.child.begin(job.action);
-  if (std::exchange(state.starts.left_by, ActionId{}) != ActionId{}) turn.save(id);
+  state.child.edit().begin(job.action);
+  if (state.starts->left_by == ActionId{}) return;
+  state.starts.edit().left_by = {};
+  turn.save(id);
 }
 
 /// The time of a step is over.
 void Engine::child_overdue(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  Child& child = services_[job.step().service.index()].child;
+  Child& child = services_[job.step().service.index()].child.edit();
   // Its word may have come while no healer was there to hear it.
   if (job.step().kind == Bringing::Start && child.state() == ChildState::Living && child.about().adopted) {
     child.on(ChildEvent::Lasted);
@@ -198,7 +200,7 @@ void Engine::child_told(ServiceId id, Turn& turn) {
 
 void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  const ChildDoing doing = state.child.told(event.pid, event.start_ticks, turn.now.mono);
+  const ChildDoing doing = state.child.edit().told(event.pid, event.start_ticks, turn.now.mono);
   state.presence.on(PresenceEvent::Started);
   if (state.flight) ask(id, state.flight->run, turn);
   if (doing == ChildDoing::GoOn) child_told(id, turn);
@@ -208,14 +210,14 @@ void Engine::on(const event::ActionReady& event, Turn& turn) {
   const auto found = actions_.find(event.action.number());
   if (found == actions_.end()) return;
   const std::optional<ServiceId> id = child_of(found->second.exec);
-  if (id && services_[id->index()].child.on(ChildEvent::Word) == ChildDoing::GoOn) child_told(*id, turn);
+  if (id && services_[id->index()].child.edit().on(ChildEvent::Word) == ChildDoing::GoOn) child_told(*id, turn);
 }
 
 /// The service whose foreground process this exec is; none: of no service any more.
 std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
   if (!exec.foreground) return std::nullopt;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  return id && services_[id->index()].child.is(exec.action) ? id : std::nullopt;
+  return id && services_[id->index()].child->is(exec.action) ? id : std::nullopt;
 }
 
 /// A foreground process has ended. Where nobody told it to, that is a death: known at once, with its status, and not
@@ -223,8 +225,8 @@ std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
 void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
   const std::string text = describe_end(event);
   const std::optional<ServiceId> owner = child_of(exec);
-  const std::int64_t pid = owner ? services_[owner->index()].child.about().pid : 0;
-  const bool died = owner && services_[owner->index()].child.ended(text) == ChildDoing::Death;
+  const std::int64_t pid = owner ? services_[owner->index()].child->about().pid : 0;
+  const bool died = owner && services_[owner->index()].child.edit().ended(text) == ChildDoing::Death;
   Record& record = turn.record(died ? RecordKind::ProcessDied : RecordKind::ActionEnded,
                                died ? Severity::Warning : Severity::Info, exec.cause->service,
                                pid != 0 ? fmt::format("process {} {}", pid, text)
@@ -235,7 +237,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   const ServiceId id = *owner;
   ServiceState& state = services_[id.index()];
   const bool well = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
-  if (event.left != 0 && well && died && state.starts.quick == 0) {  // not at each try again
+  if (event.left != 0 && well && died && state.starts->quick == 0) {  // not at each try again
     const std::string& name = graph_->at(id).name;
     turn.record(RecordKind::JobStep, Severity::Warning, name,
                 fmt::format("it went to the background: process {} left its session, and was ended, as a next one "
@@ -283,9 +285,9 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   restore_action(pending, turn.now);
   const bool wanted = id && graph_->at(*id).foreground();
-  const bool failed = wanted && services_[id->index()].starts.left_by == exec.action;
+  const bool failed = wanted && services_[id->index()].starts->left_by == exec.action;
   if (wanted) {
-    Child& child = services_[id->index()].child;
+    Child& child = services_[id->index()].child.edit();
     const ActionId older = child.about().action;
     child.adopt(exec.action);
     end_program(older, turn);
@@ -300,8 +302,8 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
 
 /// A reload has made another service of this one, or none: the process of the former is ended.
 void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
-  const ActionId action = services_[id.index()].child.about().action;
-  services_[id.index()].child.let_go();
+  const ActionId action = services_[id.index()].child->about().action;
+  services_[id.index()].child.edit().let_go();
   if (action != ActionId{}) end_child(action, before.name, &*before.process->foreground, turn);
 }
 
@@ -329,7 +331,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
     former = {.pid = state.known->pid, .start_ticks = state.known->start_ticks};
   if (former.pid == 0) return;
   if (state.known && state.known->pid == former.pid) former.doubt = state.known->doubt;
-  state.child.keep(former.pid, former.start_ticks, turn.now.mono);
+  state.child.edit().keep(former.pid, former.start_ticks, turn.now.mono);
   state.known = former;
   turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
               fmt::format("process {} of its previous rules {} runs: it is kept until it ends or is restarted",
@@ -339,7 +341,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
 /// A look has found that such a process is gone.
 void Engine::forget_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  state.child.ended({});
+  state.child.edit().ended({});
   state.known.reset();
   turn.save(id);
 }
@@ -348,7 +350,7 @@ void Engine::forget_former(ServiceId id, Turn& turn) {
 Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const ServiceState& state = services_[id.index()];
-  const Child::About& former = state.child.about();
+  const Child::About& former = state.child->about();
   const auto send = [&](int number) {
     turn.acts.emplace_back(effect::Signal{former.pid, former.start_ticks, number});
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
@@ -376,7 +378,7 @@ void Engine::find_child(ServiceId id) {
   for (const ActionId action : actions_of(graph_->at(id).name)) {
     const RunningAction& running = actions_.at(action.number());
     if (!running.exec.foreground) continue;
-    Child& child = services_[id.index()].child;
+    Child& child = services_[id.index()].child.edit();
     child.adopt(action);
     if (running.pid != 0) child.told(running.pid, running.start_ticks, running.since);
     if (ending_.contains(action.number())) child.on(ChildEvent::EndTold);

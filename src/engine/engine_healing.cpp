@@ -54,10 +54,10 @@ class Engine::Ward final : public HealingWorld {
     if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
     if (graph().at(service).has_members()) {
       const Evidence members = engine_.look_at_members(service);
-      return holds((*found->second)->condition, Seen{members, state.memory, state.starts.restarted});
+      return holds((*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
     }
     if (state.unknown || !state.last) return std::nullopt;
-    return holds((*found->second)->condition, Seen{*state.last, state.memory, state.starts.restarted});
+    return holds((*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
     if (const auto by = engine_.pause_of(service, turn_.now))
@@ -276,7 +276,7 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
   std::optional<bool> clear;
   if (healings_.verifies(id)) {
     ServiceState& state = services_[id.index()];
-    const Seen run{seen, state.memory, state.starts.restarted};
+    const Seen run{seen, state.memory, state.starts->restarted};
     clear = true;
     for (const Rule& rule : graph_->at(id).rules) {
       const std::optional<bool> told = holds(rule->condition, run);
@@ -340,12 +340,12 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
     const std::optional<EventKind> fired_as = states[i].event;
     const Told told = states[i].told;
     states[i] = RuleState{.status = RuleStatus::Ok,
-                          .changed = failed ? std::optional(turn.now.wall) : states[i].changed,
+                          .changed = failed ? Slim(turn.now.wall) : states[i].changed,
                           .accepted = states[i].accepted,
                           .judged = true,
                           .born = states[i].born};
     if (!failed || !state.last) continue;
-    const Seen run{*state.last, state.memory, state.starts.restarted};
+    const Seen run{*state.last, state.memory, state.starts->restarted};
     decisions.push_back({.rule = i,
                          .what = RuleDecision::What::Recover,
                          .told = told,

@@ -34,7 +34,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   std::string why = in_the_way(id, kind);
   // What waits for another service is neither restarted nor held back for what it did itself.
   if (why.empty() && kind != ActionKind::Stop) {
-    state.starts.restarted = true;
+    state.starts.edit().restarted = true;
     turn.save(id);
     why = own_obstacle(id, turn.now);
   }
@@ -48,7 +48,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   }
   if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
     look_later(id, Reason::Again, turn.now.mono + *wait);
-  if (why == state.waits) return;
+  if (state.waits == why) return;
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
               fmt::format("{} waits: {}", to_string(kind), why));
   state.waits = std::move(why);
@@ -78,7 +78,7 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   const bool ended = graph_->at(id).foreground() || graph_->at(id).end_leftovers;  // it is not to come up any more
   const std::string left = ended ? std::string{} : left_behind(id);
   if (!left.empty() && !left_long(id, now)) return left;
-  const StartHistory& starts = services_[id.index()].starts;
+  const StartHistory& starts = *services_[id.index()].starts;
   if (backing_off(id, now))
     return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
   return {};
@@ -122,7 +122,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   for (const JobStep& step : job.steps) {
     ServiceState& state = services_[step.service.index()];
     state.job = id;
-    state.waits.clear();
+    state.waits.reset();
     cancel_flight(step.service, turn);
     finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
@@ -194,7 +194,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
       services_[failed.service.index()].start_failure = job.failure;
     }
     if (failed.kind != Bringing::Stop && job.action != ActionId{}) {
-      StartHistory& starts = services_[failed.service.index()].starts;
+      StartHistory& starts = services_[failed.service.index()].starts.edit();
       starts.left_by = job.action;
       starts.last = turn.now.wall;
     }
@@ -450,8 +450,8 @@ void Engine::wake_jobs(Turn& turn) {
     if (turn.now.mono >= job.deadline)
       overdue(job, turn);
     else if (const ServiceId id = job.step().service; graph_->at(id).foreground() &&
-                                                      !services_[id.index()].child.is_former() &&
-                                                      services_[id.index()].starts.left_by == ActionId{})
+                                                      !services_[id.index()].child->is_former() &&
+                                                      services_[id.index()].starts->left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).has_process())
       look(job, turn);
@@ -511,11 +511,11 @@ void Engine::restore_jobs(Turn& turn) {
         .subject = living.id.number();
     // No program outlives a reboot: its step starts over.
     if (found_.boot != 0 && found_.boot != turn.now.boot) living.action = {};
-    Child& child = services_[living.step().service.index()].child;
+    Child& child = services_[living.step().service.index()].child.edit();
     if (graph_->at(living.step().service).foreground()) {
       if (child.is(living.action)) child.on(ChildEvent::Resumed);
       if (!child.exists() && living.action != ActionId{}) {  // of its former rules
-        services_[living.step().service.index()].starts.left_by = std::exchange(living.action, ActionId{});
+        services_[living.step().service.index()].starts.edit().left_by = std::exchange(living.action, ActionId{});
         turn.save(living.step().service);
       }
     }
@@ -571,7 +571,7 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   if (found == actions_.end() || !ending_.insert(action.number()).second) return;
   effect::EndAction end{action};
   if (const std::optional<ServiceId> id = child_of(found->second.exec)) {
-    services_[id->index()].child.on(ChildEvent::EndTold);
+    services_[id->index()].child.edit().on(ChildEvent::EndTold);
     spec = &*graph_->at(*id).process->foreground;
   }
   if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);

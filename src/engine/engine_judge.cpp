@@ -23,9 +23,9 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     return;
   const std::optional<Evidence> without = disproved(id, event.evidence, turn);
   const Evidence& seen = without ? *without : event.evidence;
-  if (graph_->at(id).foreground() && state.child.exists() && seen.answer == Answer::Absent) {
+  if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
-    if (!state.child.is_former()) return;
+    if (!state.child->is_former()) return;
     forget_former(id, turn);
   }
   if (job != nullptr) {
@@ -90,8 +90,9 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
     const bool up = process_of(seen) != nullptr;
     state.looked = turn.now.mono;
     if (graph_->at(id).has_process()) observe(id, seen, turn);
-    if (up && state.starts.left_by != ActionId{}) {
-      state.starts.came_by = std::exchange(state.starts.left_by, ActionId{});
+    if (up && state.starts->left_by != ActionId{}) {
+      StartHistory& starts = state.starts.edit();
+      starts.came_by = std::exchange(starts.left_by, ActionId{});
       turn.save(id);
     }
     if (up) state.told_left = 0;
@@ -112,7 +113,7 @@ Engine::PlainTest Engine::plain_test(const Rule& rule) {
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
 bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
   if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
-  if (state.starts.restarted || !state.memory.baselines.empty()) return false;
+  if (state.starts->restarted || !state.memory.baselines.empty()) return false;
   for (std::size_t i = state.first_rule; i < state.first_rule + state.rule_count; ++i) {
     const PlainTest& test = tests_[i];
     if (test.kind == PlainTest::Kind::Other) return false;
@@ -142,7 +143,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
 
   const std::span<RuleState> states = rules_of(state);
   const JudgedRun run{.block = block,
-                      .seen = {seen, state.memory, state.starts.restarted},
+                      .seen = {seen, state.memory, state.starts->restarted},
                       .counted = counted,
                       .reason = reason,
                       .in_maintenance = in_maintenance(id, turn.now),
@@ -153,13 +154,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (const RuleDecision& decision : decisions) {
     if (decision.what != RuleDecision::What::Recover) continue;
     const Rule& rule = block.rules[decision.rule];
-    if (rule->action.is_job()) state.waits.clear();
+    if (rule->action.is_job()) state.waits.reset();
     if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
     forget_acknowledgement(id, turn);
   }
   if (counted && remember(state.memory, seen)) turn.save(id);
-  if (counted && state.starts.restarted) {
-    state.starts.restarted = false;
+  if (counted && state.starts->restarted) {
+    state.starts.edit().restarted = false;
     turn.save(id);
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);

@@ -87,8 +87,8 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     }
     end_rule_jobs(kind, services, command.by, turn);
     for (const ServiceId id : services) {
-      StartHistory& starts = services_[id.index()].starts;
-      starts = {.left_by = starts.left_by};  // a person's word begins afresh
+      Sparse<StartHistory>& starts = services_[id.index()].starts;
+      starts = StartHistory{.left_by = starts->left_by};  // a person's word begins afresh
       turn.save(id);
       if (kind == ActionKind::Restart) monitor(id, command.by, turn);
     }

@@ -49,7 +49,7 @@ const WidePause* Engine::pause_of_everything(Instant now) const {
 }
 
 std::optional<PauseInForce> Engine::pause_of(ServiceId id, Instant now) const {
-  if (const std::optional<Pause>& own = services_[id.index()].pause; own && in_force(*own, now))
+  if (const Rare<Pause>& own = services_[id.index()].pause; own && in_force(*own, now))
     return PauseInForce{&*own, nullptr};
   for (const WidePause& wide : wide_pauses_)
     if (in_force(wide.pause, now) && !wide.group.empty() && is_in(graph_->at(id), wide.group))
@@ -112,7 +112,7 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
   for (const ServiceId id : command.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
-    std::optional<Pause>& own = services_[id.index()].pause;
+    Rare<Pause>& own = services_[id.index()].pause;
     const bool was_paused = own && in_force(*own, turn.now);
     if (own) {
       own.reset();
@@ -147,7 +147,7 @@ void Engine::carry_pauses(Turn& turn) {
     return std::exchange(pause.until, until) != until;
   };
   for (const ServiceId id : graph_->order)
-    if (std::optional<Pause>& pause = services_[id.index()].pause; pause && carry(*pause)) turn.save(id);
+    if (Rare<Pause>& pause = services_[id.index()].pause; pause && carry(*pause)) turn.save(id);
   for (WidePause& wide : wide_pauses_)
     if (carry(wide.pause)) turn.commit.wide_pauses = wide_pauses_;
 }

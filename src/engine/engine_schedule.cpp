@@ -118,8 +118,8 @@ void Engine::on(const event::RunWaits& event, Turn& turn) {
 }
 
 /// The flight that was cancelled; none: there was none.
-std::optional<Flight> Engine::cancel_flight(ServiceId id, Turn& turn) {
-  std::optional<Flight> flight = std::exchange(services_[id.index()].flight, std::nullopt);
+Rare<Flight> Engine::cancel_flight(ServiceId id, Turn& turn) {
+  Rare<Flight> flight = std::exchange(services_[id.index()].flight, std::nullopt);
   if (!flight) return std::nullopt;
   turn.sink.emit(effect::CancelRun{id, flight->run});
   tell_owners(id);

@@ -118,7 +118,7 @@ bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) cons
 /// A look has told whether its process is there.
 void Engine::observe(ServiceId id, const Evidence& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  const StartHistory& starts = state.starts;
+  const StartHistory& starts = *state.starts;
   const bool up = process_of(seen) != nullptr;
   const PresenceDoing doing = state.presence.on(up          ? PresenceEvent::Found
                                                 : state.job ? PresenceEvent::Stopped
@@ -130,7 +130,7 @@ void Engine::observe(ServiceId id, const Evidence& seen, Turn& turn) {
 
 /// Its process has ended after `lived`.
 void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
-  StartHistory& starts = services_[id.index()].starts;
+  StartHistory& starts = services_[id.index()].starts.edit();
   if (lived >= kQuickDeath) {
     starts.quick = 0;
     starts.not_before.reset();
@@ -143,11 +143,11 @@ void Engine::note_end(ServiceId id, Duration lived, Turn& turn) {
 
 /// How a start of the service went.
 void Engine::note_start(ServiceId id, bool good, Turn& turn) {
-  StartHistory& starts = services_[id.index()].starts;
+  StartHistory& starts = services_[id.index()].starts.edit();
   starts.last = turn.now.wall;
   turn.save(id);
   if (good) {
-    services_[id.index()].start_failure.clear();
+    services_[id.index()].start_failure.reset();
     starts.not_before.reset();
     // That it is another process now is its start's doing: no change, as in Monit.
     if (graph_->at(id).has_process())
@@ -164,7 +164,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
 void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& turn) {
   const JobStep step = job.step();
   note_start(step.service, true, turn);
-  if (job.action != ActionId{}) services_[step.service.index()].starts.came_by = job.action;
+  if (job.action != ActionId{}) services_[step.service.index()].starts.edit().came_by = job.action;
   turn.record(RecordKind::JobStep, Severity::Info, graph_->at(step.service).name,
               fmt::format("{} with pid {}", step.kind == Bringing::Start ? "started" : "restarted", process.pid))
       .subject = job.id.number();
@@ -255,7 +255,7 @@ Engine::Progress Engine::left_out(Job& job, Turn& turn) {
 std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Turn& turn) {
   const ProcessFacts* process = process_of(seen);
   if (process == nullptr || process->file == 0) return std::nullopt;
-  std::optional<KnownProcess>& known = services_[id.index()].known;
+  Rare<KnownProcess>& known = services_[id.index()].known;
   KnownProcess now{.pid = process->pid,
                    .start_ticks = process->start_ticks,
                    .file = process->file,
@@ -286,7 +286,7 @@ std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const 
   if (process.spared)
     return process.pid == 1 ? "process 1 is the init process of the machine"
                             : fmt::format("process {} is healer itself", process.pid);
-  const std::optional<KnownProcess>& known = services_[id.index()].known;
+  const Rare<KnownProcess>& known = services_[id.index()].known;
   if (!known || known->pid != process.pid || known->doubt == Doubt::None) return {};
   return describe_doubt(process, known->doubt);
 }
@@ -297,7 +297,7 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
   const std::string text = fmt::format("{} was not sent to process {}: {}",
                                        event.number == SIGKILL ? "SIGKILL" : "SIGTERM", event.pid, event.why);
   for (auto& [number, job] : jobs_) {
-    const Child& child = services_[job.step().service.index()].child;
+    const Child& child = *services_[job.step().service.index()].child;
     const bool former =
         child.is_former() && child.about().pid == event.pid && child.about().start_ticks == event.start_ticks;
     const bool own =
@@ -314,7 +314,7 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
 /// start beside it would make two of what is to be one.
 std::string Engine::left_behind(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
-  const ActionId by = state.starts.left_by;
+  const ActionId by = state.starts->left_by;
   if (by == ActionId{} || actions_.contains(by.number())) return {};  // one that still runs is ended first
   const std::vector<LeftProcess>& left = left_of(id);
   if (left.empty() || state.last->facts->left_by != by) return {};
@@ -334,14 +334,14 @@ const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
 std::string Engine::left_over(ServiceId id) const {
   const std::vector<LeftProcess>& left = left_of(id);
   const ServiceState& state = services_[id.index()];
-  if (left.empty() || state.last->facts->left_by != state.starts.came_by) return {};
+  if (left.empty() || state.last->facts->left_by != state.starts->came_by) return {};
   return fmt::format("{} of its former start {} still", describe_left(left), left.size() == 1 ? "runs" : "run");
 }
 
 /// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go. A start that is
 /// as far off in time to come is one of a clock that was wrong.
 bool Engine::left_long(ServiceId id, Instant now) const {
-  const std::optional<WallTime>& last = services_[id.index()].starts.last;
+  const std::optional<WallTime>& last = services_[id.index()].starts->last;
   return !last || std::chrono::abs(now.wall - *last) >=
                       kLeftTimes * timeout_of(graph_->at(id), Bringing::Start, graph_->settings->limits);
 }
@@ -469,7 +469,7 @@ void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
 /// How long its rules do not start it yet; none: they may. A time further off than any backoff is one of a clock that
 /// was wrong.
 std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
-  const std::optional<WallTime>& until = services_[id.index()].starts.not_before;
+  const std::optional<WallTime>& until = services_[id.index()].starts->not_before;
   const Duration longest = std::max(graph_->settings->cycle_length(), kFirstBackoff) * 11 / 10;
   if (!until || *until <= now.wall || *until - now.wall > longest) return std::nullopt;
   return *until - now.wall;
@@ -484,14 +484,14 @@ void Engine::wake_looks(Turn& turn) {
 void Engine::wake_dependents(ServiceId id, Instant now) {
   if (graph_->dependents[id.index()].empty()) return;
   for (const ServiceId dependent : dependents_of(*graph_, id))
-    if (!services_[dependent.index()].waits.empty()) look_later(dependent, Reason::Again, now.mono);
+    if (!services_[dependent.index()].waits->empty()) look_later(dependent, Reason::Again, now.mono);
 }
 
 /// A job of these services has ended: so is what waited for that.
 void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
   for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
     for (const ServiceId id : around)
-      if (!services_[id.index()].waits.empty()) look_later(id, Reason::Again, now.mono);
+      if (!services_[id.index()].waits->empty()) look_later(id, Reason::Again, now.mono);
 }
 
 }  // namespace healer::engine

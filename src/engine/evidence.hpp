@@ -17,6 +17,7 @@
 #include "engine/ids.hpp"
 #include "engine/metric.hpp"
 #include "engine/outcome.hpp"
+#include "util/rare.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -108,8 +109,7 @@ struct ValueSeen {
 
 /// What a look at a process or at the system has found, or what was asked of a program's output.
 struct Facts {
-  std::optional<ProcessFacts>
-      process;  ///< none: there is no such process; where it is a zombie, it is not there either
+  Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
   Metrics metrics;
   std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
   std::vector<TotalSeen> totals;                        ///< of the times that were asked for
@@ -119,8 +119,8 @@ struct Facts {
   /// Measure names.
   std::vector<LeftProcess> left;
   ActionId left_by{};
-  std::optional<MembersSeen> members{};  ///< of a composite
-  std::vector<ValueSeen> values{};       ///< of the output of a program: by ProgramSpec::filters
+  Rare<MembersSeen> members{};      ///< of a composite
+  std::vector<ValueSeen> values{};  ///< of the output of a program: by ProgramSpec::filters
 };
 
 /// Whether what was to be looked at was found.

@@ -142,8 +142,8 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
       notes.push_back(text + "; runs are not counted meanwhile.");
     }
   }
-  if (!state.waits.empty())
-    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", state.waits));
+  if (!state.waits->empty())
+    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", *state.waits));
   if (const auto paused = engine.pause_of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
@@ -173,11 +173,11 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                     "its rule still asks for it.",
                     queued.exec.command.arguments.front(), lasting(now.mono - queued.since)));
   if (const auto& failure = state.action_failure;
-      failure && (state.start_failure.empty() || !failure->text.ends_with(state.start_failure)))
+      failure && (state.start_failure->empty() || !failure->text.ends_with(*state.start_failure)))
     notes.push_back(
         fmt::format("Its last action failed {} ago: {}.", lasting(now.wall - failure->when), failure->text));
-  if (!state.start_failure.empty()) notes.push_back(fmt::format("Its last start failed: {}.", state.start_failure));
-  const StartHistory& starts = state.starts;
+  if (!state.start_failure->empty()) notes.push_back(fmt::format("Its last start failed: {}.", *state.start_failure));
+  const StartHistory& starts = *state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
     notes.push_back(fmt::format(
         "Rules start it again in {} at the earliest: its last {} failed, or it died soon after.",
@@ -256,7 +256,7 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
 }
 
 std::string untold(const Rule& rule, const ServiceState& state) {
-  if (!state.last || holds(rule->condition, Seen{*state.last, state.memory, state.starts.restarted})) return {};
+  if (!state.last || holds(rule->condition, Seen{*state.last, state.memory, state.starts->restarted})) return {};
   for (const Test& asked : rule->condition.tests) {
     const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;

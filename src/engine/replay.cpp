@@ -290,7 +290,7 @@ class Player final : public EffectSink {
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!is_here(*id)) return;
-    const std::optional<Flight>& flight = engine_->service(*id).flight;
+    const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
     const bool waits = flight && !promised_.contains(flight->run) && !graph_->at(*id).has_members();
     const std::optional<RunId> run = claimed_ ? claimed_ : waits ? std::optional(flight->run) : std::nullopt;
@@ -422,7 +422,7 @@ class Player final : public EffectSink {
     if (!latest.seen || !day_.more_runs(id, begun)) return;
     promised_.insert(run);
     plan(now_.mono + std::max(latest.took, Duration{1}), [this, id, run] {
-      const std::optional<Flight>& flight = engine_->service(id).flight;
+      const Rare<Flight>& flight = engine_->service(id).flight;
       if (flight && flight->run == run) answer(id, run, *latest_[id.index()].seen);
     });
   }

@@ -192,7 +192,7 @@ void Simulation::perform(const effect::Measure& start) {
 }
 
 void Simulation::observe(const effect::Measure& start, const Evidence& seen) {
-  const std::optional<Flight>& flight = engine_->service(start.service).flight;
+  const Rare<Flight>& flight = engine_->service(start.service).flight;
   if (!flight || flight->run != start.run) return;  // cancelled
   world_.end_run(start.service);
   ++timeline_.runs;

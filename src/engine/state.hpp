@@ -19,6 +19,9 @@
 #include "engine/ids.hpp"
 #include "engine/rule_identity.hpp"
 #include "util/hash.hpp"
+#include "util/rare.hpp"
+#include "util/slim.hpp"
+#include "util/sparse.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -56,15 +59,15 @@ enum class Told : std::uint8_t {
 struct RuleState {
   Window window;
   RuleStatus status = RuleStatus::Ok;
-  std::uint32_t since_fired = 0;          ///< runs since the firing, the firing being 1; 0 while Ok
-  std::optional<Duration> failing_since;  ///< mono time of the first of the unbroken failed runs up to now
-  std::optional<Duration> clear_since;    ///< the same for clear runs, kept only while Failed
-  std::optional<WallTime> changed;        ///< when `status` last changed
-  Window again;                           ///< runs since the firing or the last completed job, for Action::is_job
-  bool accepted = false;                  ///< a dormant rule that a person accepted
-  Told told = Told::Alerted;              ///< while Failed
-  bool judged = false;                    ///< by a run since it began, or since its service was monitored again
-  std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
+  std::uint32_t since_fired = 0;  ///< runs since the firing, the firing being 1; 0 while Ok
+  Slim<Duration> failing_since;   ///< mono time of the first of the unbroken failed runs up to now
+  Slim<Duration> clear_since;     ///< the same for clear runs, kept only while Failed
+  Slim<WallTime> changed;         ///< when `status` last changed
+  Window again;                   ///< runs since the firing or the last completed job, for Action::is_job
+  bool accepted = false;          ///< a dormant rule that a person accepted
+  Told told = Told::Alerted;      ///< while Failed
+  bool judged = false;            ///< by a run since it began, or since its service was monitored again
+  std::uint64_t born = 0;         ///< actions with a lower number were decided on before it began
   /// What kind of event its firing was, where that is not the rule's own. Not saved: after a restart it recovers as the
   /// rule's own.
   std::optional<EventKind> event{};
@@ -191,13 +194,13 @@ struct SavedService {
   std::optional<std::int64_t> cron_minute;  ///< last minute (since the epoch, UTC) in which a cron schedule ran
   std::uint64_t boot = 0;                   ///< kernel boot to which the mono times belong
   WallTime saved{};                         ///< when this was saved
-  StartHistory starts;
-  std::optional<Pause> pause;
-  std::optional<KnownProcess> known;
+  Sparse<StartHistory> starts;
+  Rare<Pause> pause;
+  Rare<KnownProcess> known;
   std::optional<Duration> first;  ///< mono time from which its periods are counted, where it does not run each cycle
-  std::optional<ActionFailure> action_failure;
-  std::optional<Acknowledgement> acknowledged{};  ///< while one of its rules is
-  std::vector<SavedRule> rules;                   ///< in the order of writing
+  Rare<ActionFailure> action_failure;
+  Rare<Acknowledgement> acknowledged{};  ///< while one of its rules is
+  std::vector<SavedRule> rules;          ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;
 };

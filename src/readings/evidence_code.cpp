@@ -69,7 +69,7 @@ void read_head(Evidence& seen, ByteReader& in) {
 
 // ---- a process ----------------------------------------------------------------------------------------------------
 
-void write_process(const std::optional<ProcessFacts>& process, ByteWriter& out) {
+void write_process(const Rare<ProcessFacts>& process, ByteWriter& out) {
   out.byte(process ? 1 : 0);
   if (!process) return;
   out.difference(process->pid);
@@ -83,7 +83,7 @@ void write_process(const std::optional<ProcessFacts>& process, ByteWriter& out) 
   out.difference(process->named_by);
 }
 
-std::optional<ProcessFacts> read_process(ByteReader& in) {
+Rare<ProcessFacts> read_process(ByteReader& in) {
   if (in.byte() == 0) return std::nullopt;
   ProcessFacts process;
   process.pid = in.difference();

@@ -19,6 +19,7 @@
 
 #include "util/hash.hpp"
 #include "util/result.hpp"
+#include "util/slim.hpp"
 #include "util/time.hpp"
 
 struct sqlite3;
@@ -114,6 +115,11 @@ class Statement {
     }
   }
 
+  template <typename T>
+  void put(const Slim<T>& value) {
+    put(std::optional<T>(value));
+  }
+
   [[nodiscard]] bool null() const;
   [[nodiscard]] std::int64_t integer();
   void get(std::string& text);
@@ -138,6 +144,13 @@ class Statement {
     } else {
       get(value.emplace());
     }
+  }
+
+  template <typename T>
+  void get(Slim<T>& value) {
+    std::optional<T> read;
+    get(read);
+    value = read;
   }
 
   Database* database_ = nullptr;

@@ -197,7 +197,7 @@ bool is_sound(const engine::SavedService& service) {
     };
     return within(rule.failing_since) && within(rule.clear_since) && is_sound(rule.changed);
   };
-  return is_sound(service.saved) && is_sound(service.starts.last) && is_sound(service.starts.not_before) &&
+  return is_sound(service.saved) && is_sound(service.starts->last) && is_sound(service.starts->not_before) &&
          (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
          (!service.action_failure || is_sound(service.action_failure->when)) &&
          (!service.acknowledged || is_sound(service.acknowledged->when));

@@ -296,7 +296,7 @@ void TableWriter::write_services(const Batch& batch) {
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
                  rules] = service;
-    const auto& [quick, last_start, not_before, restarted, left_by, came_by] = starts;
+    const auto& [quick, last_start, not_before, restarted, left_by, came_by] = *starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto& [baselines] = memory;
     const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
@@ -422,7 +422,7 @@ void read_services(Database& database, SavedState& state) {
       .rows([&state](Statement& row) {
         std::string name, doubt;
         SavedService service;
-        StartHistory& starts = service.starts;
+        StartHistory starts;
         bool paused = false;
         Pause pause;
         std::uint64_t left_by = 0;
@@ -442,6 +442,7 @@ void read_services(Database& database, SavedState& state) {
         if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);
         starts.came_by = ActionId(came_by);
+        service.starts = starts;
         known.doubt = doubt_of(doubt);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;

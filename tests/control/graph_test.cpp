@@ -181,7 +181,7 @@ ServiceStatus service(std::string name, std::string state, std::vector<std::stri
 TEST_CASE("services, dependencies and rules are a graph", "[control][graph]") {
   std::vector<ServiceStatus> services{service("web", "failed", {"DB", "nfs"}), service("db", "running")};
   RuleView rule;
-  rule->text = "if content = \"no\\d\" for 3 cycles then exec \"/usr/local/bin/restore --all\"";
+  rule.text = "if content = \"no\\d\" for 3 cycles then exec \"/usr/local/bin/restore --all\"";
   rule.state = "failing";
   services[0].rules = {rule};
   services[1].pause = PauseView{{}, "root", ""};
@@ -216,7 +216,7 @@ TEST_CASE("a picture has a box a service, which do not overlap, and what is need
   std::vector<ServiceStatus> services{service("web", "failed", {"DB", "nfs"}), service("db", "running", {"disk"}),
                                       service("disk", "running"), service("other", "unmonitored")};
   RuleView rule;
-  rule->text = "if content < \"a & b\" then exec \"/usr/local/bin/restore --all --of --it\"";
+  rule.text = "if content < \"a & b\" then exec \"/usr/local/bin/restore --all --of --it\"";
   rule.state = "failing";
   services[0].rules = {rule, rule, rule};
   services[1].pause = PauseView{{}, "root", ""};
@@ -250,7 +250,7 @@ TEST_CASE("a picture has a box a service, which do not overlap, and what is need
 TEST_CASE("a line of a picture is cut to what fits into its box", "[control][graph]") {
   std::vector<ServiceStatus> services{service(std::string(60, 'n'), "running")};
   RuleView rule;
-  rule->text = std::string(60, 'r');
+  rule.text = std::string(60, 'r');
   services[0].rules = {rule};
   std::vector<std::string> texts;
   for (const Element& element : elements(render_svg(services)))

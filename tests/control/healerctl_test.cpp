@@ -540,7 +540,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     add_restart(engine);
     ServiceState& db = state_of(engine, "db");
     db.pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
-    db.starts.last = engine.now.wall;
+    db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
     db.last->facts = std::make_shared<const Facts>(facts);

@@ -286,7 +286,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
         "It is not monitored, so it is not checked; `healerctl monitor web` resumes that.\n"
         "running | has not been judged yet |  |  | paused: only alerts are sent until the pause ends or "
         "`healerctl resume web`\n");
-  web.starts.not_before = world.now.wall;
+  web.starts.edit().not_before = world.now.wall;
   CHECK(account(world).find("at the earliest") == std::string::npos);
 }
 

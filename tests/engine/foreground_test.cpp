@@ -245,7 +245,7 @@ TEST_CASE("a foreground process outlives the daemon: the next one adopts it") {
   world.run(minutes{2});
   CHECK(world.programs.size() == 1);
   CHECK(last_text(world, RecordKind::ActionStarted) == "program /run still runs");
-  CHECK(world.engine.service(world.id("web")).child.about().pid == 100);
+  CHECK(world.engine.service(world.id("web")).child->about().pid == 100);
   CHECK(world.engine.jobs().empty());
   SECTION("and hears of its death, though not of its status") {
     world.die("web");
@@ -440,7 +440,7 @@ TEST_CASE("a look that finds it gone waits for how it has ended") {
   world.run(seconds{31});
   CHECK(world.count(RecordKind::RuleFailed) == 1);  // before its first start
   world.handle(event::ActionEnded{
-      .action = world.engine.service(world.id("web")).child.about().action, .status = 3, .elapsed = seconds{40}});
+      .action = world.engine.service(world.id("web")).child->about().action, .status = 3, .elapsed = seconds{40}});
   world.settle();
   CHECK(last_text(world, RecordKind::ProcessDied) ==
         "process " + std::to_string(pid) + " exited with status 3 after 40 s");
@@ -457,7 +457,7 @@ TEST_CASE("one that never said that it is ready is not taken for ready by the ne
   world.crash(seconds{1});
   world.run(seconds{1});
   CHECK_FALSE(world.ended.empty());
-  CHECK(world.engine.service(world.id("web")).child.is_ending());
+  CHECK(world.engine.service(world.id("web")).child->is_ending());
 }
 
 TEST_CASE("what the start program of its former rules brings up late is ended before a foreground process begins") {

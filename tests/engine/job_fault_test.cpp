@@ -206,7 +206,7 @@ TEST_CASE("the last words of a program that took too long are told as soon as th
   world.doings["start web"] = {.hangs = true, .output = "loading\nwaiting for a lock\n"};
   world.start();
   world.run(milliseconds{30'100});
-  const std::string& told = world.engine.service(world.id("web")).start_failure;
+  const std::string& told = *world.engine.service(world.id("web")).start_failure;
   CHECK(told == "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
 }
 

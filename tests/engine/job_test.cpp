@@ -483,7 +483,7 @@ TEST_CASE("how a service was started is saved at once, though its job goes on") 
   world.command(Kind::Restart, {"d"});
   world.run(seconds{2});
   REQUIRE(world.engine.jobs().size() == 1);
-  REQUIRE(world.engine.service(world.id("d")).starts.last);
+  REQUIRE(world.engine.service(world.id("d")).starts->last);
   CHECK(world.saved.services.at("d").starts == world.engine.service(world.id("d")).starts);
 }
 

@@ -167,7 +167,7 @@ class Account {
     for (const ServiceId id : world_.engine.graph()->order) {
       const ServiceState& state = world_.engine.service(id);
       INFO(world_.engine.graph()->at(id).name << " is " << to_string(state.presence.state()) << ", its child "
-                                              << to_string(state.child.state()));
+                                              << to_string(state.child->state()));
       check_presence(id, state);
       check_child(id, state);
     }
@@ -196,7 +196,7 @@ class Account {
   }
   void hear(const event::ActionEnded& event) {
     for (const ServiceId id : world_.engine.graph()->order)
-      CHECK_FALSE(world_.engine.service(id).child.is(event.action));
+      CHECK_FALSE(world_.engine.service(id).child->is(event.action));
   }
 
   void check_presence(ServiceId id, const ServiceState& state) const {
@@ -210,7 +210,7 @@ class Account {
   }
 
   void check_child(ServiceId id, const ServiceState& state) const {
-    const Child& child = state.child;
+    const Child& child = *state.child;
     const Child::About& about = child.about();
     if (child.exists()) CHECK(world_.engine.graph()->at(id).foreground());
     if (child.is_living()) CHECK(about.pid != 0);
@@ -293,7 +293,7 @@ TEST_CASE("in any mix, presence and child are what the engine was told") {
           break;
         case 6: roll(2) == 0 ? (void)world.blind.insert(one) : world.blind.clear(); break;
         case 7:
-          if (world.is_up(one) && is_own(world.engine.service(world.id(one)).child.state())) world.say_ready(one);
+          if (world.is_up(one) && is_own(world.engine.service(world.id(one)).child->state())) world.say_ready(one);
           break;
         default: {
           constexpr Kind kKinds[] = {Kind::Start,  Kind::Stop,    Kind::Restart,   Kind::Pause,

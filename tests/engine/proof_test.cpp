@@ -352,7 +352,7 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
     world.bring_up("web");
     world.run(seconds{10});
     CHECK(world.programs == Programs{"start web"});
-    CHECK(world.saved.services.at("web").starts.left_by == ActionId{});
+    CHECK(world.saved.services.at("web").starts->left_by == ActionId{});
   }
   SECTION("it has gone: there is another start") {
     world.left.clear();
@@ -546,7 +546,7 @@ TEST_CASE("a start that waits for what an earlier one has left does so no longer
   world.left["web"] = 777;
   world.start();
   world.run(seconds{40});
-  REQUIRE(world.engine.service(world.id("web")).waits.find("has left process 777") != std::string::npos);
+  REQUIRE(world.engine.service(world.id("web")).waits->find("has left process 777") != std::string::npos);
   world.doings.clear();
   world.now.wall -= days{3};
   world.run(seconds{20});

@@ -23,7 +23,7 @@ std::shared_ptr<engine::ServiceBlock> InspectorBench::foreground() {
 
 std::shared_ptr<engine::ServiceBlock> InspectorBench::asking(std::shared_ptr<engine::ServiceBlock> block,
                                                              engine::Test test) {
-  block->rules.emplace_back().condition = {{std::move(test)}};
+  block->rules.emplace_back()->condition = {{std::move(test)}};
   return block;
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("every field of a service survives", "[store]") {
   first.services.emplace_back("process", process);
   process.memory = {{{Attribute::Pid, std::nullopt}, {Attribute::Parent, std::nullopt}}};
   process.pause.reset();
-  process.starts.last = wall(0);
+  process.starts.edit().last = wall(0);
   first.services.emplace_back("unseen process", process);
   bench.submit(first);
   const auto state = bench.loaded();

@@ -395,7 +395,7 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in l
   shop.saved = wall(6);
   shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};
   if (version >= 3) {
-    shop.starts.left_by = ActionId(9);
+    shop.starts.edit().left_by = ActionId(9);
     shop.known = KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}};
   }
   effect::SavedJob job{.job = JobId(14),
@@ -425,8 +425,8 @@ TEST_CASE("the process that a pid file named is known of a state of version 3, a
   const auto state = open(in(directory, "state"))->load().value();
   const SavedService& shop = state.services.at("shop");
   CHECK(shop.known == KnownProcess{.pid = 4711, .start_ticks = 5, .file = 6, .doubt = Doubt::Younger, .path = {}});
-  CHECK(shop.starts.left_by == ActionId(9));
-  CHECK(shop.starts.came_by == ActionId{});
+  CHECK(shop.starts->left_by == ActionId(9));
+  CHECK(shop.starts->came_by == ActionId{});
 }
 
 TEST_CASE("whether the last life has ended is known of a state of version 1", "[store]") {

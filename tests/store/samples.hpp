@@ -124,7 +124,7 @@ inline std::string describe(const SavedService& service) {
   for (const auto& [what, value] : service.memory.baselines)
     text += " " + std::string(to_string(what)) + " " + (value ? format_value(*value) : "-");
   const auto when = [](const auto& time) { return time ? format_iso(*time) : std::string("-"); };
-  const StartHistory& starts = service.starts;
+  const StartHistory& starts = *service.starts;
   text += " starts " + std::to_string(starts.quick) + " " + when(starts.last) + " " + when(starts.not_before) +
           (starts.restarted ? " restarted" : "") + " left by " + std::to_string(starts.left_by.number()) + " came by " +
           std::to_string(starts.came_by.number());
@@ -382,7 +382,7 @@ class RandomCommits {
     if (pick(2) == 0) service.pause.reset();
     if (pick(2) == 0) service.known.reset();
     if (service.known) service.known->doubt = static_cast<Doubt>(pick(3));
-    if (pick(2) == 0) service.starts.quick = static_cast<std::uint32_t>(pick(9));
+    if (pick(2) == 0) service.starts.edit().quick = static_cast<std::uint32_t>(pick(9));
     if (pick(2) == 0) service.cron_minute.reset();
     service.rules.resize(static_cast<std::size_t>(pick(4)));
     if (pick(2) == 0) service.first.reset();

@@ -41,6 +41,8 @@
 #include <string_view>
 
 #include "engine/ids.hpp"
+#include "util/slim.hpp"
+#include "util/sparse.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -130,7 +132,7 @@ class Presence {
   /// It is said to have died, and no look has told of it since.
   [[nodiscard]] bool is_gone() const { return state_ == PresenceState::Gone || state_ == PresenceState::Lost; }
   /// Where it is: how it has died, or what the look said that misses it; for people.
-  [[nodiscard]] const std::string& how() const { return how_; }
+  [[nodiscard]] const std::string& how() const { return *how_; }
   /// Whether what has become of its death is waited for.
   [[nodiscard]] bool is_settling(Duration mono) const { return settling_ && mono < *settling_; }
 
@@ -143,8 +145,8 @@ class Presence {
 
  private:
   PresenceState state_ = PresenceState::Unseen;
-  std::string how_;
-  std::optional<Duration> settling_;  // mono
+  Sparse<std::string> how_;
+  Slim<Duration> settling_;  // mono
 };
 
 // ---- child --------------------------------------------------------------------------------------------------------

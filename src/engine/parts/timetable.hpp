@@ -21,6 +21,7 @@
 #include "engine/ids.hpp"
 #include "engine/schedule.hpp"
 #include "engine/wheel.hpp"
+#include "util/slim.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -50,10 +51,10 @@ struct Times {
   Schedule::Kind kind = Schedule::Kind::Cycles;
   Duration period{0};                     ///< 0: cron
   Duration first{0};                      ///< mono time of its first run; 0: not begun
-  std::optional<Duration> due;            ///< mono time of the next run; none: not scheduled
-  std::optional<std::int64_t> minute;     ///< the last in which a cron schedule ran, since the epoch
-  std::optional<Duration> counted_at;     ///< mono: of the last run that counted
-  std::optional<Duration> death_count;    ///< mono: of the last run that counted because its process had died
+  Slim<Duration> due;                     ///< mono time of the next run; none: not scheduled
+  Slim<std::int64_t> minute;              ///< the last in which a cron schedule ran, since the epoch
+  Slim<Duration> counted_at;              ///< mono: of the last run that counted
+  Slim<Duration> death_count;             ///< mono: of the last run that counted because its process had died
   std::uint32_t overruns = 0;             ///< runs that were left out, in a row
   std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// A value that is mostly the default, and takes only a pointer then.
+#pragma once
+
+#include <utility>
+
+#include "util/rare.hpp"
+
+namespace healer {
+
+/// Reads like a `const T*` that is never null; edit() is for writing. For members that have something to say in few of
+/// many objects. Copies are deep.
+template <typename T>
+class Sparse {
+ public:
+  using value_type = T;
+
+  Sparse() = default;
+  Sparse(T value) { *this = std::move(value); }  // NOLINT(google-explicit-constructor)
+  Sparse& operator=(T value) {
+    if (value == none())
+      value_.reset();
+    else
+      value_ = std::move(value);
+    return *this;
+  }
+
+  const T& operator*() const { return value_ ? *value_ : none(); }
+  const T* operator->() const { return &**this; }
+  /// The value, to be changed. Whoever makes it the default again should rather assign that, or reset().
+  T& edit() { return value_ ? *value_ : value_.emplace(); }
+  void reset() { value_.reset(); }
+
+  friend bool operator==(const Sparse& one, const Sparse& other) { return *one == *other; }
+  friend bool operator==(const Sparse& one, const T& other) { return *one == other; }
+
+ private:
+  static const T& none() {
+    static const T kNone{};
+    return kNone;
+  }
+
+  Rare<T> value_;
+};
+
+}  // namespace healer
