@@ -559,9 +559,6 @@ bool stayed_in_foreground(const Options& options, const std::string& state_file)
 
 int run_daemon(const Options& options) {
   LoadedRules loaded = load_rules(options);
-  // The tree that the rules were made of is gone, and what it took of memory would stay with the daemon for good. Not
-  // after a reload: the loop would wait meanwhile.
-  malloc_trim(0);
   std::cerr << loaded.text(isatty(STDERR_FILENO) != 0 && !options.batch && std::getenv("NO_COLOR") == nullptr);
   Settings settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
   apply(options, settings);
@@ -578,6 +575,9 @@ int run_daemon(const Options& options) {
     daemon.failed(started.error().what);
     return 1;
   }
+  // The tree that the rules were made of is gone, and what it took of memory would stay with the daemon for good. Not
+  // after a reload: the loop would wait meanwhile.
+  malloc_trim(0);
   daemon.run();
   return 0;
 }

@@ -35,7 +35,7 @@ class Expander {
       : sources_(sources), read_(read), expansion_(expansion), said_(said), walk_(*this) {}
 
   std::deque<Statement> run(std::deque<Statement>&& statements) {
-    if (std::ranges::none_of(statements, is_of_block)) {  // then they stay where they are
+    if (!expansion_.is_full && std::ranges::none_of(statements, is_of_block)) {  // then they stay where they are
       for (Statement& statement : statements) prepare(statement);
       return std::move(statements);
     }

@@ -109,6 +109,10 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   timetable_.resize(services_.size());
   graph_ = with_saved_keys(std::move(graph_), found_.services);
   healings_.index(*graph_);
+  std::size_t rules = 0;
+  for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
+  rule_states_.reserve(rules);
+  tests_.reserve(rules);
   for (const ServiceId id : graph_->order) begin_afresh(id);
   for (const auto& [name, former] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -148,9 +152,10 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.starts = saved.starts;
-  if (saved.boot != now.boot && state.starts != Sparse<StartHistory>{}) {
-    StartHistory& starts = state.starts.edit();
+  if (saved.boot != now.boot) {
+    StartHistory starts = *state.starts;
     starts.left_by = starts.came_by = {};
+    state.starts = starts;
   }
   state.pause = saved.pause;
   state.acknowledged = saved.acknowledged;
@@ -494,9 +499,10 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       else
         state.presence = {};
       if (!state.child->exists()) state.known.reset();
-      StartHistory& starts = state.starts.edit();
+      StartHistory starts = *state.starts;
       if (!block.foreground()) starts.left_by = {};  // else it goes before the child comes
       starts.came_by = {};
+      state.starts = starts;
     } else if (state.child->exists() && old.process->foreground->command != block.process->foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: the previous one runs until it is restarted");

@@ -303,7 +303,7 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
 /// A reload has made another service of this one, or none: the process of the former is ended.
 void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
   const ActionId action = services_[id.index()].child->about().action;
-  services_[id.index()].child.edit().let_go();
+  if (services_[id.index()].child->exists()) services_[id.index()].child.edit().let_go();
   if (action != ActionId{}) end_child(action, before.name, &*before.process->foreground, turn);
 }
 

@@ -511,8 +511,8 @@ void Engine::restore_jobs(Turn& turn) {
         .subject = living.id.number();
     // No program outlives a reboot: its step starts over.
     if (found_.boot != 0 && found_.boot != turn.now.boot) living.action = {};
-    Child& child = services_[living.step().service.index()].child.edit();
     if (graph_->at(living.step().service).foreground()) {
+      Child& child = services_[living.step().service.index()].child.edit();
       if (child.is(living.action)) child.on(ChildEvent::Resumed);
       if (!child.exists() && living.action != ActionId{}) {  // of its former rules
         services_[living.step().service.index()].starts.edit().left_by = std::exchange(living.action, ActionId{});

@@ -18,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +38,10 @@ namespace {
 using engine::Outcome;
 using engine::ProcessEnd;
 
-constexpr int kStatusField = 52;  // of /proc/PID/stat
+// Of /proc/PID/stat.
+constexpr int kFlagsField = 9;
+constexpr int kPendingField = 31;
+constexpr int kStatusField = 52;
 constexpr int kMostNewsPerTurn = 64;
 constexpr int kMostAtOnce = 8192;               // more than the buffer holds
 constexpr std::int64_t kFresh = 1'000'000'000;  // nanoseconds
@@ -96,13 +100,29 @@ std::optional<int> told_by_zombie(pid_t pid, const Descriptor& pidfd) {
   return status;
 }
 
-/// Whether a process has threads beside its first that have not ended. One that has been reaped has none.
-bool has_other_threads(pid_t pid) {
+unsigned long number_of_stat(std::string_view line, int number) {
+  const std::string_view field = field_of_stat(line, number);
+  unsigned long value = 0;
+  std::from_chars(field.data(), field.data() + field.size(), value);
+  return value;
+}
+
+/// Whether a thread, by its folder in /proc, neither ends nor was told to: with the process, all of it is.
+bool goes_on(const std::string& thread) {
+  constexpr unsigned long kEnds = 0x4 | 0x400;  // PF_EXITING, PF_SIGNALED
+  constexpr unsigned long kKilled = 1UL << (SIGKILL - 1);
+  const auto line = read_head(AT_FDCWD, (thread + "/stat").c_str(), kMostOfStat);
+  return line && (number_of_stat(*line, kFlagsField) & kEnds) == 0 &&
+         (number_of_stat(*line, kPendingField) & kKilled) == 0;
+}
+
+/// Whether threads of a process beside its first go on. Of one that has been reaped none does.
+bool others_go_on(pid_t pid) {
   const std::string own = std::to_string(pid);
   std::error_code gone;
   for (std::filesystem::directory_iterator threads("/proc/" + own + "/task", gone), end; !gone && threads != end;
        threads.increment(gone))
-    if (threads->path().filename() != own) return true;
+    if (threads->path().filename() != own && goes_on(threads->path().string())) return true;
   return false;
 }
 
@@ -220,8 +240,8 @@ class ExitStatusReader::Connector {
     unsigned subscriptions = 0;
     std::int64_t told = std::numeric_limits<std::int64_t>::min();  // when its first thread ended
     std::uint32_t status = 0;
-    bool doubtful = false;  // another thread has ended otherwise after it
-    bool lives_on = false;  // other threads had not ended when the last of them was told of
+    bool doubtful = false;    // another thread has ended otherwise after it
+    bool left_early = false;  // other threads went on then
   };
 
   [[nodiscard]] bool request(std::uint32_t operation, std::uint32_t number);
@@ -348,7 +368,7 @@ void ExitStatusReader::Connector::drain(int most) {
 
 /// The status of a process is that of its first thread, where that has left last or with the others. One that has left
 /// before has taken another, as has one whose place another thread took by exec: both are told by those that end later,
-/// of which the kernel may report a while after it has made the pidfd readable.
+/// of which the kernel may report a while after it has made the pidfd readable; the former also by those that go on.
 void ExitStatusReader::Connector::note(const Event& event) {
   const auto found = followed_.find(static_cast<pid_t>(event.tgid));
   if (found == followed_.end()) return;
@@ -357,10 +377,10 @@ void ExitStatusReader::Connector::note(const Event& event) {
     followed.told = static_cast<std::int64_t>(event.when);
     followed.status = event.status;
     followed.doubtful = false;
+    followed.left_early = others_go_on(found->first);
   } else if (end_of(static_cast<int>(event.status)) != end_of(static_cast<int>(followed.status))) {
     followed.doubtful = true;
   }
-  followed.lives_on = has_other_threads(found->first);
 }
 
 /// `since`: what happened before was of another process of this number. What was told long before the process has ended
@@ -368,7 +388,7 @@ void ExitStatusReader::Connector::note(const Event& event) {
 std::optional<int> ExitStatusReader::Connector::status_of(pid_t pid, std::int64_t since) {
   drain(kMostAtOnce);
   const Followed& followed = followed_.at(pid);
-  const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful && !followed.lives_on;
+  const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful && !followed.left_early;
   if (!certain || kernel_now() - followed.told > kFresh) return std::nullopt;
   return static_cast<int>(followed.status);
 }

@@ -36,6 +36,10 @@ void Statement::reset() {
   if (statement_) sqlite3_reset(statement_.get());
 }
 
+void Statement::unbind() {
+  if (statement_) sqlite3_clear_bindings(statement_.get());
+}
+
 void Statement::put_null() {
   if (statement_) sqlite3_bind_null(statement_.get(), ++parameter_);
 }

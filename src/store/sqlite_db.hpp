@@ -75,6 +75,9 @@ class Statement {
     (put(values), ...);
   }
 
+  /// Lets go of what is bound: a copy of it stays here otherwise, however large.
+  void unbind();
+
   /// Binds one more value after those already bound.
   template <typename Value>
   void bind_next(const Value& value) {

@@ -389,6 +389,7 @@ void TableWriter::write_sources(const std::vector<SavedSource>& sources) {
   clear_sources_.run();
   std::size_t position = 0;
   for (const SavedSource& source : sources) add_source_.run(position++, source.path, source.text);
+  add_source_.unbind();
 }
 
 bool forget_open(Database& database) {

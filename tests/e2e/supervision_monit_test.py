@@ -131,9 +131,9 @@ class SupervisionMonit(both.Case):
         self.more_beats(both.QUIET)
         by_healer, by_monit = self.folders()
         self.assertEqual(self.news(by_healer), lines)
-        # It may restart a once more; told in the middle of a cycle, it goes on with a and comes to d in the next (measured).
-        first = self.news(by_monit)[:len(lines)]
-        self.assertIn(first, (lines, [line for line in lines if line[0] == "a"] + [line for line in lines if line[0] == "d"]))
+        # It may restart a once more; told in the middle of a cycle, it goes on with a, whose restart may then come even
+        # before its stop, and comes to d in the next (measured): what it does is the same, the order is not.
+        self.assertEqual(sorted(self.news(by_monit)[:len(lines)]), sorted(lines))
         self.up()
         self.alone()
 

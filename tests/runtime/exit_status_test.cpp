@@ -290,6 +290,35 @@ TEST_CASE("nothing is told of a process whose first thread has left while others
   ::waitpid(pid, nullptr, 0);
 }
 
+TEST_CASE("a process that ends with many threads is told of, whatever its status", "[exit-status]") {
+  if (is_missing(Way::Connector)) return;
+  const int status = GENERATE(0, 3);
+  Loop loop;
+  ExitStatusReader exits(loop, only(Way::Connector));
+  for (int round = 0; round < 20; ++round) {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 40; ++i) threads.emplace_back([] { ::pause(); });
+      char told = 0;
+      static_cast<void>(::read(ends[0], &told, 1));
+      ::_exit(status);
+    }
+    const Descriptor pidfd = open_pidfd(pid);
+    const ExitStatusReader::Subscription subscription = exits.follow(pid);
+    run_for(loop, Duration{1});  // it is heard of from now on
+    REQUIRE(::write(ends[1], "", 1) == 1);
+    const std::uint64_t heard = exits.heard();
+    CHECK(run_until(loop, [&] { return !lives(pidfd) && exits.heard() > heard; }));
+    ::waitpid(pid, nullptr, 0);
+    CHECK(run_until(loop, [&] { return subscription.ask(pidfd) == std::optional(end_by(status)); }));
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}
+
 TEST_CASE("two hundred deaths at a time are each told as they were, whether they are reaped meanwhile or not",
           "[exit-status]") {
   constexpr int kMany = 200;

@@ -59,6 +59,7 @@ void Healings::index(const Graph& graph) {
     if (block.row != nullptr)
       for (const std::string& list : block.row->lists) join(list_group(list));
   }
+  targets_.shrink_to_fit();  // one for each service, mostly
   // Who heals a composite heals its members, and the other way round; so do two that share a member.
   std::map<std::string, std::set<std::string>> holders;  // by member
   const auto relate = [&](auto&& self, const std::string& holder, ServiceId composite) -> void {
