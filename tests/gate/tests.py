@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -53,7 +52,6 @@ class Result:
     output: str = ""
     seconds: float = 0.0
     reported: bool = False
-    cpu: float = 0.0  # seconds of the processor, those of what it has not waited for apart
 
 
 def discover(stage: str, folder: Path, labels: frozenset[str] = frozenset()) -> list[Test]:
@@ -120,45 +118,26 @@ def end_all() -> None:
             os.killpg(session, signal.SIGKILL)
 
 
-def wait_for(process: subprocess.Popen, limit: float) -> float:
-    """Waits; its seconds of the processor. Raises subprocess.TimeoutExpired."""
-    handle = os.pidfd_open(process.pid)
-    try:
-        if not select.select([handle], [], [], limit)[0]:
-            raise subprocess.TimeoutExpired(process.args, limit)
-    finally:
-        os.close(handle)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime
-
-
 def execute(command: list[str], environment: dict[str, str], limit: float) -> tuple[int, str]:
     """Runs a command in a session of its own; its status (negative: the signal) and output. What outlives `limit` is
     killed, whole."""
-    status, output, _ = measure(command, environment, limit)
-    return status, output
-
-
-def measure(command: list[str], environment: dict[str, str], limit: float) -> tuple[int, str, float]:
-    """As execute(); and its seconds of the processor."""
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         with STARTING:
             process = subprocess.Popen(command, cwd=TOP, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                                        stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             RUNNING.add(process.pid)
         try:
-            cpu = wait_for(process, limit)
+            status = process.wait(limit)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            cpu = wait_for(process, limit)
+            status = process.wait()
             output.write(f"\nkilled: it took longer than {limit:.0f} s\n")
         finally:
             RUNNING.discard(process.pid)
         output.flush()
         output.seek(0)
-        return process.returncode, output.read(), cpu
+        return status, output.read()
 
 
 def run(test: Test) -> Result:
@@ -168,7 +147,7 @@ def run(test: Test) -> Result:
         more = FOR_SANITIZED if test.stage != "release" else {}
         environment = {**sanitizer_options(folder), **more, **dict(test.environment)}
         try:
-            status, output, cpu = measure(address_prefix(test.stage) + list(test.command), environment, test.limit)
+            status, output = execute(address_prefix(test.stage) + list(test.command), environment, test.limit)
         except OSError as error:
             return Result(test, "failed", str(error))
         reports = reports_in(folder)
@@ -181,7 +160,7 @@ def run(test: Test) -> Result:
     else:
         verdict = "passed" if status == 0 else "failed"
         output += f"\nended with status {status}\n" if status else ""
-    return Result(test, verdict, tail(f"{output}\n{reports}".strip()), seconds, reported, cpu)
+    return Result(test, verdict, tail(f"{output}\n{reports}".strip()), seconds, reported)
 
 
 def told_by_catch(case: xml.etree.ElementTree.Element) -> str:
