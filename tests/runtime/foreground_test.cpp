@@ -213,8 +213,9 @@ TEST_CASE("what has gone to the background has ended when the end of a foregroun
   Bench bench;
   bench.environment.push_back(bench.action_mark(1));
   const std::string stopped = bench.file("stopped");
-  bench.shell(1,
-              "setsid -f sh -c 'trap \"echo > " + stopped + "; exit\" TERM; while :; do sleep 0.02; done'; sleep 0.2");
+  const std::string ready = bench.file("ready");
+  bench.shell(1, "setsid -f sh -c 'trap \"echo > " + stopped + "; exit\" TERM; echo > " + ready +
+                     "; while :; do sleep 0.02; done'; while [ ! -e " + ready + " ]; do sleep 0.02; done");
   bool all_gone = false;
   REQUIRE(run_until(bench.loop, [&] {
     if (bench.ended.empty()) return false;
