@@ -87,7 +87,7 @@ class Gate:
         if one.name == "release":
             tests.FOR_SANITIZED["HEALER_QUICK_CTL"] = str(one.folder / "healerctl")
         try:
-            found = tests.discover(one.name, one.folder, one.labels)
+            found = one.tests(self.long)
         except RuntimeError as error:
             tally.check(f"{one.name}: ctest", False, str(error))
             return []

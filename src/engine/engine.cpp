@@ -122,6 +122,10 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   }
 }
 
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
 /// A service that healer has not known before. It is watched as after a reboot, as by Monit.
 void Engine::begin_afresh(ServiceId id) {
   ServiceState& state = services_[id.index()];

@@ -136,6 +136,9 @@ class Engine {
   /// A new engine over `graph`, with what an earlier one left in `saved` (a default one: nothing). It does nothing
   /// until event::Started. Requires: `graph` not null; `civil` callable.
   Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now);
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
 
   /// The one way in. Requires: `now.mono` never falls within a boot.
   void handle(const Event& event, Instant now, EffectSink& sink);

@@ -10,6 +10,8 @@
 #include "util/hash.hpp"
 #include "util/text.hpp"
 
+template class healer::Shared<healer::engine::RuleBody>;
+
 namespace healer::engine {
 
 namespace {

@@ -98,6 +98,12 @@ struct RuleBody {
   }
 };
 
+}  // namespace healer::engine
+
+extern template class healer::Shared<healer::engine::RuleBody>;  // in graph.cpp
+
+namespace healer::engine {
+
 /// One `if`: what it says, and which it is.
 struct Rule {
   Shared<RuleBody> body;

@@ -5,6 +5,9 @@
 
 namespace healer::engine {
 
+bool step::Parallel::operator==(const Parallel& other) const { return steps == other.steps; }
+bool Step::operator==(const Step&) const = default;
+
 std::string_view to_string(HealingMode mode) {
   switch (mode) {
     case HealingMode::Shadow: return "shadow";

@@ -210,9 +210,9 @@ void fields(auto& all, Is<Overrides> auto& overrides) {
 }
 
 void fields(auto& all, Is<StepRun> auto& run) {
-  auto& [state, attempt, action, due, begun, failure, request] = run;
-  all("state", state, "attempt", attempt, "action", action, "due", due, "begun", begun, "failure", failure, "request",
-      request);
+  auto& [state, attempt, doubts, action, due, begun, failure, request] = run;
+  all("state", state, "attempt", attempt, "doubts", doubts, "action", action, "due", due, "begun", begun, "failure",
+      failure, "request", request);
 }
 
 void fields(auto& all, Is<Detour> auto& detour) {

@@ -32,11 +32,7 @@ class Shared {
 
   const T& operator*() const { return kept_ != nullptr ? kept_->value : none(); }
   const T* operator->() const { return &**this; }
-  T& operator*() {
-    if (kept_ == nullptr || kept_->holders.load(std::memory_order_acquire) != 1)
-      *this = Shared(T(*std::as_const(*this)));
-    return kept_->value;
-  }
+  T& operator*();
   T* operator->() { return &**this; }
 
   friend bool operator==(const Shared& one, const Shared& other) { return one.kept_ == other.kept_ || *one == *other; }
@@ -47,12 +43,23 @@ class Shared {
     std::atomic<std::uint32_t> holders = 1;
   };
 
-  static const T& none() {
-    static const T kNone{};
-    return kNone;
-  }
+  static const T& none();
 
   Kept* kept_ = nullptr;
 };
+
+// Out of the class, so that a large T can have them compiled once, in a file of its own (`extern template`).
+
+template <typename T>
+T& Shared<T>::operator*() {
+  if (kept_ == nullptr || kept_->holders.load(std::memory_order_acquire) != 1) *this = Shared(T(*std::as_const(*this)));
+  return kept_->value;
+}
+
+template <typename T>
+const T& Shared<T>::none() {
+  static const T kNone{};
+  return kNone;
+}
 
 }  // namespace healer

@@ -175,6 +175,30 @@ TEST_CASE("in no history of a step is one begun again that is in doubt and not r
   }
 }
 
+TEST_CASE("an attempt of which nobody sees the end is begun anew so often, and then is in doubt", "[steps]") {
+  constexpr StepTerms kTerms{.retries = 1, .repeatable = true};
+  StepRun run;
+  for (std::uint32_t attempt = 1; attempt <= 2; ++attempt) {
+    for (std::uint32_t i = 0; i < StepRun::kMostDoubts; ++i) {
+      run.begin(State::Running);
+      CHECK_FALSE(run.restore(kTerms));
+      CHECK(run.state == State::Fresh);
+    }
+    run.begin(State::Running);
+    CHECK(run.restore(kTerms) == StepEnd::InDoubt);
+    CHECK(run.attempt == attempt);
+    run.event(StepEnd::InDoubt, kTerms);
+    (void)run.deadline();
+  }
+  CHECK(run.state == State::Failed);
+  // What looks first may do so for ever.
+  StepRun bring;
+  for (std::uint32_t i = 0; i < 10 * StepRun::kMostDoubts; ++i) {
+    bring.begin(State::Bringing);
+    CHECK_FALSE(bring.restore(kTerms));
+  }
+}
+
 TEST_CASE("what a step is known by while it waits is forgotten when it has ended, or is begun again", "[steps]") {
   const StepRun run{.state = State::Requesting,
                     .action = ActionId{7},

@@ -8,12 +8,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import run_all  # noqa: E402
+import stages  # noqa: E402
 import tests  # noqa: E402
 from tests import Test  # noqa: E402
 
@@ -77,6 +79,16 @@ class GateTest(unittest.TestCase):
         status, told = self.run_gate(self.fails_before(3))
         self.assertEqual(status, 1, told)
         self.assertTrue(told.endswith("\n0 passed, 1 failed\n"), told)
+
+    def test_an_end_to_end_test_runs_under_one_of_both_sanitizers_and_under_both_where_there_is_time(self):
+        found = [Test("any", f"e2e {number}", ("true",), frozenset({"e2e"})) for number in range(100)]
+        found.append(Test("any", "of a unit", ("true",), frozenset({"runtime"})))
+        with unittest.mock.patch.object(stages, "discover", lambda *_: found):
+            ran = {name: stages.BUILDS[name].tests(long=False) for name in ("release", "asan", "tsan")}
+            self.assertEqual(ran["release"], found)
+            self.assertCountEqual(ran["asan"][:-1] + ran["tsan"][:-1], found[:-1])
+            self.assertGreater(min(len(ran["asan"]), len(ran["tsan"])), 25)
+            self.assertEqual(stages.BUILDS["tsan"].tests(long=True), found)
 
     def test_one_that_hangs_is_killed_with_all_that_it_has_started_and_fails(self):
         status, told = self.run_gate(Test("release", "hangs", ("/bin/sh", "-c", "sleep 1000 & echo $! > "

@@ -189,10 +189,10 @@ class AnyHealing {
     } else if constexpr (is<Struct, Step>) {
       auto& [a, b, c, d, e, f] = value;
       all(a, b, c, d, e, f);
-    } else if constexpr (is<Struct, StepRun, WorkflowMemory::Counts>) {
+    } else if constexpr (is<Struct, WorkflowMemory::Counts>) {
       auto& [a, b, c, d, e, f, g] = value;
       all(a, b, c, d, e, f, g);
-    } else if constexpr (is<Struct, HttpRequest, WorkflowMemory>) {
+    } else if constexpr (is<Struct, StepRun, HttpRequest, WorkflowMemory>) {
       auto& [a, b, c, d, e, f, g, h] = value;
       all(a, b, c, d, e, f, g, h);
     } else if constexpr (is<Struct, TargetMemory>) {

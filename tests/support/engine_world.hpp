@@ -34,6 +34,7 @@ class World : public EffectSink {
  public:
   explicit World(RuleSet rules, SavedState left = {});
   explicit World(std::shared_ptr<const Graph> graph, SavedState left, Instant at = kStart);
+  World(World&&) = default;
   ~World() override;
 
   static constexpr Instant kStart{

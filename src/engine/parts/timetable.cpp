@@ -113,6 +113,8 @@ bool Timetable::turn(ServiceId id, const Schedule& schedule, Instant now) {
   return true;
 }
 
+void Timetable::look_later(ServiceId id, Reason reason, Duration when) { looks_.emplace(when, id, reason); }
+
 std::optional<Timetable::Look> Timetable::take_look(Duration now) {
   if (looks_.empty() || std::get<Duration>(*looks_.begin()) > now) return std::nullopt;
   const auto [when, service, reason] = *looks_.begin();

@@ -111,7 +111,7 @@ class Timetable {
     ServiceId service;
     Reason reason;
   };
-  void look_later(ServiceId id, Reason reason, Duration when) { looks_.emplace(when, id, reason); }
+  void look_later(ServiceId id, Reason reason, Duration when);
   /// One that is due, and is not any more.
   [[nodiscard]] std::optional<Look> take_look(Duration now);
 

@@ -43,7 +43,7 @@ struct Step {
   Duration pause{0};          ///< `every 30 seconds`: between attempts
   bool repeatable = false;    ///< may be run again where whether it was done is unknown
 
-  bool operator==(const Step&) const = default;
+  bool operator==(const Step&) const;
 };
 
 /// What is begun again where whether it was done is unknown: what may be by its word, what looks first, and what only
@@ -53,7 +53,5 @@ struct Step {
   const bool is_safe = std::holds_alternative<step::Bring>(step.what) || (http != nullptr && http->request.only_asks());
   return {.retries = step.retries, .repeatable = step.repeatable || is_safe};
 }
-
-inline bool step::Parallel::operator==(const Parallel& other) const { return steps == other.steps; }
 
 }  // namespace healer::engine

@@ -10,6 +10,7 @@ void StepRun::event(StepEnd end, StepTerms terms) {
   const bool again = !was_ended && is_tried_again(terms, attempt, end);
   state = again ? State::Pausing : end == StepEnd::Done && !was_ended ? State::Done : State::Failed;
   action = {};
+  doubts = 0;
   due.reset();
   request.clear();
 }
@@ -28,6 +29,7 @@ std::optional<StepEnd> StepRun::restore(StepTerms terms) {
   if (state == State::Ending) return StepEnd::InDoubt;
   if (state != State::Running && state != State::Requesting && state != State::Bringing) return std::nullopt;
   if (!terms.repeatable) return StepEnd::InDoubt;
+  if (state != State::Bringing && doubts++ == kMostDoubts) return StepEnd::InDoubt;
   state = State::Fresh;
   action = {};
   request.clear();

@@ -31,6 +31,8 @@ namespace healer::engine {
 
 /// A step that is under way; of `parallel` each of its steps is one.
 struct StepRun {
+  static constexpr std::uint32_t kMostDoubts = 3;
+
   enum class State : std::uint8_t {
     Fresh,       ///< to be begun
     Running,     ///< its program runs
@@ -45,6 +47,7 @@ struct StepRun {
     Failed
   } state = State::Fresh;
   std::uint32_t attempt = 1;
+  std::uint32_t doubts = 0;  ///< how often this attempt was begun anew, as nobody saw how it had ended
   ActionId action{};  ///< Running, Ending, Requesting
   std::optional<Deadline> due{};
   WallTime begun{};       ///< of this attempt
@@ -61,7 +64,8 @@ struct StepRun {
   /// `due` is over. Returns the end that this is: then event() is to be told.
   [[nodiscard]] std::optional<StepEnd> deadline();
   /// Nothing is known any more of what it waits for: neither whether that goes on, nor how it has ended. It is Fresh
-  /// then, the same attempt of it, if it may be; else returns the end that this is: then event() is to be told.
+  /// then, the same attempt of it, if it may be; else returns the end that this is: then event() is to be told. An attempt
+  /// that is never seen to end (it ends the machine, perhaps) is begun anew `kMostDoubts` times.
   [[nodiscard]] std::optional<StepEnd> restore(StepTerms terms);
 };
 
