@@ -290,10 +290,7 @@ class ServiceCompiler {
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule->dormant = true;
-    for (engine::Rule& rule : block_.rules) {
-      const auto [known, is_new] = bodies_.emplace(fingerprint(*check.kind, *std::as_const(rule.body)), rule.body);
-      if (!is_new) rule.body = known->second;
-    }
+    for (engine::Rule& rule : block_.rules) share_body(rule);
     block_.recipients = recipients_.shared(std::move(block_.recipients));
     block_.plan = plans_.shared(block_.kind->plan(block_));
     block_.key = fingerprint(block_);
@@ -301,6 +298,12 @@ class ServiceCompiler {
   }
 
  private:
+  /// Rules of the same words have the same body.
+  void share_body(engine::Rule& rule) {
+    const auto [known, is_new] = bodies_.emplace(fingerprint(*check_->kind, *std::as_const(rule.body)), rule.body);
+    if (!is_new) rule.body = known->second;
+  }
+
   [[nodiscard]] engine::SourcePlace place(const SourceRange& range) const {
     const Position position = sources_.position(range.file, range.begin);
     return {.file = bounded<std::uint16_t>(range.file),

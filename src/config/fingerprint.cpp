@@ -100,9 +100,21 @@ class Gatherer {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
     if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
   }
+  // All members are named, so that a new one does not compile until it is thought of here.
+  void add(const engine::Recovery& recovery) {
+    const auto& [tolerance, action] = recovery;
+    all(tolerance, action);
+  }
   void add(const engine::Rule& rule) {
-    all(rule->condition, rule->tolerance, rule->action, rule->recovery->tolerance, rule->recovery->action, rule->mode,
-        rule->event, rule.key.high, rule.key.low, rule->dormant, rule->text);
+    [[maybe_unused]] const auto& [body, key, text_hash, place] = rule;
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_condition,
+                                  of_actions] = *body;
+    all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
+  }
+  void add(const engine::RuleBody& body) {
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_condition,
+                                  of_actions] = body;
+    all(condition, tolerance, action, recovery, mode, event, dormant, text, of_condition.high, of_condition.low);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -198,8 +210,7 @@ Hash128 fingerprint(const engine::ServiceBlock& block) {
 Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body) {
   Gatherer gatherer;
   // The kind stands for what tests have beside what is written.
-  gatherer.all(kind.word, body.condition, body.tolerance, body.action, body.recovery->tolerance, body.recovery->action,
-               body.mode, body.event, body.dormant, body.text, body.condition_hash.high, body.condition_hash.low);
+  gatherer.all(kind.word, body);
   return gatherer.hash();
 }
 

@@ -264,7 +264,7 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
   const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
   if (!same_file || known->start_ticks == now.start_ticks) {
     if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;
-    if (known && *known == now) return std::nullopt;
+    if (known == now) return std::nullopt;
     const bool told = known && known->pid == now.pid && known->doubt == Doubt::Foreign;
     known = now;
     turn.save(id);

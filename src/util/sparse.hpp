@@ -9,7 +9,7 @@
 namespace healer {
 
 /// Reads like a `const T*` that is never null; edit() is for writing. For members that have something to say in few of
-/// many objects. Copies are deep.
+/// many objects. Copies are deep. A reference into it ends where it is assigned to.
 template <typename T>
 class Sparse {
  public:
