@@ -448,8 +448,8 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
   if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
-  in_force_ = sources_of(outcome.loaded.result);
-  store_->save_sources(in_force_);
+  in_force_ = outcome.text;
+  store_->save_sources(sources_of(*in_force_));
   lists_->declare(outcome.loaded.result.lists);
   handle(lists_->doubted());
   compiler_->release(std::move(before));
