@@ -354,7 +354,7 @@ void Daemon::open_shells(const Graph& graph) {
       });
   measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
     std::vector<std::string> environment =
-        actions::check_environment(base_, block.program->command.identity, block.name);
+        actions::check_environment(base_, *block.program->command.identity, block.name);
     if (block.row) actions::add_row(environment, *block.row);
     return environment;
   });

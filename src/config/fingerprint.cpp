@@ -43,6 +43,14 @@ class Gatherer {
     add(*value);
   }
   template <typename Value>
+  void add(const Sparse<Value>& value) {
+    add(*value);
+  }
+  template <typename Value>
+  void add(const Few<Value>& values) {
+    add(static_cast<const std::vector<Value>&>(values));
+  }
+  template <typename Value>
   void add(const Rare<Value>& value) {
     text_ += value ? '+' : '-';
     if (value) add(*value);
@@ -94,7 +102,10 @@ class Gatherer {
   void add(const engine::Test& test) {
     std::visit([this](const auto& one) { add(one); }, test);
   }
-  void add(const engine::RuleCondition& condition) { all(condition.tests, condition.postfix); }
+  void add(const engine::RuleCondition& condition) {
+    [[maybe_unused]] const auto& [tests, joined, hash] = condition;
+    all(tests, joined);
+  }
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
@@ -107,14 +118,14 @@ class Gatherer {
   }
   void add(const engine::Rule& rule) {
     [[maybe_unused]] const auto& [body, key, text_hash, place] = rule;
-    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_condition,
-                                  of_actions] = *body;
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
+        *body;
     all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
   }
   void add(const engine::RuleBody& body) {
-    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_condition,
-                                  of_actions] = body;
-    all(condition, tolerance, action, recovery, mode, event, dormant, text, of_condition.high, of_condition.low);
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
+        body;
+    all(condition, tolerance, action, recovery, mode, event, dormant, text, condition->hash.high, condition->hash.low);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -211,6 +222,12 @@ Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body)
   Gatherer gatherer;
   // The kind stands for what tests have beside what is written.
   gatherer.all(kind.word, body);
+  return gatherer.hash();
+}
+
+Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleCondition& condition) {
+  Gatherer gatherer;
+  gatherer.all(kind.word, condition, condition.hash.high, condition.hash.low);
   return gatherer.hash();
 }
 

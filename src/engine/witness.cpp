@@ -42,7 +42,7 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
   if (const auto* known = std::get_if<event::Measured>(&event)) {
     const std::optional<Duration> begun = landed(known->service, known->run);
     if (!begun) return std::nullopt;
-    return recorded::Ran{known->service.number(), *begun, std::make_shared<const Evidence>(known->evidence)};
+    return recorded::Ran{known->service.number(), *begun, known->evidence};
   }
   if (const auto* known = std::get_if<event::ProcessDied>(&event))
     return recorded::Died{known->service.number(), known->pid, known->start_ticks, known->end};
