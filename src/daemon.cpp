@@ -80,7 +80,7 @@ void Daemon::perform(effect::Measure& effect) {
 void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
 
 void Daemon::perform(effect::Exec& effect) {
-  const Identity& identity = effect.command.identity;
+  const Identity& identity = *effect.command.identity;
   const bool of_job = effect.job != JobId{};
   const bool of_healing = effect.healing != HealingId{};
   if (effect.foreground) warn_if_never_ready(effect);
@@ -164,7 +164,7 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
   if (!service) return;
   const ServiceBlock& block = engine_->graph()->at(*service);
   const auto& spec = block.process->foreground;
-  const Identity& identity = effect.command.identity;
+  const Identity& identity = *effect.command.identity;
   if (!spec || !spec->by_notice || !identity.uid) return;
   const std::string folder =
       runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
@@ -448,8 +448,8 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
   if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
-  in_force_ = sources_of(outcome.loaded.result);
-  store_->save_sources(in_force_);
+  in_force_ = outcome.text;
+  store_->save_sources(sources_of(*in_force_));
   lists_->declare(outcome.loaded.result.lists);
   handle(lists_->doubted());
   compiler_->release(std::move(before));

@@ -278,7 +278,8 @@ void Daemon::reload_lists() {
   if (stopping_ || std::exchange(reloading_, true)) return;
   lists_changed_ = false;
   compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload,
-                     {.lists = lists_->rows(), .saved = in_force_}, [this](RulesCompiler::Outcome outcome) {
+                     {.lists = lists_->rows(), .saved = sources_of(*in_force_)},
+                     [this](RulesCompiler::Outcome outcome) {
                        auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
                        loop_.post([this, shared] { lists_reloaded(std::move(*shared)); });
                      });

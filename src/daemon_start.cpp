@@ -279,12 +279,12 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto locked = lock(); !locked) return locked.error();
   if (!store_)
     if (auto opened = open_store(); !opened) return opened.error();
+  in_force_ = text_of(options().config, loaded.result, lists_->rows());
   if (broken.empty()) {
-    std::vector<store::SavedSource> sources = sources_of(loaded.result);
+    std::vector<store::SavedSource> sources = sources_of(*in_force_);
     if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
     store_->save_sources(std::move(sources));
   }
-  in_force_ = sources_of(loaded.result);
   const std::vector<config::ListDeclaration> lists = loaded.result.lists;
   if (!beside_monit_.empty()) settings.shadow = true;
   const auto graph = make_graph(std::move(*loaded.result.rules));
@@ -301,7 +301,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   files.remove_records(known);
 
   const Instant now = runtime::now();
-  open_recorder(graph, text_of(options().config, loaded.result, lists_->rows()), *saved, now);
+  open_recorder(graph, in_force_, *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
@@ -354,7 +354,7 @@ void Daemon::open_shells(const Graph& graph) {
       });
   measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
     std::vector<std::string> environment =
-        actions::check_environment(base_, block.program->command.identity, block.name);
+        actions::check_environment(base_, *block.program->command.identity, block.name);
     if (block.row) actions::add_row(environment, *block.row);
     return environment;
   });

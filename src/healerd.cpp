@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The daemon's main: reads the command line, does what it asks for.
+#include <malloc.h>
+
 #include <exception>
 #include <iostream>
 
@@ -48,6 +50,12 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Large blocks go back to the system when they are freed. By default glibc keeps the room of all but the first, and
+  // that of rules, with all that is made of their text, is far more than a daemon needs later. Nor does each thread
+  // need room of its own.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 4 << 20);
+  mallopt(M_ARENA_MAX, 2);
   if (runtime::is_jq_helper(argc, argv)) return runtime::run_jq_helper();
   if (runtime::is_waiter(argc, argv)) return runtime::run_waiter();
   try {

@@ -122,10 +122,9 @@ LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSou
   return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), saved}));
 }
 
-std::vector<store::SavedSource> sources_of(const config::LoadResult& result) {
+std::vector<store::SavedSource> sources_of(const engine::recorded::RulesText& text) {
   std::vector<store::SavedSource> sources;
-  for (std::uint32_t i = 0; i < result.sources.size(); ++i)
-    sources.push_back({result.sources.at(i).path, result.sources.at(i).text});
+  for (const auto& [path, contents] : text.files) sources.push_back({path, contents});
   return sources;
 }
 

@@ -46,7 +46,7 @@ struct LoadedRules {
                                            config::ListsEnvironment::Lists lists = {});
 
 /// The files of a good load, to be saved.
-[[nodiscard]] std::vector<store::SavedSource> sources_of(const config::LoadResult& result);
+[[nodiscard]] std::vector<store::SavedSource> sources_of(const engine::recorded::RulesText& text);
 
 /// A thread that loads rules, computes the difference, and frees old graphs.
 class RulesCompiler {

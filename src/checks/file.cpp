@@ -54,7 +54,7 @@ measure::Checksums checksums_of(const ServiceBlock& block) {
     wanted.sha512 = wanted.sha512 || what == Attribute::Sha512;
   };
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       if (const auto* differs = std::get_if<Differs>(&asked)) want(differs->what);
       if (const auto* changed = std::get_if<Changed>(&asked)) want(changed->what);
     }

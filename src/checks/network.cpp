@@ -85,7 +85,7 @@ constexpr std::array kSummary{Metric::DownloadRate, Metric::UploadRate};
 Plan plan(const ServiceBlock& block) {
   measure::ReadInterface wanted;
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       const auto* total = std::get_if<Total>(&asked);
       if (total != nullptr && std::ranges::find(wanted.spans, total->span) == wanted.spans.end())
         wanted.spans.push_back(total->span);

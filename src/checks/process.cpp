@@ -131,7 +131,7 @@ Plan plan(const ServiceBlock& block) {
     find.transfers = find.transfers || is_of_transfers(what);
   };
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       if (const auto* compared = std::get_if<Compare>(&asked)) {
         compares(compared->what);
         std::ranges::for_each(*compared->also, compares);

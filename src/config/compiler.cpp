@@ -290,10 +290,7 @@ class ServiceCompiler {
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule->dormant = true;
-    for (engine::Rule& rule : block_.rules) {
-      const auto [known, is_new] = bodies_.emplace(fingerprint(*check.kind, *std::as_const(rule.body)), rule.body);
-      if (!is_new) rule.body = known->second;
-    }
+    for (engine::Rule& rule : block_.rules) share_body(rule);
     block_.recipients = recipients_.shared(std::move(block_.recipients));
     block_.plan = plans_.shared(block_.kind->plan(block_));
     block_.key = fingerprint(block_);
@@ -301,6 +298,17 @@ class ServiceCompiler {
   }
 
  private:
+  /// Conditions of the same words are one.
+  Shared<engine::RuleCondition> shared(engine::RuleCondition condition) {
+    return conditions_.try_emplace(fingerprint(*check_->kind, condition), std::move(condition)).first->second;
+  }
+
+  /// Rules of the same words have the same body.
+  void share_body(engine::Rule& rule) {
+    const auto [known, is_new] = bodies_.emplace(fingerprint(*check_->kind, *std::as_const(rule.body)), rule.body);
+    if (!is_new) rule.body = known->second;
+  }
+
   [[nodiscard]] engine::SourcePlace place(const SourceRange& range) const {
     const Position position = sources_.position(range.file, range.begin);
     return {.file = bounded<std::uint16_t>(range.file),
@@ -464,10 +472,11 @@ class ServiceCompiler {
 
   void add(const IfSyntax& syntax) {
     engine::RuleBody rule;
+    engine::RuleCondition condition;
     bool changes = false;
     bool content_only = true;
     for (const TermSyntax& term : syntax.condition.terms) {
-      rule.condition.tests.push_back(std::visit([this](const auto& node) { return test(node); }, term.test));
+      condition.tests.push_back(std::visit([this](const auto& node) { return test(node); }, term.test));
       // Where an `else` is written, a change stands until the run after it, in which it is over.
       const auto* changed = std::get_if<ChangedSyntax>(&term.test);
       changes = changes ||
@@ -476,7 +485,9 @@ class ServiceCompiler {
       if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;
     }
-    rule.condition.postfix = syntax.condition.postfix;
+    condition.postfix = syntax.condition.postfix;
+    condition.hash = condition_hash(condition_text(syntax));
+    rule.condition = shared(std::move(condition));
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);
@@ -486,7 +497,7 @@ class ServiceCompiler {
       rule.recovery->action = action(syntax.recovery->action);
     }
     rule.text = rule_text(syntax);
-    rule.condition_hash = condition_hash(condition_text(syntax));
+    rule.text.shrink_to_fit();
     rule.actions_hash = actions_hash(rule);
     const Hash128 key = rule_key(block_.name, rule.text, texts_[rule.text]++);
     block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = key, .place = place(syntax.range)});
@@ -553,6 +564,7 @@ class ServiceCompiler {
   engine::ServiceBlock block_;
   /// What services that were compiled before have, too.
   std::unordered_map<Hash128, Shared<engine::RuleBody>> bodies_;
+  std::unordered_map<Hash128, Shared<engine::RuleCondition>> conditions_;
   Pool<std::vector<engine::Recipient>> recipients_;
   Pool<engine::Plan> plans_;
   Pool<engine::Schedule> schedules_;

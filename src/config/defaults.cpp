@@ -98,9 +98,10 @@ class Defaults {
         check.statements.emplace_back(
             own_rule(ChangedSyntax{std::string(row.words)}, ActionSyntax::Kind::Alert, check.range));
     // Monit's old `mode manual` is: active, but as it was left.
-    if (has<OnRebootSyntax>(check)) return;
-    check.statements.emplace_back(
-        OnRebootSyntax{{.value = is_manual(check) ? "laststate" : on_reboot_, .range = check.range}});
+    if (!has<OnRebootSyntax>(check))
+      check.statements.emplace_back(
+          OnRebootSyntax{{.value = is_manual(check) ? "laststate" : on_reboot_, .range = check.range}});
+    check.statements.shrink_to_fit();  // of many services all are there until the last is compiled
   }
 
  private:

@@ -43,6 +43,14 @@ class Gatherer {
     add(*value);
   }
   template <typename Value>
+  void add(const Sparse<Value>& value) {
+    add(*value);
+  }
+  template <typename Value>
+  void add(const Few<Value>& values) {
+    add(static_cast<const std::vector<Value>&>(values));
+  }
+  template <typename Value>
   void add(const Rare<Value>& value) {
     text_ += value ? '+' : '-';
     if (value) add(*value);
@@ -94,15 +102,30 @@ class Gatherer {
   void add(const engine::Test& test) {
     std::visit([this](const auto& one) { add(one); }, test);
   }
-  void add(const engine::RuleCondition& condition) { all(condition.tests, condition.postfix); }
+  void add(const engine::RuleCondition& condition) {
+    [[maybe_unused]] const auto& [tests, joined, hash] = condition;
+    all(tests, joined);
+  }
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
     if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
   }
+  // All members are named, so that a new one does not compile until it is thought of here.
+  void add(const engine::Recovery& recovery) {
+    const auto& [tolerance, action] = recovery;
+    all(tolerance, action);
+  }
   void add(const engine::Rule& rule) {
-    all(rule->condition, rule->tolerance, rule->action, rule->recovery->tolerance, rule->recovery->action, rule->mode,
-        rule->event, rule.key.high, rule.key.low, rule->dormant, rule->text);
+    [[maybe_unused]] const auto& [body, key, text_hash, place] = rule;
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
+        *body;
+    all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
+  }
+  void add(const engine::RuleBody& body) {
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
+        body;
+    all(condition, tolerance, action, recovery, mode, event, dormant, text, condition->hash.high, condition->hash.low);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -198,8 +221,13 @@ Hash128 fingerprint(const engine::ServiceBlock& block) {
 Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body) {
   Gatherer gatherer;
   // The kind stands for what tests have beside what is written.
-  gatherer.all(kind.word, body.condition, body.tolerance, body.action, body.recovery->tolerance, body.recovery->action,
-               body.mode, body.event, body.dormant, body.text, body.condition_hash.high, body.condition_hash.low);
+  gatherer.all(kind.word, body);
+  return gatherer.hash();
+}
+
+Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleCondition& condition) {
+  Gatherer gatherer;
+  gatherer.all(kind.word, condition, condition.hash.high, condition.hash.low);
   return gatherer.hash();
 }
 

@@ -10,6 +10,7 @@
 namespace healer::engine {
 struct CheckKind;
 struct RuleBody;
+struct RuleCondition;
 struct ServiceBlock;
 struct Workflow;
 }  // namespace healer::engine
@@ -20,8 +21,9 @@ namespace healer::config {
 [[nodiscard]] Hash128 fingerprint(const engine::Workflow& workflow);
 [[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
 
-/// Hash of all that a rule of that kind of service says.
+/// Hash of all that a rule, or its condition, of that kind of service says.
 [[nodiscard]] Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body);
+[[nodiscard]] Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleCondition& condition);
 
 /// What tells a rule from others when the files are edited (engine::RuleIdentity): its condition, as text, and what it
 /// does.

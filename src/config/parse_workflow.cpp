@@ -156,7 +156,7 @@ struct action<grammar::on_failure> {
   static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
     end(build, matched(in, build), scratch, scratch.workflow.on_failure, "on failure");
   }
-  static void end(Build& build, TokenRange at, WorkflowScratch& scratch, std::optional<std::vector<StepSyntax>>& to,
+  static void end(Build& build, TokenRange at, WorkflowScratch& scratch, Rare<std::vector<StepSyntax>>& to,
                   std::string_view what) {
     if (to) build.complain({at.begin - 1, at.begin + 1}, fmt::format("'{}' is given twice", what), "keep one of them");
     if (scratch.blocks.back().empty())

@@ -304,7 +304,7 @@ class Printer {
   }
 
   static std::string program_text(const engine::Command& command) {
-    return written(command.arguments) + identity(command.identity);
+    return written(command.arguments) + identity(*command.identity);
   }
 
   static std::string command_text(const engine::Command& command) {

@@ -134,7 +134,7 @@ struct WorkflowSyntax {
   Word name;
   Rare<GuardSyntax> guard;
   std::vector<StepSyntax> steps;
-  std::optional<std::vector<StepSyntax>> on_failure, on_cancel;
+  Rare<std::vector<StepSyntax>> on_failure, on_cancel;
   std::vector<HealingLimitSyntax> limits;
   std::vector<ShareSyntax> pauses;
   Rare<Located<Duration>> cooldown;

@@ -36,7 +36,7 @@ std::string header_text(const std::string& header) {
 
 std::string program_options(const engine::step::Program& program) {
   std::string text;
-  const engine::Identity& identity = program.command.identity;
+  const engine::Identity& identity = *program.command.identity;
   const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
   if (!uid.empty()) text += " as uid " + written_string(uid);
   if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);

@@ -153,7 +153,7 @@ class OutputAnswer : public Answer {
       return true;
     }
     const auto id = daemon_.engine.graph()->find(service_);
-    const auto last = id ? daemon_.engine.service(*id).last : std::nullopt;
+    const auto last = id ? daemon_.engine.service(*id).last : nullptr;
     const bool checked = last && last->output && daemon_.engine.graph()->at(*id).is_run();
     const std::string none = fmt::format("no program of {} has run yet", service_);
     if (checked)

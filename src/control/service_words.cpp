@@ -91,14 +91,14 @@ std::string values_text(const engine::Facts& facts) {
 
 /// Whether a rule asks for nothing but that the process is there.
 bool wants_existence(const engine::Rule& rule) {
-  const auto* present = std::get_if<engine::Present>(rule->condition.only());
+  const auto* present = std::get_if<engine::Present>(rule->condition->only());
   return present != nullptr && !present->wanted;
 }
 
 /// What came of the connections that the rule asks for. Empty: it asks for none.
 std::string connection_texts(const engine::Rule& rule, const engine::Evidence& last) {
   std::string text;
-  for (const engine::Test& asked : rule->condition.tests) {
+  for (const engine::Test& asked : rule->condition->tests) {
     const auto* test = std::get_if<engine::Reached>(&asked);
     const engine::ConnectionSeen* seen = test != nullptr ? engine::connection_of(last, *test) : nullptr;
     if (seen != nullptr) text += fmt::format("{}{}", text.empty() ? "" : ", ", seen->text);
@@ -110,7 +110,7 @@ std::string connection_texts(const engine::Rule& rule, const engine::Evidence& l
 std::string compared_values(const engine::CheckKind& kind, const engine::Rule& rule, const engine::Evidence& last) {
   std::vector<engine::Metric> told;
   std::string text;
-  for (const engine::Test& asked : rule->condition.tests) {
+  for (const engine::Test& asked : rule->condition->tests) {
     const auto* test = std::get_if<engine::Compare>(&asked);
     if (test == nullptr || std::ranges::find(told, test->what) != told.end()) continue;
     const engine::Quantity* row = kind.find(test->what);
@@ -194,7 +194,7 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   if (missing) return wants_existence(rule) ? last : named(last);
   if (!state.last) return named("not checked since healer was started");
   const engine::Seen seen{*state.last, state.memory, state.starts->restarted};
-  const std::optional<bool> held = engine::holds(rule->condition, seen);
+  const std::optional<bool> held = engine::holds(*rule->condition, seen);
   if (!rule->counts_restarts() && held == false) {
     const std::string needed = engine::recovery_text(rule, engine.rules(service)[index], now.mono);
     return named(fmt::format("{}; {}", last, needed.empty() ? "the last run passed" : needed));

@@ -166,8 +166,8 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
   view.dying = state.presence.is_gone() || (state.starts->not_before && *state.starts->not_before > now.wall);
   if (condition == Condition::Failed)
     for (const engine::RuleState& rule : engine.rules(service))
-      if (rule.status == engine::RuleStatus::Failed && rule.changed)
-        view.since = view.since ? std::min(*view.since, *rule.changed) : *rule.changed;
+      if (rule.status == engine::RuleStatus::Failed && rule.past->changed)
+        view.since = view.since ? std::min(*view.since, *rule.past->changed) : *rule.past->changed;
   if (condition == Condition::Unknown) view.since = state.unknown->since;
   view.next_run = engine.next_run(service, now);
   view.rests = rest_of(engine, service, now);
@@ -312,7 +312,7 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .failed = static_cast<std::uint32_t>(state.window.failed(rule->tolerance.window)),
                 .count = rule->tolerance.count,
                 .window = rule->tolerance.window,
-                .since = state.changed,
+                .since = state.past->changed,
                 .held_back = std::string(to_string(engine.hold(service, rule, state, rule->action.kind, now))),
                 .restarts = rule->counts_restarts()};
   const engine::ServiceState& seen = engine.service(service);
@@ -320,7 +320,7 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
     view.state = to_string(Condition::Unknown);
   if (rule->tolerance.held > Duration{0}) {
     view.hold = rule->tolerance.held;
-    if (state.failing_since) view.held = std::max(now.mono - *state.failing_since, Duration{0});
+    if (state.past->failing_since) view.held = std::max(now.mono - *state.past->failing_since, Duration{0});
   }
   return view;
 }

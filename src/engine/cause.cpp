@@ -263,7 +263,7 @@ Decided deciding(const RuleCondition& condition, const Seen& seen) {
 
 /// The connection that has decided; null: it was something else.
 const ConnectionSeen* deciding_connection(const Rule& rule, const Seen& seen) {
-  const auto* test = std::get_if<Reached>(deciding(rule->condition, seen).test);
+  const auto* test = std::get_if<Reached>(deciding(*rule->condition, seen).test);
   return test != nullptr ? connection_of(seen.run, *test) : nullptr;
 }
 
@@ -274,7 +274,7 @@ std::string_view event_text(EventKind event, effect::Cause::State state) {
 }
 
 std::string describe(const ServiceBlock& block, const Rule& rule, const Seen& seen, bool failed) {
-  const Decided decided = deciding(rule->condition, seen);
+  const Decided decided = deciding(*rule->condition, seen);
   return std::visit(Account(block, rule, seen, failed != decided.negated), *decided.test);
 }
 
@@ -458,7 +458,7 @@ std::shared_ptr<const effect::Cause> cause_of(const ServiceBlock& block, const R
                                               EventKind event, bool recovered, WallTime when) {
   // What asks for a change is over in the next run.
   const bool of_change =
-      rule->mode == Mode::EachChange || std::holds_alternative<Changed>(rule->condition.tests.front());
+      rule->mode == Mode::EachChange || std::holds_alternative<Changed>(rule->condition->tests.front());
   auto cause = std::make_shared<effect::Cause>();
   cause->service = block.name;
   cause->event = event;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "util/sparse.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -24,7 +25,7 @@ struct Identity {
 /// A program and its arguments. No shell is involved unless it is the program.
 struct Command {
   std::vector<std::string> arguments;  ///< the program's path first
-  Identity identity;
+  Sparse<Identity> identity;
   Duration timeout{0};  ///< 0: none
 
   bool operator==(const Command&) const = default;

@@ -10,21 +10,22 @@ namespace healer::engine {
 Verdict count_latched(const Rule& rule, RuleState& state, bool bad, Duration now) {
   state.window.push(bad, std::max(rule->tolerance.window, rule->recovery->tolerance.window));
   if (bad) {
-    if (!state.failing_since && rule->tolerance.held > Duration{0}) state.failing_since = now;
-    state.clear_since.reset();
+    if (!state.past->failing_since && rule->tolerance.held > Duration{0}) state.past.set(&RulePast::failing_since, now);
+    state.past.set(&RulePast::clear_since, {});
   } else {
-    state.failing_since.reset();
-    if (!state.clear_since && state.status == RuleStatus::Failed && rule->recovery->tolerance.held > Duration{0})
-      state.clear_since = now;
+    state.past.set(&RulePast::failing_since, {});
+    if (!state.past->clear_since && state.status == RuleStatus::Failed && rule->recovery->tolerance.held > Duration{0})
+      state.past.set(&RulePast::clear_since, now);
   }
   if (state.status == RuleStatus::Ok) {
     const Tolerance& wanted = rule->tolerance;
-    const bool met = wanted.held > Duration{0} ? state.failing_since && now - *state.failing_since >= wanted.held
-                                               : state.window.failed(wanted.window) >= wanted.count;
+    const bool met = wanted.held > Duration{0}
+                         ? state.past->failing_since && now - *state.past->failing_since >= wanted.held
+                         : state.window.failed(wanted.window) >= wanted.count;
     return bad && met ? Verdict::Fire : Verdict::Nothing;
   }
   const Tolerance& wanted = rule->recovery->tolerance;
-  const bool met = wanted.held > Duration{0} ? state.clear_since && now - *state.clear_since >= wanted.held
+  const bool met = wanted.held > Duration{0} ? state.past->clear_since && now - *state.past->clear_since >= wanted.held
                                              : wanted.window - state.window.failed(wanted.window) >= wanted.count;
   return !bad && met ? Verdict::Recover : Verdict::Failing;
 }
@@ -36,16 +37,17 @@ Verdict peek_latched(const Rule& rule, const RuleState& state, bool bad) {
 
 bool due_again(const Rule& rule, const RuleState& state, Duration now) {
   const Tolerance& wanted = rule->tolerance;
-  if (wanted.held > Duration{0}) return state.failing_since && now - *state.failing_since >= wanted.held;
-  return state.again.failed(wanted.window) >= wanted.count;
+  if (wanted.held > Duration{0}) return state.past->failing_since && now - *state.past->failing_since >= wanted.held;
+  return state.past->again.failed(wanted.window) >= wanted.count;
 }
 
 bool count_each(const Rule& rule, RuleState& state, bool bad, Duration now) {
   state.window.push(bad, rule->tolerance.window);
-  if (!bad) state.failing_since.reset();
-  if (bad && !state.failing_since && rule->tolerance.held > Duration{0}) state.failing_since = now;
+  if (!bad) state.past.set(&RulePast::failing_since, {});
+  if (bad && !state.past->failing_since && rule->tolerance.held > Duration{0})
+    state.past.set(&RulePast::failing_since, now);
   const bool met = rule->tolerance.held > Duration{0}
-                       ? state.failing_since && now - *state.failing_since >= rule->tolerance.held
+                       ? state.past->failing_since && now - *state.past->failing_since >= rule->tolerance.held
                        : state.window.failed(rule->tolerance.window) >= rule->tolerance.count;
   return bad && met;
 }

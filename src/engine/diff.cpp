@@ -136,6 +136,7 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
   graph->settings = next.settings == *current.settings ? current.settings
                                                        : std::make_shared<const Settings>(std::move(next.settings));
   graph->files = std::move(next.files);
+  graph->slots.reserve(std::max(current.slots.size(), next.services.size()));
   graph->slots.resize(current.slots.size());
   graph->order.reserve(next.services.size());
   graph->workflows = std::move(next.workflows);

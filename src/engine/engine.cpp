@@ -188,9 +188,9 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     if (go_on) continue;
     // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
-    states[i].failing_since.reset();
-    states[i].clear_since.reset();
-    states[i].again = {};
+    states[i].past.set(&RulePast::failing_since, {});
+    states[i].past.set(&RulePast::clear_since, {});
+    states[i].past.set(&RulePast::again, {});
   }
 }
 
@@ -515,7 +515,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (other_probes && state.last && state.last->facts) {                   // their results go by their places
       auto facts = std::make_shared<Facts>(*state.last->facts);
       facts->connections.clear();
-      state.last->facts = std::move(facts);
+      Evidence rest = *state.last;
+      rest.facts = std::move(facts);
+      state.last = std::make_shared<const Evidence>(std::move(rest));
     }
     const bool other = other_target || other_probes || old.program != block.program;
     if (other) state.unknown.reset();

@@ -85,30 +85,30 @@ struct PauseInForce {
 struct ServiceState {
   bool monitored = true;
   bool initialising = true;
-  bool resting = false;          ///< no rule counts or stands failed
-  Rare<Flight> flight;           ///< the run under way
-  std::uint32_t first_rule = 0;  ///< into the engine's flat array of RuleState
+  bool resting = false;            ///< no rule counts or stands failed
+  bool told_failure = false;       ///< people were told that a start or stop failed, and none has succeeded since
+  Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
+  Rare<Flight> flight;             ///< the run under way
+  std::uint32_t first_rule = 0;    ///< into the engine's flat array of RuleState
   std::uint32_t rule_count = 0;
   std::uint64_t runs = 0;  ///< judged since the daemon started
   Memory memory;
-  std::optional<Evidence> last;  ///< the last that was judged
+  std::shared_ptr<const Evidence> last;  ///< the last that was judged; null: nothing was
   Slim<WallTime> last_when;
   RunId last_run;  ///< whose evidence that is
   Sparse<StartHistory> starts;
   Rare<Pause> pause;
   Rare<Acknowledgement> acknowledged;
   Rare<KnownProcess> known;
-  std::optional<JobId> job;           ///< that it takes part in: no run is counted meanwhile
+  Rare<JobId> job;                    ///< that it takes part in: no run is counted meanwhile
   Slim<Duration> looked;              ///< mono: when `last` was seen
   Rare<Unknown> unknown;              ///< the last look had no answer
   Presence presence;                  ///< of its process
   Sparse<Child> child;                ///< of a foreground process
   Sparse<std::string> start_failure;  ///< why its last start failed; or empty
-  bool told_failure = false;          ///< people were told that a start or stop failed, and none has succeeded since
   Sparse<std::string> waits;          ///< why a start or restart that its rules want is not done now; or empty
   std::int64_t told_left = 0;         ///< a process that its former start has left, and that was told of
   Rare<ActionFailure> action_failure;
-  Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
 };
 
 /// A started or waiting exec, for status and explain.
@@ -280,7 +280,7 @@ class Engine {
   [[nodiscard]] bool only_looks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
-  void take(ServiceId id, const Evidence& seen, Turn& turn);
+  void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,

@@ -83,7 +83,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
                                      .presence_only = !scheduled});
     return;
   }
-  on(event::Measured{id, run, no_process(state)}, turn);
+  on(event::measured(id, run, no_process(state)), turn);
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
     if (job.step().service == id) {
-      take(id, no_process(state), turn);
+      take(id, std::make_shared<const Evidence>(no_process(state)), turn);
       const bool own = job.action == exec.action;
       return go_on(job, own || job.step().kind == Bringing::Stop ? judge_child_step(job, turn) : begin_step(job, turn),
                    turn);
@@ -295,7 +295,7 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
   if (wanted && may_start && !pending.started && !failed)
     turn.sink.emit(exec);
   else
-    turn.sink.emit(effect::Adopt{exec.action, exec.service, true, exec.command.identity.uid});
+    turn.sink.emit(effect::Adopt{exec.action, exec.service, true, exec.command.identity->uid});
   if (failed) end_program(exec.action, turn);
   if (!wanted) end_child(exec.action, exec.cause->service, nullptr, turn);
 }

@@ -54,10 +54,10 @@ class Engine::Ward final : public HealingWorld {
     if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
     if (graph().at(service).has_members()) {
       const Evidence members = engine_.look_at_members(service);
-      return holds((*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
+      return holds(*(*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
     }
     if (state.unknown || !state.last) return std::nullopt;
-    return holds((*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
+    return holds(*(*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
     if (const auto by = engine_.pause_of(service, turn_.now))
@@ -82,7 +82,7 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up_by(service) != nullptr; }
   [[nodiscard]] std::string busy(ServiceId service) const override {
-    const std::optional<JobId>& job = engine_.services_[service.index()].job;
+    const Rare<JobId>& job = engine_.services_[service.index()].job;
     if (!job) return {};
     return fmt::format("{} of {} (job {})", to_string(engine_.jobs_.at(job->number()).kind), graph().at(service).name,
                        job->number());
@@ -279,7 +279,7 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
     const Seen run{seen, state.memory, state.starts->restarted};
     clear = true;
     for (const Rule& rule : graph_->at(id).rules) {
-      const std::optional<bool> told = holds(rule->condition, run);
+      const std::optional<bool> told = holds(*rule->condition, run);
       if (!told) {
         clear.reset();
         break;
@@ -337,13 +337,13 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
     const Rule& rule = block.rules[i];
     if (rule->mode != Mode::Latched) continue;
     const bool failed = states[i].status == RuleStatus::Failed;
-    const std::optional<EventKind> fired_as = states[i].event;
+    const std::optional<EventKind> fired_as = states[i].past->event;
     const Told told = states[i].told;
     states[i] = RuleState{.status = RuleStatus::Ok,
-                          .changed = failed ? Slim(turn.now.wall) : states[i].changed,
                           .accepted = states[i].accepted,
                           .judged = true,
-                          .born = states[i].born};
+                          .born = states[i].born,
+                          .past = RulePast{.changed = failed ? Slim(turn.now.wall) : states[i].past->changed}};
     if (!failed || !state.last) continue;
     const Seen run{*state.last, state.memory, state.starts->restarted};
     decisions.push_back({.rule = i,

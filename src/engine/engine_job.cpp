@@ -175,8 +175,8 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     // it had ended.
     for (std::uint32_t i = 0; i < state.rule_count; ++i) {
       if (!block.rules[i]->action.is_job()) continue;
-      rule_states_[state.first_rule + i].again = {};
-      rule_states_[state.first_rule + i].failing_since.reset();
+      rule_states_[state.first_rule + i].past.set(&RulePast::again, {});
+      rule_states_[state.first_rule + i].past.set(&RulePast::failing_since, {});
     }
   }
   if (good) {
@@ -341,7 +341,8 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
   // The job may be for another service.
-  const Evidence last = services_[id.index()].last.value_or(Evidence{});
+  const auto& known = services_[id.index()].last;
+  const Evidence last = known ? *known : Evidence{};
   cause->process = graph_->at(id).has_process() ? std::optional(figures_of(last)) : std::nullopt;
   cause->program_status = graph_->at(id).is_run() ? std::optional(last.status) : std::nullopt;
   effect::Exec exec{.action = ActionId{next_id_++},

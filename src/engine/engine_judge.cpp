@@ -21,15 +21,17 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   if (job != nullptr ? job->look != event.run || job->step().service != id
                      : !state.flight || state.flight->run != event.run)
     return;
-  const std::optional<Evidence> without = disproved(id, event.evidence, turn);
-  const Evidence& seen = without ? *without : event.evidence;
+  std::shared_ptr<const Evidence> kept = event.evidence;
+  if (std::optional<Evidence> without = disproved(id, *event.evidence, turn))
+    kept = std::make_shared<const Evidence>(*std::move(without));
+  const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
     if (!state.child->is_former()) return;
     forget_former(id, turn);
   }
   if (job != nullptr) {
-    take(id, seen, turn);
+    take(id, kept, turn);
     return looked(*job, seen, turn);
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
@@ -39,7 +41,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     return settle(id, &seen, turn);
   }
   state.initialising = false;
-  take(id, seen, turn);
+  take(id, kept, turn);
   tell_owners(id);
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
@@ -59,7 +61,9 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
   if (event.service.index() >= services_.size()) return;
   ServiceState& state = services_[event.service.index()];
   if (!state.last || state.last_run != event.run) return;
-  state.last->output = event.output;
+  Evidence more = *state.last;
+  more.output = event.output;
+  state.last = std::make_shared<const Evidence>(std::move(more));
   Record& record = turn.record(RecordKind::RunTimedOut, Severity::Info, graph_->at(event.service).name,
                                "its program has written more before it ended");
   record.output = *event.output;
@@ -74,7 +78,8 @@ bool Engine::only_looks(ServiceId id, Reason reason, Instant now) const {
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
-void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
+void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn) {
+  const Evidence& seen = *kept;
   ServiceState& state = services_[id.index()];
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
@@ -97,12 +102,12 @@ void Engine::take(ServiceId id, const Evidence& seen, Turn& turn) {
     }
     if (up) state.told_left = 0;
   }
-  state.last = seen;
+  state.last = std::move(kept);
   state.last_when = turn.now.wall;
 }
 
 Engine::PlainTest Engine::plain_test(const Rule& rule) {
-  const Test* only = rule->condition.only();
+  const Test* only = rule->condition->only();
   if (const auto* test = std::get_if<Compare>(only); test != nullptr && test->also->empty())
     return {test->value, test->comparison, test->what, PlainTest::Kind::Figure};
   if (const auto* test = std::get_if<Present>(only); test != nullptr && !test->wanted)

@@ -134,21 +134,21 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
   const bool rests = schedule.kind == Schedule::Kind::Cron ||
                      (schedule.kind == Schedule::Kind::NotCron && schedule.cron.matches(civil_(turn.now.wall)));
   if (state.initialising || state.job || rests) return;
-  const Evidence seen = look_at_members(id);
+  const auto seen = std::make_shared<const Evidence>(look_at_members(id));
   take(id, seen, turn);
-  judge(id, seen, false, Reason::Member, turn);
+  judge(id, *seen, false, Reason::Member, turn);
 }
 
 /// Judges the run under way by how its members are now.
 void Engine::end_composite_run(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  const Evidence seen = look_at_members(id);
+  const auto seen = std::make_shared<const Evidence>(look_at_members(id));
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = flight.run;
-  if (seen.answer == Answer::Told) state.initialising = false;
+  if (seen->answer == Answer::Told) state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
-  judge(id, seen, flight.counted, flight.reason, turn);
+  judge(id, *seen, flight.counted, flight.reason, turn);
 }
 
 }  // namespace healer::engine

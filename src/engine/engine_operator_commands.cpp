@@ -115,7 +115,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
 std::uint32_t Engine::join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command,
                            Turn& turn) {
   if (kind == ActionKind::Stop) return 0;
-  const std::optional<JobId> first = services_[services.front().index()].job;
+  const Rare<JobId>& first = services_[services.front().index()].job;
   const bool restarted =
       kind == ActionKind::Restart && std::ranges::all_of(services, [&](ServiceId id) {
         return is_brought_up(id) && services_[id.index()].job == first && restarts_yet(jobs_.at(first->number()), id);
@@ -139,7 +139,7 @@ std::uint32_t Engine::join(ActionKind kind, std::vector<ServiceId>& services, co
 
 /// Whether a rule's job has brought the service up, or has yet to; not where it has died after its step.
 bool Engine::is_brought_up(ServiceId id) const {
-  const std::optional<JobId>& job = services_[id.index()].job;
+  const Rare<JobId>& job = services_[id.index()].job;
   if (!job) return false;
   const Job& known = jobs_.at(job->number());
   if (known.by != kByRule || known.kind == ActionKind::Stop) return false;
@@ -166,7 +166,7 @@ void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& servic
   std::vector<bool> wanted(services_.size());
   for (const JobStep& step : steps) wanted[step.service.index()] = true;
   for (const JobStep& step : steps) {
-    const std::optional<JobId> id = services_[step.service.index()].job;
+    const Rare<JobId>& id = services_[step.service.index()].job;
     if (!id || jobs_.at(id->number()).by != kByRule) continue;
     if (kind == ActionKind::Start && is_brought_up(step.service)) continue;
     Job& job = jobs_.at(id->number());
@@ -198,7 +198,7 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
   const auto before = std::count_if(job.steps.begin(), done, [&](const JobStep& step) { return goes(step.service); });
   std::vector<std::string> names;
   for (const JobStep& step : job.steps) {
-    std::optional<JobId>& its = services_[step.service.index()].job;
+    Rare<JobId>& its = services_[step.service.index()].job;
     if (!goes(step.service) || !its) continue;
     its.reset();
     if (names.size() < kMostNamed) names.push_back(graph_->at(step.service).name);

@@ -86,7 +86,7 @@ bool Engine::left_alone(ServiceId id, Instant now) const {
 void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (missed != nullptr) {
-    const bool seen = state.last.has_value();
+    const bool seen = state.last != nullptr;
     const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
     state.presence.on(PresenceEvent::Missed,
                       missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed));
@@ -197,7 +197,7 @@ std::string Engine::missing_requirement(ServiceId id) const {
 /// waits for this one.
 std::optional<ServiceId> Engine::waits_for_job(const Job& job) const {
   const auto busy_with = [&](ServiceId id) -> const Job* {
-    const std::optional<JobId>& its = services_[id.index()].job;
+    const Rare<JobId>& its = services_[id.index()].job;
     if (!its) return nullptr;
     const Job& other = jobs_.at(its->number());
     const auto ahead = std::span(other.steps).subspan(other.position);
@@ -264,7 +264,7 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
   const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
   if (!same_file || known->start_ticks == now.start_ticks) {
     if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;
-    if (known && *known == now) return std::nullopt;
+    if (known == now) return std::nullopt;
     const bool told = known && known->pid == now.pid && known->doubt == Doubt::Foreign;
     known = now;
     turn.save(id);
@@ -325,7 +325,7 @@ std::string Engine::left_behind(ServiceId id) const {
 /// What the last look has found left of an earlier start of the service, whether that came up or not.
 const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
   static const std::vector<LeftProcess> kNothing;
-  const std::optional<Evidence>& last = services_[id.index()].last;
+  const std::shared_ptr<const Evidence>& last = services_[id.index()].last;
   return last && last->facts && process_of(*last) == nullptr ? last->facts->left : kNothing;
 }
 

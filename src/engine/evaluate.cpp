@@ -196,7 +196,7 @@ Memory fresh_memory(const ServiceBlock& block) {
     memory.add({.what = Attribute::ReadOffset, .value = {}});
   }
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       if (const auto* changed = std::get_if<Changed>(&asked)) {
         memory.add({.what = changed->what, .value = {}});
         if (changed->also) memory.add({.what = *changed->also, .value = {}});

@@ -34,8 +34,11 @@ struct Wake {};
 struct Measured {
   ServiceId service;
   RunId run;
-  Evidence evidence;
+  std::shared_ptr<const Evidence> evidence;  ///< never null
 };
+[[nodiscard]] inline Measured measured(ServiceId service, RunId run, Evidence seen) {
+  return {service, run, std::make_shared<const Evidence>(std::move(seen))};
+}
 
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
 /// descriptors left; the next look finds it then.

@@ -35,7 +35,7 @@ std::string missing_to_recover(const Rule& rule, const RuleState& state, Duratio
   const Tolerance& tolerance = rule->recovery->tolerance;
   if (tolerance.held > Duration{0})
     return fmt::format("it has passed for {} of {}",
-                       lasting(state.clear_since ? now - *state.clear_since : Duration{0}),
+                       lasting(state.past->clear_since ? now - *state.past->clear_since : Duration{0}),
                        format_duration(tolerance.held));
   return fmt::format("{} of the last {} runs passed, {} are needed",
                      tolerance.window - state.window.failed(tolerance.window), tolerance.window, tolerance.count);
@@ -45,7 +45,7 @@ std::string where_it_stands(const Rule& rule, const RuleState& state, Instant no
   const std::string counts = count_text(rule, state, now.mono);
   if (state.status == RuleStatus::Failed) {
     std::string text = "stands failed";
-    if (state.changed) text += fmt::format(" for {}", lasting(now.wall - *state.changed));
+    if (state.past->changed) text += fmt::format(" for {}", lasting(now.wall - *state.past->changed));
     text += fmt::format(", {} run{} since it fired", state.since_fired, state.since_fired == 1 ? "" : "s");
     if (!rule->recovery->tolerance.immediate())
       text += fmt::format("; to recover: {}", missing_to_recover(rule, state, now.mono));
@@ -70,7 +70,7 @@ std::string if_failed(const Rule& rule, RuleState state, Hold hold, Duration at)
   if (count_latched(rule, state, true, at) == Verdict::Fire) return fmt::format("fires: {}", action);
   if (!stood) return fmt::format("does nothing yet: {}", count_text(rule, state, at));
   if (rule->action.is_job()) {
-    state.again.push(true, 64);
+    state.past.edit().again.push(true, 64);
     if (!due_again(rule, state, at)) return "stays failed; nothing is done until its tolerance is met again";
     return hold == Hold::None ? fmt::format("stays failed and is tried again: {}", action)
                               : fmt::format("stays failed; {} is held back", action);
@@ -240,8 +240,8 @@ bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   if (!block.has_process() || state.unknown || !state.last) return false;
   if (state.presence.is_up()) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
-    const auto* test = std::get_if<Present>(&rule->condition.tests.front());
-    return rule->condition.postfix.empty() && test != nullptr && !test->wanted;
+    const auto* test = std::get_if<Present>(&rule->condition->tests.front());
+    return rule->condition->postfix.empty() && test != nullptr && !test->wanted;
   });
 }
 
@@ -256,8 +256,8 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
 }
 
 std::string untold(const Rule& rule, const ServiceState& state) {
-  if (!state.last || holds(rule->condition, Seen{*state.last, state.memory, state.starts->restarted})) return {};
-  for (const Test& asked : rule->condition.tests) {
+  if (!state.last || holds(*rule->condition, Seen{*state.last, state.memory, state.starts->restarted})) return {};
+  for (const Test& asked : rule->condition->tests) {
     const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
     if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
@@ -284,9 +284,9 @@ std::string count_text(const Rule& rule, const RuleState& state, Duration now) {
   const Tolerance& tolerance = rule->tolerance;
   if (tolerance.held > Duration{0})
     return fmt::format("it has failed for {}, {} are needed",
-                       lasting(state.failing_since ? now - *state.failing_since : Duration{0}),
+                       lasting(state.past->failing_since ? now - *state.past->failing_since : Duration{0}),
                        format_duration(tolerance.held));
-  if (std::holds_alternative<Restarts>(rule->condition.tests.front()))
+  if (std::holds_alternative<Restarts>(rule->condition->tests.front()))
     return fmt::format("restarts in {} of the last {} runs, {} are needed", state.window.failed(tolerance.window),
                        tolerance.window, tolerance.count);
   if (tolerance.window == 1) return {};

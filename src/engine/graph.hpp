@@ -34,6 +34,7 @@ class Adjacency {
   Adjacency() = default;
   /// Those that one leads to keep the order in which they are given.
   Adjacency(std::size_t slots, const std::vector<Edge>& edges);
+  /// Those that the one of this slot leads to; none, where there is no such slot. Valid as long as this is.
   [[nodiscard]] std::span<const ServiceId> operator[](std::size_t slot) const {
     if (slot + 1 >= begins_.size()) return {};
     return std::span(ids_).subspan(begins_[slot], begins_[slot + 1] - begins_[slot]);

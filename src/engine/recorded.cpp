@@ -20,7 +20,7 @@ Service service_of(const ServiceBlock& block) {
   // Filters are found again by their texts; here they tell whether they were asked.
   for (const std::string& filter : block.program->filters) service.patterns.push_back("json\n" + filter);
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       const auto* reached = std::get_if<Reached>(&asked);
       if (reached == nullptr) continue;
       if (service.probes.size() <= reached->probe) service.probes.resize(reached->probe + 1);

@@ -317,7 +317,7 @@ class Player final : public EffectSink {
   void answer(ServiceId id, RunId run, const Evidence& seen) {
     promised_.erase(run);
     if (span_.holds(now_.wall)) ++result_.runs;
-    tell(event::Measured{id, run, seen});
+    tell(event::measured(id, run, seen));
   }
 
   void take(const recorded::Woke&, const recorded::Item&) { tell(event::Wake{}); }

@@ -79,7 +79,7 @@ enum class Mode : std::uint8_t {
 
 /// What a rule says: the same for all rules of the same words, in whatever service.
 struct RuleBody {
-  RuleCondition condition;
+  Shared<RuleCondition> condition;
   Tolerance tolerance;
   Action action;
   Shared<Recovery> recovery;  ///< used by Mode::Latched only
@@ -88,13 +88,12 @@ struct RuleBody {
   /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
   /// accepted.
   bool dormant = false;
-  std::string text;        ///< canonical, on one line: for people
-  Hash128 condition_hash;  ///< RuleIdentity::condition
-  Hash128 actions_hash;    ///< RuleIdentity::actions
+  std::string text;      ///< canonical, on one line: for people
+  Hash128 actions_hash;  ///< RuleIdentity::actions
 
   /// `if N restarts within M cycles`: below its tolerance it says nothing of how the service is.
   [[nodiscard]] bool counts_restarts() const {
-    return !condition.tests.empty() && std::holds_alternative<Restarts>(condition.tests.front());
+    return !condition->tests.empty() && std::holds_alternative<Restarts>(condition->tests.front());
   }
 };
 
@@ -116,8 +115,10 @@ struct Rule {
   const RuleBody* operator->() const { return body.operator->(); }
   RuleBody* operator->() { return body.operator->(); }
   [[nodiscard]] RuleIdentity identity() const {
-    return {
-        .text = text_hash, .condition = body->condition_hash, .actions = body->actions_hash, .kind = body->action.kind};
+    return {.text = text_hash,
+            .condition = body->condition->hash,
+            .actions = body->actions_hash,
+            .kind = body->action.kind};
   }
 };
 

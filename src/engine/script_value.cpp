@@ -62,7 +62,7 @@ std::string_view words_of(const ServiceBlock& block, Metric metric) {
 std::set<Metric> compared_by(const ServiceBlock& block) {
   std::set<Metric> metrics;
   for (const Rule& rule : block.rules)
-    for (const Test& asked : rule->condition.tests)
+    for (const Test& asked : rule->condition->tests)
       if (const auto* test = std::get_if<Compare>(&asked); test != nullptr && test->what != Metric::Status)
         metrics.insert(test->what);
       else if (const auto* total = std::get_if<Total>(&asked))

@@ -17,6 +17,7 @@
 #include "engine/rule.hpp"
 #include "engine/schedule.hpp"
 #include "engine/source_place.hpp"
+#include "util/few.hpp"
 #include "util/hash.hpp"
 #include "util/rare.hpp"
 #include "util/shared.hpp"
@@ -107,7 +108,7 @@ struct ServiceBlock {
   Shared<ProcessSpec> process;      ///< Target::Process
   std::string path;                 ///< Target::Path
   Shared<std::string> host;         ///< Target::Host: its name or address
-  std::vector<Probe> probes;        ///< never null; Reached::probe is an index
+  Few<Probe> probes;                ///< never null; Reached::probe is an index
   Shared<InterfaceSpec> interface;  ///< Target::Interface
   Shared<LinesSpec> lines;          ///< of a file whose lines are read (Traits::has_lines)
   Shared<CompositeSpec> composite;  ///< Target::Members
@@ -115,10 +116,10 @@ struct ServiceBlock {
   Rare<Command> start;
   Rare<Command> stop;
   Rare<Command> restart;
-  std::vector<std::string> depends;  ///< names of the services that must be up before it
+  Few<std::string> depends;  ///< names of the services that must be up before it
   Shared<Schedule> schedule;
   std::vector<Rule> rules;
-  std::vector<std::string> groups;
+  Few<std::string> groups;
   std::shared_ptr<const Row> row;             ///< null: it is in no `for each`
   Shared<std::vector<Recipient>> recipients;  ///< local over global, `noalert` taken out
   using OnReboot = engine::OnReboot;

@@ -28,7 +28,7 @@ double seconds_of(Duration span) { return static_cast<double>(span.count()) / 10
 ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   ProcessFacts process{.pid = pid, .parent = 1, .start_ticks = static_cast<std::uint64_t>(pid)};
   for (const Rule& rule : block.rules) {
-    for (const Test& asked : rule->condition.tests) {
+    for (const Test& asked : rule->condition->tests) {
       const auto* test = std::get_if<Differs>(&asked);
       if (test == nullptr || !test->wanted) continue;
       const auto* number = std::get_if<std::int64_t>(&*test->wanted);
@@ -75,7 +75,7 @@ std::vector<ValueSeen> usual_values(const ServiceBlock& block, bool bad) {
   for (const std::string& filter : block.program->filters) {
     std::vector<JsonTest> wanted;
     for (const Rule& rule : block.rules)
-      for (JsonTest& test : json_tests(rule->condition))
+      for (JsonTest& test : json_tests(*rule->condition))
         if (test.filter == filter) wanted.push_back(bad ? std::move(test) : opposite(std::move(test)));
     ValueSeen seen{.filter = filter, .value = std::nullopt, .why = "nothing says what it is"};
     for (const JsonTest& test : wanted) {

@@ -187,7 +187,7 @@ void Simulation::perform(const effect::Measure& start) {
     if (run)
       observe(start, seen);
     else
-      handle(event::Measured{start.service, start.run, seen});
+      handle(event::measured(start.service, start.run, seen));
   });
 }
 
@@ -199,7 +199,7 @@ void Simulation::observe(const effect::Measure& start, const Evidence& seen) {
   const std::span<const RuleState> rules = engine_->rules(start.service);
   before_.assign(rules.begin(), rules.end());
   judged_ = start.service;
-  handle(event::Measured{start.service, start.run, seen});
+  handle(event::measured(start.service, start.run, seen));
 }
 
 void Simulation::perform(const effect::CancelRun& cancel) { world_.drop_runs(cancel.service); }

@@ -18,6 +18,7 @@
 #include "engine/event_kind.hpp"
 #include "engine/ids.hpp"
 #include "engine/rule_identity.hpp"
+#include "util/few.hpp"
 #include "util/hash.hpp"
 #include "util/rare.hpp"
 #include "util/slim.hpp"
@@ -55,27 +56,34 @@ enum class Told : std::uint8_t {
 /// By its name; Alerted where there is none.
 [[nodiscard]] Told told_of(std::string_view name);
 
-/// Counting state of one rule. A default-constructed one is a rule that has seen nothing.
-struct RuleState {
-  Window window;
-  RuleStatus status = RuleStatus::Ok;
-  std::uint32_t since_fired = 0;  ///< runs since the firing, the firing being 1; 0 while Ok
-  Slim<Duration> failing_since;   ///< mono time of the first of the unbroken failed runs up to now
-  Slim<Duration> clear_since;     ///< the same for clear runs, kept only while Failed
-  Slim<WallTime> changed;         ///< when `status` last changed
-  Window again;                   ///< runs since the firing or the last completed job, for Action::is_job
-  bool accepted = false;          ///< a dormant rule that a person accepted
-  Told told = Told::Alerted;      ///< while Failed
-  bool judged = false;            ///< by a run since it began, or since its service was monitored again
-  std::uint64_t born = 0;         ///< actions with a lower number were decided on before it began
+/// What else a rule remembers that fails or has failed.
+struct RulePast {
+  Slim<Duration> failing_since;  ///< mono time of the first of the unbroken failed runs up to now
+  Slim<Duration> clear_since;    ///< the same for clear runs, kept only while Failed
+  Slim<WallTime> changed;        ///< when its status last changed
+  Window again;                  ///< runs since the firing or the last completed job, for Action::is_job
   /// What kind of event its firing was, where that is not the rule's own. Not saved: after a restart it recovers as the
   /// rule's own.
   std::optional<EventKind> event{};
 
+  bool operator==(const RulePast&) const = default;
+};
+
+/// Counting state of one rule. A default-constructed one is a rule that has seen nothing.
+struct RuleState {
+  Window window;
+  RuleStatus status = RuleStatus::Ok;
+  Told told = Told::Alerted;      ///< while Failed
+  bool accepted = false;          ///< a dormant rule that a person accepted
+  bool judged = false;            ///< by a run since it began, or since its service was monitored again
+  std::uint32_t since_fired = 0;  ///< runs since the firing, the firing being 1; 0 while Ok
+  std::uint64_t born = 0;         ///< actions with a lower number were decided on before it began
+  Sparse<RulePast> past;
+
   bool operator==(const RuleState&) const = default;
   /// Whether it counts towards something: such a state is saved at each run, for when it was saved last tells how long
   /// a gap was.
-  [[nodiscard]] bool counting() const { return window.bits != 0 || failing_since || clear_since; }
+  [[nodiscard]] bool counting() const { return window.bits != 0 || past->failing_since || past->clear_since; }
   /// Whether a run that passes changes nothing.
   [[nodiscard]] bool resting() const { return status == RuleStatus::Ok && !counting(); }
 };
@@ -90,7 +98,7 @@ struct Baseline {
 
 /// What the tests of a service must remember between runs: only what a rule of it asks for.
 struct Memory {
-  std::vector<Baseline> baselines;  ///< each attribute once, in their order
+  Few<Baseline> baselines;  ///< each attribute once, in their order
 
   bool operator==(const Memory&) const = default;
   /// What is remembered of an attribute; null: nothing, or it is not asked for.
@@ -100,8 +108,9 @@ struct Memory {
   }
   /// Adds one, unless it is there.
   void add(Baseline baseline) {
-    const auto place = std::ranges::lower_bound(baselines, baseline.what, {}, &Baseline::what);
-    if (place == baselines.end() || place->what != baseline.what) baselines.insert(place, std::move(baseline));
+    std::vector<Baseline>& all = baselines.edit();
+    const auto place = std::ranges::lower_bound(all, baseline.what, {}, &Baseline::what);
+    if (place == all.end() || place->what != baseline.what) all.insert(place, std::move(baseline));
   }
 };
 

@@ -13,6 +13,7 @@
 #include "engine/metric.hpp"
 #include "engine/postfix.hpp"
 #include "engine/quota.hpp"
+#include "util/hash.hpp"
 #include "util/rare.hpp"
 #include "util/shared.hpp"
 #include "util/time.hpp"
@@ -96,6 +97,7 @@ struct RuleCondition {
   std::vector<Test> tests;  ///< in the order of writing
   /// How they are joined, operands first; each Op::Leaf is the next test. Empty: all of them must hold.
   std::vector<Op> postfix{};
+  Hash128 hash{};  ///< of its words: RuleIdentity::condition
 
   /// The test, where that is all.
   [[nodiscard]] const Test* only() const { return tests.size() == 1 && postfix.empty() ? &tests.front() : nullptr; }

@@ -45,12 +45,12 @@ std::string counters_of(RecordKind kind, const Rule& rule, const RuleState& befo
   switch (kind) {
     case RecordKind::RuleFailed:
     case RecordKind::RuleMatched:
-      if (rule->tolerance.held > Duration{0}) return lasted(before.failing_since, "failing");
+      if (rule->tolerance.held > Duration{0}) return lasted(before.past->failing_since, "failing");
       return of_last(before.window.failed(rule->tolerance.window - 1) + 1, rule->tolerance,
                      kind == RecordKind::RuleFailed ? "failed" : "matched");
     case RecordKind::RuleRecovered: {
       const Tolerance& tolerance = rule->recovery->tolerance;
-      if (tolerance.held > Duration{0}) return lasted(before.clear_since, "clear");
+      if (tolerance.held > Duration{0}) return lasted(before.past->clear_since, "clear");
       return of_last(tolerance.window - before.window.failed(tolerance.window - 1), tolerance, "clear");
     }
     case RecordKind::RuleRepeated: return fmt::format("run {} since it failed", before.since_fired + 1);

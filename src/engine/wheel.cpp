@@ -43,7 +43,10 @@ void Wheel::take_due(Duration now, std::vector<Entry>& out) {
       return true;
     });
     const std::size_t index = static_cast<std::size_t>(tick) % kSlots;
-    if (entries.empty()) bits_[index / 64] &= ~(std::uint64_t{1} << index % 64);
+    if (!entries.empty()) continue;
+    bits_[index / 64] &= ~(std::uint64_t{1} << index % 64);
+    // Another slot is next for those that are due at once: in the end each would keep room for all of them.
+    if (entries.capacity() > kSpare) entries.shrink_to_fit();
   }
   position_ = std::max(position_, last);
   size_ -= out.size() - before;

@@ -31,6 +31,7 @@ class Wheel {
  private:
   static constexpr std::int64_t kTick = 10;  // ms
   static constexpr std::size_t kSlots = 4096;
+  static constexpr std::size_t kSpare = 16;  // entries, of which a slot keeps the room
 
   /// The first tick in [from, to) whose slot holds something; `to` where there is none. Requires: to - from <= kSlots.
   [[nodiscard]] std::int64_t occupied(std::int64_t from, std::int64_t to) const;

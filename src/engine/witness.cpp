@@ -17,12 +17,14 @@ constexpr std::size_t kMostFlights = 4;
 
 /// When the run was begun that ends, if it is awaited.
 std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
-  if (service.index() >= flights_.size()) return std::nullopt;
-  std::vector<Flight>& flights = flights_[service.index()];
+  const auto known = flights_.find(service.number());
+  if (known == flights_.end()) return std::nullopt;
+  std::vector<Flight>& flights = known->second;
   const auto flight = std::ranges::find(flights, run, &Flight::run);
   if (flight == flights.end()) return std::nullopt;
   const Duration begun = flight->begun;
   flights.erase(flight);
+  if (flights.empty()) flights_.erase(known);
   return begun;
 }
 
@@ -40,7 +42,7 @@ std::optional<recorded::What> Witness::what_of(const Event& event, std::optional
   if (const auto* known = std::get_if<event::Measured>(&event)) {
     const std::optional<Duration> begun = landed(known->service, known->run);
     if (!begun) return std::nullopt;
-    return recorded::Ran{known->service.number(), *begun, std::make_shared<const Evidence>(known->evidence)};
+    return recorded::Ran{known->service.number(), *begun, known->evidence};
   }
   if (const auto* known = std::get_if<event::ProcessDied>(&event))
     return recorded::Died{known->service.number(), known->pid, known->start_ticks, known->end};
@@ -79,8 +81,7 @@ void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Inst
 
 void Witness::comes_out(const Effect& effect, Instant now) {
   if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
-    if (flights_.size() <= measure->service.index()) flights_.resize(measure->service.index() + 1);
-    std::vector<Flight>& flights = flights_[measure->service.index()];
+    std::vector<Flight>& flights = flights_[measure->service.number()];
     if (flights.size() == kMostFlights) flights.erase(flights.begin());  // it is not awaited any more
     flights.push_back({measure->run, now.mono});
     return;

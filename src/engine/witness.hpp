@@ -3,9 +3,11 @@
 // ends of others are no part of what decides.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,8 +45,8 @@ class Witness {
   std::optional<Duration> landed(ServiceId service, RunId run);
 
   Take take_;
-  std::optional<recorded::Begun> made_;       // none: the life has begun
-  std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
+  std::optional<recorded::Begun> made_;                             // none: the life has begun
+  std::unordered_map<std::uint32_t, std::vector<Flight>> flights_;  // by slot: a run, and looks of a job; none is empty
   bool sick_ = false;
   std::shared_ptr<const recorded::RulesText> text_;
 };

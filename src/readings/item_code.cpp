@@ -227,7 +227,10 @@ void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
 
 /// The service, named where it was not.
 ChunkWriter::Known& ChunkWriter::name(Number slot, std::string& bytes) {
-  if (known_.size() <= slot) known_.resize(slot + 1);
+  if (known_.size() <= slot) {
+    known_.reserve(rules_ ? rules_->slots.size() : 0);
+    known_.resize(slot + 1);
+  }
   Known& known = known_[slot];
   if (known.number != 0) return known;
   known.number = ++named_;
@@ -297,7 +300,7 @@ void ChunkWriter::write(const Ran& ran, const Item& item, std::string& bytes) {
   out.difference((item.mono - ran.begun).count());
   bytes += difference;
   last_ = known.number;
-  if (other) known.seen = ran.seen;
+  if (ran.seen) known.seen = ran.seen;  // the engine has it, too
 }
 
 void ChunkWriter::write(const recorded::Died& died, const Item& item, std::string& bytes) {

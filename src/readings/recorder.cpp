@@ -36,7 +36,7 @@ namespace {
 constexpr Duration kPatience{2000};                           // at the end, for a disk that hangs
 constexpr Duration kPruneEvery{60'000};                       // by the clock of what is recorded
 constexpr std::size_t kMostRuleText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
-constexpr std::size_t kMostRoom = 16 * 1024;                  // items, of which the room is kept
+constexpr std::size_t kMostRoom = 1024;                       // items, of which the room is kept
 constexpr std::uint64_t kRoom = std::uint64_t{4} << 20;       // for what is written at once
 
 }  // namespace

@@ -61,7 +61,7 @@ void ActionRunner::start(ActionRequest request) {
   auto action = std::make_unique<Action>();
   action->id = id;
   action->foreground = request.foreground;
-  action->owner = request.command.identity.uid;
+  action->owner = request.command.identity->uid;
   if (request.secret) hidden_.insert(id.number());
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
@@ -99,11 +99,11 @@ void ActionRunner::spawn(Action& action) {
   launch.arguments = command.arguments;
   launch.environment = action.request.environment;
   launch.directory = action.request.directory;
-  launch.uid = command.identity.uid;
-  launch.gid = command.identity.gid;
+  launch.uid = command.identity->uid;
+  launch.gid = command.identity->gid;
   launch.must_prove = action.foreground;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
-                  timeout = command.timeout, uid = command.identity.uid, durable = !action.request.repeatable,
+                  timeout = command.timeout, uid = command.identity->uid, durable = !action.request.repeatable,
                   secret = action.request.secret, late = action.request.late,
                   groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {

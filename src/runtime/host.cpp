@@ -53,6 +53,7 @@ Result<std::string> Host::read(const std::string& path) const {
   if (::fstat(file.get(), &facts) != 0) return system_error(errno, path);
   if (!S_ISREG(facts.st_mode)) return Error{S_ISDIR(facts.st_mode) ? EISDIR : EINVAL, path + ": not a regular file"};
   std::string text;
+  text.reserve(std::min(static_cast<std::size_t>(facts.st_size), kLargestRulesFile));
   std::array<char, 64 * 1024> buffer;
   while (true) {
     const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());

@@ -550,15 +550,15 @@ void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> f
   if (entry == looks_.end()) return;
   const std::unique_ptr<Look> look = std::move(entry->second);
   looks_.erase(entry);
-  engine::event::Measured observed{look->service, engine::RunId(run), {}};
-  observed.evidence.answer = answer;
-  observed.evidence.elapsed = mono_now() - look->begun;
+  engine::Evidence seen;
+  seen.answer = answer;
+  seen.elapsed = mono_now() - look->begun;
   static const auto kNothing = std::make_shared<const std::string>();
-  observed.evidence.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
+  seen.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
   for (std::size_t i = 0; i < facts->lines.size(); ++i)
-    if (!facts->lines[i].empty()) observed.evidence.matches |= std::uint64_t{1} << i;
-  observed.evidence.facts = std::move(facts);
-  sink_(std::move(observed));
+    if (!facts->lines[i].empty()) seen.matches |= std::uint64_t{1} << i;
+  seen.facts = std::move(facts);
+  sink_(engine::event::measured(look->service, engine::RunId(run), std::move(seen)));
 }
 
 }  // namespace healer::runtime

@@ -73,7 +73,9 @@ void Inspector::found_path(std::uint64_t run, PathLook& look) {
     if (entry->second->wanted.lines) return read_on(*entry->second, look);
     if (entry->second->wanted.checksums.any()) return sum(*entry->second, look);
   }
-  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
+  static const auto kNothing = std::make_shared<const engine::Facts>();  // of all that are not there
+  answer(run, look.answer == Answer::Absent ? kNothing : std::make_shared<const engine::Facts>(std::move(look.facts)),
+         std::move(look.output), look.answer);
 }
 
 /// Adds the new lines of a file. One reading of a service at a time: one that hangs at a pattern is not begun again.

@@ -99,9 +99,16 @@ struct ProcessRunner::Run {
   [[nodiscard]] const engine::ProgramSpec& spec() const { return *request.block->program; }
 };
 
+/// What comes of a run, until it is told.
+struct ProcessRunner::Observed {
+  engine::ServiceId service;
+  engine::RunId run;
+  engine::Evidence evidence;
+};
+
 /// What filters are to find in what a program has written.
 struct ProcessRunner::Questions {
-  engine::event::Measured observed;
+  Observed observed;
   std::shared_ptr<const engine::ServiceBlock> block;  // has the filters
   std::string document;
   std::vector<engine::ValueSeen> values;
@@ -177,9 +184,9 @@ bool ProcessRunner::begin(Run& run) {
     return put_back(run, output ? error.error() : output.error());
   }
   const engine::Command& command = run.spec().command;
-  if (command.identity.uid) {  // so that the program may reopen /dev/stdout and /dev/stderr
-    [[maybe_unused]] const int given = ::fchown(output->write.get(), *command.identity.uid, static_cast<gid_t>(-1)) +
-                                       ::fchown(error->write.get(), *command.identity.uid, static_cast<gid_t>(-1));
+  if (command.identity->uid) {  // so that the program may reopen /dev/stdout and /dev/stderr
+    [[maybe_unused]] const int given = ::fchown(output->write.get(), *command.identity->uid, static_cast<gid_t>(-1)) +
+                                       ::fchown(error->write.get(), *command.identity->uid, static_cast<gid_t>(-1));
   }
   run.output.descriptor = std::move(output->read);
   run.error.descriptor = std::move(error->read);
@@ -189,8 +196,8 @@ bool ProcessRunner::begin(Run& run) {
   launch.arguments = command.arguments;
   launch.environment = run.request.environment;
   launch.mark = options_.mark;
-  launch.uid = command.identity.uid;
-  launch.gid = command.identity.gid;
+  launch.uid = command.identity->uid;
+  launch.gid = command.identity->gid;
   launch.output = std::move(output->write);
   launch.error = std::move(error->write);
 
@@ -361,7 +368,7 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
           std::make_shared<const std::string>(engine::telling_line(all, errors.size()).substr(0, kMostOfLine));
     }
   }
-  engine::event::Measured observed{run.request.service, run.id(), std::move(evidence)};
+  Observed observed{run.request.service, run.id(), std::move(evidence)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());
   if (!run.spec().filters.empty()) put_questions(run, observed.evidence);
@@ -377,7 +384,7 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
       [this, observed = std::move(observed)](Result<std::uint64_t> bits) { matched(observed, std::move(bits)); });
 }
 
-void ProcessRunner::matched(engine::event::Measured observed, Result<std::uint64_t> bits) {
+void ProcessRunner::matched(Observed observed, Result<std::uint64_t> bits) {
   if (!matching_.contains(observed.run.number())) return;  // cancelled meanwhile
   if (bits) {
     observed.evidence.matches = *bits;
@@ -422,7 +429,7 @@ void ProcessRunner::ask(std::uint64_t id) {
   if (questions.values.size() == filters.size()) {
     auto facts = std::make_shared<engine::Facts>();
     facts->values = std::move(questions.values);
-    engine::event::Measured observed = std::move(questions.observed);
+    Observed observed = std::move(questions.observed);
     observed.evidence.facts = std::move(facts);
     asking_.erase(id);
     return report(std::move(observed));
@@ -442,10 +449,10 @@ void ProcessRunner::ask(std::uint64_t id) {
   });
 }
 
-void ProcessRunner::report(engine::event::Measured observed) {
+void ProcessRunner::report(Observed observed) {
   const std::uint64_t id = observed.run.number();
   matching_.erase(id);
-  sink_(std::move(observed));
+  sink_(engine::event::measured(observed.service, observed.run, std::move(observed.evidence)));
   if (auto late = late_.extract(id)) sink_(std::move(late.mapped()));
 }
 

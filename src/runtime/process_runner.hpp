@@ -105,11 +105,12 @@ class ProcessRunner {
   void end(Run& run);
   void deliver(Run& run, engine::Evidence evidence);
   void tell_rest(const Run& run);
-  void matched(engine::event::Measured observed, Result<std::uint64_t> bits);
+  struct Observed;
+  void matched(Observed observed, Result<std::uint64_t> bits);
   struct Questions;
   void put_questions(const Run& run, const engine::Evidence& evidence);
   void ask(std::uint64_t id);
-  void report(engine::event::Measured observed);
+  void report(Observed observed);
   void remove(Run& run);
   void former_gone(const std::string& service);
   void end_if_stopped();

@@ -67,7 +67,9 @@ bool is_spoken(const ProbePlan& plan) { return plan.transport == Transport::Ping
 }  // namespace
 
 struct Reacher::Run {
-  engine::event::Measured answer;  // of the look; of a host its own
+  engine::ServiceId service;
+  engine::RunId id;
+  engine::Evidence evidence;  // of the look; of a host its own
   Block block;
   Duration rest{0};
   Duration begun{0};  // mono
@@ -81,14 +83,14 @@ Reacher::Reacher(Loop& loop, Connector& connector, Sink sink)
     : loop_(loop), connector_(connector), sink_(std::move(sink)) {}
 
 Reacher::~Reacher() {
-  while (!runs_.empty()) cancel(runs_.begin()->second->answer.run);
+  while (!runs_.empty()) cancel(runs_.begin()->second->id);
 }
 
 void Reacher::connect(const engine::effect::Measure& measure, Block block) {
   connect_after_look(measure, {}, std::move(block));
   Run& run = *runs_.at(measure.run.number());
   run.facts = std::make_shared<engine::Facts>();
-  run.answer.evidence.output = std::make_shared<const std::string>();
+  run.evidence.output = std::make_shared<const std::string>();
   loop_.post([this, alive = std::weak_ptr<bool>(alive_), id = measure.run.number()] {
     if (alive.expired()) return;
     if (const auto found = runs_.find(id); found != runs_.end()) begin(*found->second);
@@ -99,7 +101,8 @@ void Reacher::connect_after_look(const engine::effect::Measure& measure, const e
                                  Block block) {
   cancel(measure.run);  // it may be asked for again
   auto run = std::make_unique<Run>();
-  run->answer = {.service = measure.service, .run = measure.run, .evidence = {}};
+  run->service = measure.service;
+  run->id = measure.run;
   run->block = std::move(block);
   run->rest = wanted.rest;
   run->begun = mono_now();
@@ -109,13 +112,13 @@ void Reacher::connect_after_look(const engine::effect::Measure& measure, const e
 bool Reacher::looked(const engine::event::Measured& look) {
   const auto found = runs_.find(look.run.number());
   if (found == runs_.end()) return false;
-  if (engine::process_of(look.evidence) == nullptr) {
+  if (engine::process_of(*look.evidence) == nullptr) {
     runs_.erase(found);
     return false;
   }
   Run& run = *found->second;
-  run.answer = look;
-  run.facts = std::make_shared<engine::Facts>(*look.evidence.facts);
+  run.evidence = *look.evidence;
+  run.facts = std::make_shared<engine::Facts>(*look.evidence->facts);
   begin(run);
   return true;
 }
@@ -133,7 +136,7 @@ void Reacher::begin(Run& run) {
   run.probes.assign(plans.size(), 0);
   std::optional<Duration> resting;
   // Monit counts whole seconds, and the last one of the rest is among them.
-  const auto uptime = engine::value_of(run.answer.evidence, engine::Metric::Uptime);
+  const auto uptime = engine::value_of(run.evidence, engine::Metric::Uptime);
   if (run.rest > Duration{0} && uptime) {
     const Duration lived = seconds{static_cast<std::int64_t>(*uptime)};
     if (lived <= run.rest) resting = run.rest - lived;
@@ -149,7 +152,7 @@ void Reacher::begin(Run& run) {
     }
   }
   if (resting) run.pings = false;
-  const std::uint64_t id = run.answer.run.number();
+  const std::uint64_t id = run.id.number();
   for (std::size_t i = 0; i < plans.size(); ++i)
     if (!resting && plans[i]->transport == Transport::Ping) probe(id, i);
   if (run.open == 0) go_on(id);
@@ -191,7 +194,7 @@ void Reacher::go_on(std::uint64_t id) {
 void Reacher::finish(std::uint64_t id) {
   const std::unique_ptr<Run> run = std::move(runs_.at(id));
   runs_.erase(id);
-  engine::Evidence& evidence = run->answer.evidence;
+  engine::Evidence& evidence = run->evidence;
   evidence.elapsed = mono_now() - run->begun;
   const auto& seen = run->facts->connections;
   // Where nothing else is looked at, and nobody could try, nothing is known.
@@ -201,7 +204,7 @@ void Reacher::finish(std::uint64_t id) {
     evidence.output = std::make_shared<const std::string>(seen.front().text);
   }
   evidence.facts = std::move(run->facts);
-  sink_(std::move(run->answer));
+  sink_(engine::event::measured(run->service, run->id, std::move(evidence)));
 }
 
 }  // namespace healer::runtime

@@ -309,6 +309,7 @@ class ToText {
     if (value) add(name, *value);
   }
 
+  void write(const Sparse<Identity>& value) { write(*value); }
   void write(bool value) { text_ += value ? "true" : "false"; }
   template <std::integral Number>
   void write(Number value) {
@@ -520,6 +521,7 @@ class FromObject {
     read(json, made);
     value = std::move(made);
   }
+  void read(const Json& json, Sparse<Identity>& value) const { read(json, value.edit()); }
   template <typename T>
   void read(const Json& json, std::shared_ptr<const T>& value) const {
     auto made = std::make_shared<T>();

@@ -195,7 +195,7 @@ bool is_sound(const engine::SavedService& service) {
     const auto within = [](const std::optional<Duration>& since) {
       return !since || (*since >= -kLastTime && *since <= kLastTime);
     };
-    return within(rule.failing_since) && within(rule.clear_since) && is_sound(rule.changed);
+    return within(rule.past->failing_since) && within(rule.past->clear_since) && is_sound(rule.past->changed);
   };
   return is_sound(service.saved) && is_sound(service.starts->last) && is_sound(service.starts->not_before) &&
          (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&

@@ -316,8 +316,8 @@ void TableWriter::write_services(const Batch& batch) {
     }
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
-      const auto& [window, status, since_fired, failing_since, clear_since, changed, again, accepted, told, judged,
-                   born, unsaved] = rule;
+      const auto& [window, status, told, accepted, judged, since_fired, born, past] = rule;
+      const auto& [failing_since, clear_since, changed, again, unsaved] = *past;
       const auto& [text, condition, actions, action] = identity;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
                      failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,
@@ -332,7 +332,7 @@ void TableWriter::write_acts(const Batch& batch) {
     const auto& [exec, started] = pending;
     const auto& [id, service, rule, recovery, command, cause, job, foreground, healing, unsaved] = exec;
     const auto& [arguments, identity, timeout] = command;
-    const auto& [uid, gid, user, home] = identity;
+    const auto& [uid, gid, user, home] = *identity;
     add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number(),
                    foreground, healing.number());
     bind_cause(add_exec_, cause.get());
@@ -471,11 +471,12 @@ void read_services(Database& database, SavedState& state) {
       .rows([&state](Statement& row) {
         std::string name, status, action, told;
         SavedRule saved;
-        RuleState& rule = saved.state;
-        RuleIdentity& identity = saved.identity;
-        row.read(name, saved.key, rule.window.bits, status, rule.since_fired, rule.failing_since, rule.clear_since,
-                 rule.changed, rule.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
+        auto& [key, identity, rule] = saved;
+        RulePast past;
+        row.read(name, key, rule.window.bits, status, rule.since_fired, past.failing_since, past.clear_since,
+                 past.changed, past.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
                  identity.condition, identity.actions, action, told);
+        rule.past = std::move(past);
         rule.told = told_of(told);
         rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
         identity.kind = action_of(action);
@@ -505,7 +506,7 @@ void read_execs(Database& database, SavedState& state) {
         std::uint32_t slot = 0;
         PendingExec pending;
         effect::Exec& exec = pending.exec;
-        Identity& identity = exec.command.identity;
+        Identity& identity = exec.command.identity.edit();
         CauseColumns cause;
         cause.read(row, action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid,
                    identity.user, identity.home, exec.command.timeout, job, exec.foreground, healing);

@@ -60,6 +60,7 @@ class Rare {
   /// That of std::optional would take a Rare for its value: two that are absent would not be equal.
   template <std::same_as<std::optional<T>> Other>
   friend bool operator==(const Rare& one, const Other& other) = delete;
+  friend bool operator==(const Rare& one, const T& other) { return one && *one == other; }
   friend bool operator==(const Rare& one, std::nullopt_t /*none*/) { return !one.has_value(); }
 
  private:

@@ -10,7 +10,8 @@ namespace healer {
 
 /// Reads like a `const T*` that is never null: a fresh one is a `T{}`. Whoever reaches it as not const gets a value of
 /// its own, which may be written; so copies are as independent as those of a T. For members that are mostly left at
-/// their default, or that are the same in many objects. Copies may be used by several threads, as those of a T.
+/// their default, or that are the same in many objects. Copies may be used by several threads, as those of a T. A
+/// reference to write by is done with before the next copy is made.
 template <typename T>
 class Shared {
  public:

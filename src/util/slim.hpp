@@ -2,15 +2,19 @@
 // A number or a time that may be absent, and takes no more room than one that may not.
 #pragma once
 
+#include <concepts>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace healer {
 
-/// A std::optional whose T{lowest} stands for none, which T never is. It becomes a std::optional wherever one is
-/// wanted.
+/// A std::optional without room of its own: the lowest value of T stands for none, which T never is. It becomes a
+/// std::optional wherever one is wanted.
 template <typename T>
 class Slim {
+  static_assert(!std::is_arithmetic_v<T> || std::is_signed_v<T>, "0 is a value");
+
  public:
   using value_type = T;
 
@@ -35,6 +39,9 @@ class Slim {
 
   friend constexpr bool operator==(const Slim&, const Slim&) = default;
   friend constexpr bool operator==(const Slim& one, const T& other) { return one.has_value() && one.value_ == other; }
+  /// That of std::optional would take a Slim for its value: two that are absent would not be equal.
+  template <std::same_as<std::optional<T>> Other>
+  friend constexpr bool operator==(const Slim& one, const Other& other) = delete;
   friend constexpr bool operator==(const Slim& one, std::nullopt_t /*none*/) { return !one.has_value(); }
 
  private:
@@ -42,7 +49,7 @@ class Slim {
     if constexpr (requires { T::min(); })
       return T::min();
     else
-      return std::numeric_limits<T>::min();
+      return std::numeric_limits<T>::lowest();
   }
 
   T value_ = none();

@@ -63,8 +63,9 @@ class Shell final : public EffectSink {
   /// Runs at least `count` observations; `failing` per mille of them.
   std::uint64_t observe(std::uint64_t count, std::uint64_t failing) {
     std::uint64_t done = 0;
-    event::Measured observed{.service = {}, .run = {}, .evidence = {.output = output_}};
-    Event event = std::move(observed);
+    const auto good = std::make_shared<const Evidence>(Evidence{.output = output_});
+    const auto bad = std::make_shared<const Evidence>(Evidence{.status = 1, .output = output_});
+    Event event = event::Measured{};
     auto& filled = std::get<event::Measured>(event);
     while (done < count) {
       const Duration next = *engine.next_deadline();
@@ -74,7 +75,7 @@ class Shell final : public EffectSink {
       for (const effect::Measure& run : std::exchange(started_, {})) {
         filled.service = run.service;
         filled.run = run.run;
-        filled.evidence.status = (run.run.number() * 7919) % 1000 < failing ? 1 : 0;
+        filled.evidence = (run.run.number() * 7919) % 1000 < failing ? bad : good;
         engine.handle(event, now, *this);
         ++done;
       }

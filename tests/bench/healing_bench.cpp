@@ -90,9 +90,7 @@ class Storm final : public EffectSink {
     while (!measures_.empty() || !execs_.empty() || up_to_ != 0) {
       if (up_to_ != 0) handle(event::Committed{.up_to = std::exchange(up_to_, 0)});
       for (const effect::Measure& measure : std::exchange(measures_, {}))
-        handle(event::Measured{.service = measure.service,
-                               .run = measure.run,
-                               .evidence = {.status = failed_[measure.service.index()] ? 1 : 0}});
+        handle(event::measured(measure.service, measure.run, {.status = failed_[measure.service.index()] ? 1 : 0}));
       for (const ActionId action : std::exchange(execs_, {})) {
         handle(event::ActionStarted{.action = action, .pid = 100, .start_ticks = 1});
         if (guards_++ < kAtOnce)

@@ -45,7 +45,7 @@ std::string written(const std::string& condition, const std::string& header = kP
   const std::string text = one->text.substr(kIf, one->text.find(" then ") - kIf);
   const engine::Rule again = rule(header, text);
   CHECK(again->text == one->text);
-  CHECK(again->condition.postfix == one->condition.postfix);
+  CHECK(again->condition->postfix == one->condition->postfix);
   CHECK(again.identity().condition == one.identity().condition);
   return text;
 }
@@ -57,7 +57,7 @@ std::string holding(const std::string& condition) {
   std::string statuses;
   for (int status = 0; status < 10; ++status) {
     const engine::Evidence run{.status = status, .output = std::make_shared<const std::string>()};
-    if (engine::holds(one->condition, engine::Seen{run, memory}) == true) statuses += std::to_string(status);
+    if (engine::holds(*one->condition, engine::Seen{run, memory}) == true) statuses += std::to_string(status);
   }
   return statuses;
 }
@@ -131,7 +131,7 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
     const engine::Rule one = rule(process, text);
     INFO(text);
     CHECK(one->text == "if does not exist then alert");
-    CHECK(one->condition.postfix.empty());
+    CHECK(one->condition->postfix.empty());
     CHECK(load_text("set daemon 5\n" + process + "if " + text + " then alert\n", {.monit_dialect = true}).ok());
   }
   CHECK(written("not (exist and cpu > 5%)", process) == "not (exist and cpu > 5%)");
@@ -201,9 +201,9 @@ TEST_CASE("tests of JSON are queries of what a program writes", "[condition]") {
   CHECK(one->text == "if json \".worst\" > 90 and json \".name\" = \"a b\" for 2 cycles then alert");
   CHECK(one->mode == engine::Mode::Latched);
   CHECK(one->event == engine::EventKind::Content);
-  CHECK(std::get<engine::Queried>(one->condition.tests.at(0)).test ==
+  CHECK(std::get<engine::Queried>(one->condition->tests.at(0)).test ==
         engine::JsonTest{.filter = ".worst", .comparison = engine::Comparison::Greater, .value = "90"});
-  CHECK(std::get<engine::Queried>(one->condition.tests.at(1)).test ==
+  CHECK(std::get<engine::Queried>(one->condition->tests.at(1)).test ==
         engine::JsonTest{.filter = ".name", .value = "a b", .quoted = true});
   const LoadResult result =
       load_text(kProgram + "if json '.a' > 1 then alert\nif json '.b' = true or json '.a' < 0 then alert\n");

@@ -22,7 +22,7 @@ ServiceBlock block() {
   result.groups = {"g"};
   *result.recipients = {{.address = "a@b", .format = {}}};
   Rule rule;
-  rule->condition = {{Compare{}}};
+  rule->condition = RuleCondition{{Compare{}}};
   rule->text = "if status != 0 then alert";
   result.rules = {rule};
   return result;
@@ -40,10 +40,10 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) {
         b.program->command.arguments = {"/bin/ab", ""};
       },
-      [](ServiceBlock& b) { b.program->command.identity.uid = 0; },
-      [](ServiceBlock& b) { b.program->command.identity.gid = 0; },
-      [](ServiceBlock& b) { b.program->command.identity.user = "u"; },
-      [](ServiceBlock& b) { b.program->command.identity.home = "u"; },
+      [](ServiceBlock& b) { b.program->command.identity.edit().uid = 0; },
+      [](ServiceBlock& b) { b.program->command.identity.edit().gid = 0; },
+      [](ServiceBlock& b) { b.program->command.identity.edit().user = "u"; },
+      [](ServiceBlock& b) { b.program->command.identity.edit().home = "u"; },
       [](ServiceBlock& b) { b.program->command.timeout = seconds{1}; },
       [](ServiceBlock& b) {
         b.program->patterns = {"r", "e"};
@@ -88,26 +88,26 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { (*b.recipients)[0].format.message = ""; },
       [](ServiceBlock& b) { b.rules.push_back(b.rules[0]); },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Status, Comparison::Less, 0};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Status, Comparison::Less, 0};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Status, Comparison::NotEqual, 1};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Status, Comparison::NotEqual, 1};
       },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Changed{Attribute::Status}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Changed{Attribute::Status}; },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Matches{0, false};
-      },
-      [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Matches{0, true};
+        b.rules[0]->condition->tests[0] = Matches{0, false};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Matches{1, false};
+        b.rules[0]->condition->tests[0] = Matches{0, true};
       },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Present{}; },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Linked{}; },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Linked{true}; },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Total{}; },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Total{.span = hours{1}}; },
+      [](ServiceBlock& b) {
+        b.rules[0]->condition->tests[0] = Matches{1, false};
+      },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Present{}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Linked{}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Linked{true}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Total{}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Total{.span = hours{1}}; },
       [](ServiceBlock& b) { b.kind = kind_named("network"); },
       [](ServiceBlock& b) {
         b.kind = kind_named("network");
@@ -117,40 +117,40 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
         b.kind = kind_named("network");
         b.interface->address = "a";
       },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Present{true}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Present{true}; },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Cpu, Comparison::Greater};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Cpu, Comparison::Greater};
       },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Compare{.what = Metric::Swap}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Compare{.what = Metric::Swap}; },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Cpu, Comparison::Less};
-      },
-      [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Cpu, Comparison::Greater, 0.5};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Cpu, Comparison::Less};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Compare{Metric::Cpu, Comparison::Greater, 0.25};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Cpu, Comparison::Greater, 0.5};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Differs{Attribute::Uid, 0};
+        b.rules[0]->condition->tests[0] = Compare{Metric::Cpu, Comparison::Greater, 0.25};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Differs{Attribute::Gid, 0};
+        b.rules[0]->condition->tests[0] = Differs{Attribute::Uid, 0};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Differs{Attribute::Uid, 1};
-      },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Changed{Attribute::Pid}; },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Changed{Attribute::Parent}; },
-      [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Differs{Attribute::Security, std::string()};
+        b.rules[0]->condition->tests[0] = Differs{Attribute::Gid, 0};
       },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.tests[0] = Differs{Attribute::Security, std::string("a")};
+        b.rules[0]->condition->tests[0] = Differs{Attribute::Uid, 1};
       },
-      [](ServiceBlock& b) { b.rules[0]->condition.tests[0] = Restarts{}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Changed{Attribute::Pid}; },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Changed{Attribute::Parent}; },
       [](ServiceBlock& b) {
-        b.rules[0]->condition.postfix = {Op::Leaf, Op::Not};
+        b.rules[0]->condition->tests[0] = Differs{Attribute::Security, std::string()};
+      },
+      [](ServiceBlock& b) {
+        b.rules[0]->condition->tests[0] = Differs{Attribute::Security, std::string("a")};
+      },
+      [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Restarts{}; },
+      [](ServiceBlock& b) {
+        b.rules[0]->condition->postfix = {Op::Leaf, Op::Not};
       },
       [](ServiceBlock& b) { b.rules[0]->tolerance.count = 2; },
       [](ServiceBlock& b) { b.rules[0]->tolerance.window = 2; },

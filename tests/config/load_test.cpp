@@ -689,12 +689,12 @@ TEST_CASE("what is compiled is what was written", "[load]") {
   CHECK(block.rules[0]->mode == engine::Mode::EachMatch);
   CHECK(block.rules[0]->event == engine::EventKind::Content);
   CHECK(block.rules[0]->tolerance.immediate());
-  CHECK(std::get<engine::Matches>(block.rules[1]->condition.tests[0]).negated);
+  CHECK(std::get<engine::Matches>(block.rules[1]->condition->tests[0]).negated);
   CHECK(block.rules[1]->tolerance == engine::Tolerance{.count = 2, .window = 5});
   const engine::Rule& status = block.rules[2];
   CHECK(status->mode == engine::Mode::Latched);
   CHECK(status->event == engine::EventKind::Status);
-  CHECK(std::get<engine::Compare>(status->condition.tests[0]).comparison == engine::Comparison::NotEqual);
+  CHECK(std::get<engine::Compare>(status->condition->tests[0]).comparison == engine::Comparison::NotEqual);
   CHECK(status->tolerance == engine::Tolerance{.count = 3, .window = 3});
   CHECK(status->action.kind == engine::ActionKind::Exec);
   CHECK(status->action.repeat == 4);

@@ -74,7 +74,7 @@ TEST_CASE("a terabyte is 1024 gigabytes, to healer alone", "[services]") {
   const auto value = [](const std::string& text) {
     const engine::Rule one = rule(kSystem, "if " + text + " then alert");
     CHECK(one->text == "if memory > 2 TB then alert");
-    return std::get<engine::Compare>(one->condition.tests.at(0)).value;
+    return std::get<engine::Compare>(one->condition->tests.at(0)).value;
   };
   for (const char* text : {"memory > 2 TB", "memory > 2TB", "memory>2TB", "memory > 2 tb", "memory > 2 terabytes"})
     CHECK(value(text) == 2.0 * 1024 * 1024 * 1024 * 1024);
@@ -143,7 +143,7 @@ TEST_CASE("each quantity is measured in the metric's own unit", "[services]") {
   };
   for (const Row& row : rows) {
     const auto test =
-        std::get<engine::Compare>(rule(row.header, "if " + row.text + " then alert")->condition.tests.at(0));
+        std::get<engine::Compare>(rule(row.header, "if " + row.text + " then alert")->condition->tests.at(0));
     CAPTURE(row.text);
     CHECK(test.what == row.metric);
     CHECK(test.value == Approx(row.value));
@@ -186,17 +186,18 @@ TEST_CASE("each test raises Monit's event and acts as Monit's", "[services]") {
 }
 
 TEST_CASE("tests of processes keep what they ask for", "[services]") {
-  CHECK_FALSE(std::get<engine::Present>(rule(kProcess, "if not exist then alert")->condition.tests[0]).wanted);
-  CHECK(std::get<engine::Present>(rule(kProcess, "if does exist then alert")->condition.tests[0]).wanted);
+  CHECK_FALSE(std::get<engine::Present>(rule(kProcess, "if not exist then alert")->condition->tests[0]).wanted);
+  CHECK(std::get<engine::Present>(rule(kProcess, "if does exist then alert")->condition->tests[0]).wanted);
   const auto changed = [](const std::string& what) {
-    return std::get<engine::Changed>(rule(kProcess, "if changed " + what + " then alert")->condition.tests[0]).what;
+    return std::get<engine::Changed>(rule(kProcess, "if changed " + what + " then alert")->condition->tests[0]).what;
   };
   CHECK(changed("ppid") == engine::Attribute::Parent);
   CHECK(changed("pid") == engine::Attribute::Pid);
-  CHECK(std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert")->condition.tests[0])
-            .wanted == engine::Value("a b"));
+  CHECK(
+      std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert")->condition->tests[0])
+          .wanted == engine::Value("a b"));
   const auto owner = [](const std::string& text) {
-    return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert")->condition.tests[0]);
+    return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert")->condition->tests[0]);
   };
   CHECK(owner("uid www").what == engine::Attribute::Uid);
   CHECK(owner("uid www").wanted == engine::Value(std::int64_t{33}));
@@ -216,10 +217,10 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   using engine::Attribute;
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto differs = [&](const std::string& text) {
-    return std::get<engine::Differs>(test(text)->condition.tests[0]);
+    return std::get<engine::Differs>(test(text)->condition->tests[0]);
   };
   const auto compare = [&](const std::string& text) {
-    return std::get<engine::Compare>(test(text)->condition.tests[0]);
+    return std::get<engine::Compare>(test(text)->condition->tests[0]);
   };
   CHECK(differs("failed permission 0640").what == Attribute::Permission);
   CHECK(differs("failed permission 0640").wanted == engine::Value(std::int64_t{0640}));
@@ -232,7 +233,7 @@ TEST_CASE("a fifo has tests of its permission, its owner, its times and its exis
   CHECK(compare("atime < 5 minutes").what == Metric::AccessAge);
   CHECK(compare("mtime > 1 day").what == Metric::ModificationAge);
   CHECK(compare("ctime > 1 day").what == Metric::ChangeAge);
-  CHECK(std::get<engine::Changed>(test("changed mtime")->condition.tests[0]).what == Attribute::ModificationTime);
+  CHECK(std::get<engine::Changed>(test("changed mtime")->condition->tests[0]).what == Attribute::ModificationTime);
   CHECK(test("changed permission")->mode == Mode::EachChange);
   CHECK(test("changed permission")->event == EventKind::Permission);
   CHECK(test("failed uid www")->event == EventKind::Uid);
@@ -255,7 +256,7 @@ TEST_CASE("a filesystem has tests of its space, its inodes, its flags and its de
   const std::string header = "check filesystem x with path /data start program \"/bin/true\"\n";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto compare = [&](const std::string& text) {
-    return std::get<engine::Compare>(test(text)->condition.tests[0]);
+    return std::get<engine::Compare>(test(text)->condition->tests[0]);
   };
   struct Case {
     std::string text;
@@ -325,7 +326,7 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
       {"saturation>90.5%", Metric::Saturation, 90.5, "saturation > 90.5%", EventKind::Saturation}};
   for (const Case& one : rates) {
     INFO(one.text);
-    const auto compare = std::get<engine::Compare>(test(one.text)->condition.tests.at(0));
+    const auto compare = std::get<engine::Compare>(test(one.text)->condition->tests.at(0));
     CHECK(compare.what == one.metric);
     CHECK(compare.value == Approx(one.value));
     CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
@@ -333,9 +334,9 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
     CHECK(test(one.text)->event == one.event);
   }
   // Of the two ways, and of both together, any one will do.
-  CHECK(std::get<engine::Compare>(test("saturation > 90%")->condition.tests[0]).also ==
+  CHECK(std::get<engine::Compare>(test("saturation > 90%")->condition->tests[0]).also ==
         std::vector{Metric::UploadSaturation, Metric::DownloadSaturation});
-  CHECK(std::get<engine::Compare>(test("upload > 3 B/s")->condition.tests[0]).also->empty());
+  CHECK(std::get<engine::Compare>(test("upload > 3 B/s")->condition->tests[0]).also->empty());
 
   struct Span {
     std::string text;
@@ -357,7 +358,7 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
       {"total upload > 2MB hour", Metric::TotalUpload, hours{1}, "total upload > 2 MB in last hour"}};
   for (const Span& one : totals) {
     INFO(one.text);
-    const auto total = std::get<engine::Total>(test(one.text)->condition.tests.at(0));
+    const auto total = std::get<engine::Total>(test(one.text)->condition->tests.at(0));
     CHECK(total.what == one.metric);
     CHECK(total.span == one.span);
     CHECK(test(one.text)->text == "if " + one.canonical + " then alert");
@@ -370,18 +371,18 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
 
   for (const std::string down : {"link down", "failed link", "failed link capacity", "link is down"}) {
     INFO(down);
-    CHECK_FALSE(std::get<engine::Linked>(test(down)->condition.tests[0]).up);
+    CHECK_FALSE(std::get<engine::Linked>(test(down)->condition->tests[0]).up);
     CHECK(test(down)->text == "if link down then alert");
     CHECK(test(down)->event == EventKind::Link);
     CHECK(test(down)->mode == Mode::Latched);
   }
-  CHECK(std::get<engine::Linked>(test("link up")->condition.tests[0]).up);
+  CHECK(std::get<engine::Linked>(test("link up")->condition->tests[0]).up);
   const auto changed = test("changed link capacity");
   CHECK(changed->text == "if changed link then alert");
   CHECK(changed->event == EventKind::Speed);
   CHECK(changed->mode == Mode::EachChange);
-  CHECK(std::get<engine::Changed>(changed->condition.tests[0]).what == engine::Attribute::LinkMode);
-  CHECK(std::get<engine::Changed>(changed->condition.tests[0]).also == engine::Attribute::LinkSpeed);
+  CHECK(std::get<engine::Changed>(changed->condition->tests[0]).what == engine::Attribute::LinkMode);
+  CHECK(std::get<engine::Changed>(changed->condition->tests[0]).also == engine::Attribute::LinkSpeed);
   // Alone of all changes it has an `else`: in the run after it.
   const auto over = rule(header, "if changed link then alert else if succeeded then exec \"/bin/true\"");
   CHECK(over->mode == Mode::Latched);
@@ -477,10 +478,10 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
   const std::string sha1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
   const auto test = [&](const std::string& text) { return rule(header, "if " + text + " then alert"); };
   const auto differs = [&](const std::string& text) {
-    return std::get<engine::Differs>(test(text)->condition.tests[0]);
+    return std::get<engine::Differs>(test(text)->condition->tests[0]);
   };
   using engine::Attribute;
-  const auto size = std::get<engine::Compare>(test("size > 10 MB")->condition.tests[0]);
+  const auto size = std::get<engine::Compare>(test("size > 10 MB")->condition->tests[0]);
   CHECK(size.what == Metric::Size);
   CHECK(size.value == 10.0 * 1024 * 1024);
   CHECK(test("size > 10")->text == "if size > 10 B then alert");
@@ -513,8 +514,8 @@ TEST_CASE("a file has tests of its size and its checksums", "[services]") {
     CHECK(test(one.canonical)->text == "if " + one.canonical + " then alert");
     CHECK(test(one.text)->event == EventKind::Checksum);
   }
-  CHECK(std::get<engine::Changed>(test("changed checksum")->condition.tests[0]).what == Attribute::Md5);
-  CHECK(std::get<engine::Changed>(test("changed sha1 checksum")->condition.tests[0]).what == Attribute::Sha1);
+  CHECK(std::get<engine::Changed>(test("changed checksum")->condition->tests[0]).what == Attribute::Md5);
+  CHECK(std::get<engine::Changed>(test("changed sha1 checksum")->condition->tests[0]).what == Attribute::Sha1);
   // Only what a rule asks for is read.
   const auto block = services(header + "if changed sha1 checksum then alert if failed checksum then alert").front();
   CHECK(block->plan->parts.front() ==
@@ -544,8 +545,8 @@ TEST_CASE("a file has tests of its lines", "[services]") {
   CHECK(block->lines->ignored == std::vector<LinePattern>{{"noise", false}, {"^\\[", true}, {"a", false}, {"b", true}});
   CHECK(block->lines->limit == 512);
   REQUIRE(block->rules.size() == 5);
-  CHECK(std::get<engine::Matches>(block->rules[3]->condition.tests[0]).pattern == 1);
-  CHECK_FALSE(std::get<engine::Matches>(block->rules[3]->condition.tests[0]).negated);
+  CHECK(std::get<engine::Matches>(block->rules[3]->condition->tests[0]).pattern == 1);
+  CHECK_FALSE(std::get<engine::Matches>(block->rules[3]->condition->tests[0]).negated);
   CHECK(block->rules[3]->text == "if content != \"error\" for 2 cycles then alert");
   CHECK(block->rules[0]->mode == Mode::EachMatch);
   CHECK(block->rules[0]->event == EventKind::Content);
@@ -608,7 +609,7 @@ TEST_CASE("without looking up an owner is taken as it is written", "[services]")
   const LoadResult result =
       load_text(kProcess + "if failed uid 1234 then alert if failed gid nobody then alert", false);
   REQUIRE(result.ok());
-  CHECK(std::get<engine::Differs>(result.rules->services[0]->rules[0]->condition.tests[0]).wanted ==
+  CHECK(std::get<engine::Differs>(result.rules->services[0]->rules[0]->condition->tests[0]).wanted ==
         engine::Value(std::int64_t{1234}));
 }
 
@@ -700,7 +701,7 @@ TEST_CASE("a foreground process has all that its start and its end need", "[serv
 
   const LoadResult owned = load_text("check process a with program \"/bin/true\" as uid 7 and gid 8\n", false);
   REQUIRE(owned.ok());
-  const engine::Identity& identity = owned.rules->services.at(0)->process->foreground->command.identity;
+  const engine::Identity& identity = *owned.rules->services.at(0)->process->foreground->command.identity;
   CHECK(identity.uid == 7U);
   CHECK(identity.gid == 8U);
 }
@@ -838,7 +839,7 @@ TEST_CASE("what a composite is made of, and what its tests ask for", "[services]
   for (const Row& row : rows) {
     INFO(row.test);
     const engine::Rule rule = composite("a, b", row.test)->rules.at(0);
-    CHECK(std::get<engine::Members>(rule->condition.tests.at(0)).quota == row.quota);
+    CHECK(std::get<engine::Members>(rule->condition->tests.at(0)).quota == row.quota);
     CHECK(rule->mode == Mode::Latched);
     CHECK(rule->event == EventKind::Status);
     CHECK(rule->text == "if " + row.text + " then alert");

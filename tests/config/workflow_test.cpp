@@ -128,7 +128,7 @@ TEST_CASE("steps are what is written", "[workflow]") {
       "\"x\" program \"/bin/true -e 'a=${TARGET} b'\" environment A \"b c\" directory \"/var\" as uid nobody save "
       "\"n=([0-9]+)\" as N save json '.id' as ID secret repeatable");
   CHECK(program.command.arguments == std::vector<std::string>{"/bin/true", "-e", "a=${TARGET} b"});
-  CHECK(program.command.identity.user == "nobody");
+  CHECK(program.command.identity->user == "nobody");
   CHECK(program.environment == std::vector<std::pair<std::string, std::string>>{{"A", "b c"}});
   CHECK(program.directory == "/var");
   CHECK(program.saves ==

@@ -543,11 +543,14 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
-    db.last->facts = std::make_shared<const Facts>(facts);
+    Evidence seen = *db.last;
+    seen.facts = std::make_shared<const Facts>(facts);
+    db.last = std::make_shared<const Evidence>(seen);
     db.presence.on(engine::PresenceEvent::Found);
     facts.metrics.set(Metric::Load1, 1.5);
     facts.connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
-    state_of(engine, "machine").last = Evidence{.facts = std::make_shared<const Facts>(facts)};
+    state_of(engine, "machine").last =
+        std::make_shared<const Evidence>(Evidence{.facts = std::make_shared<const Facts>(facts)});
   });
   for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",
                               "status nosuch", "jobs", "report", "names", "healing", "healing report"}) {

@@ -50,11 +50,11 @@ RuleSet kinds() {
 
 void look(World& world, std::string_view name, const std::shared_ptr<const Facts>& facts, const std::string& output) {
   ServiceState& state = state_of(world, name);
-  state.last =
+  state.last = std::make_shared<const Evidence>(
       Evidence{.answer = facts->process || facts->metrics != Metrics{} ? engine::Answer::Told : engine::Answer::Absent,
                .elapsed = milliseconds{2},
                .output = std::make_shared<const std::string>(output),
-               .facts = facts};
+               .facts = facts});
   state.last_when = world.now.wall;
   state.initialising = false;
   state.presence.on(facts->process ? engine::PresenceEvent::Found : engine::PresenceEvent::Missing);
@@ -486,10 +486,9 @@ TEST_CASE("the output of a foreground process comes before that of its rules' pr
     Facts facts;
     facts.process = ProcessFacts{.pid = 100, .start_ticks = 100};
     const effect::Measure run = engine.open.back();
-    engine.handle(event::Measured{
-        run.service,
-        run.run,
-        {.status = 1, .output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}});
+    engine.handle(event::measured(
+        run.service, run.run,
+        {.status = 1, .output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
   });
   const ActionId heal = begin("healing\n");
   REQUIRE(heal.number() > process.number());

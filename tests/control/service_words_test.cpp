@@ -19,7 +19,7 @@ namespace {
 
 Rule compares(Metric metric, double value, std::string text) {
   Rule rule;
-  rule->condition = {{Compare{metric, Comparison::Greater, value}}};
+  rule->condition = RuleCondition{{Compare{metric, Comparison::Greater, value}}};
   rule->action = {.kind = ActionKind::Alert, .command = {}};
   rule->event = EventKind::Resource;
   rule->text = std::move(text);
@@ -43,10 +43,9 @@ void look(World& world, double load, double memory, double cpu) {
   world.advance(seconds{1});
   const effect::Measure run = world.open.back();
   world.open.clear();
-  world.handle(event::Measured{
-      run.service,
-      run.run,
-      {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}});
+  world.handle(event::measured(
+      run.service, run.run,
+      {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
 }
 
 std::string what(const World& world, const std::string& name) {

@@ -146,7 +146,7 @@ TEST_CASE("The existence of a process is described as Monit describes it") {
   CHECK(word.recovered() == "process is running with pid 29853");
   word.process({.pid = 1389, .zombie = true});
   CHECK(word.failed() == "process with pid 1389 is a zombie");
-  word.rule->condition = {{Present{true}}};
+  word.rule->condition = RuleCondition{{Present{true}}};
   CHECK(word.process({.pid = 29853}).failed() == "process is running with pid 29853");
   word.facts.process.reset();
   word.absent = true;
@@ -297,7 +297,7 @@ TEST_CASE("Changes of a process are described as Monit describes them") {
   word.process({.pid = 1396, .parent = 1});
   CHECK(word.failed() == "process PID changed from 1317 to 1396");
   CHECK(word.recovered() == "process PID has not changed since last cycle");
-  word.rule->condition = {{Changed{Attribute::Parent}}};
+  word.rule->condition = RuleCondition{{Changed{Attribute::Parent}}};
   CHECK(word.failed() == "process PPID changed from 31560 to 1");
   CHECK(word.recovered() == "process PPID has not changed since last cycle");
 }
@@ -342,7 +342,7 @@ TEST_CASE("What a program has to say goes by the rule") {
   Evidence run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
   const Memory memory = Memory{{{Attribute::Status, 1}}};
   const auto told = [&](Test test, bool failed) {
-    rule->condition = {{std::move(test)}};
+    rule->condition = RuleCondition{{std::move(test)}};
     return describe(block, rule, Seen{run, memory}, failed);
   };
   CHECK(told(Compare{}, true) == "status failed (2) -- bad");

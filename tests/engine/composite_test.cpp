@@ -30,9 +30,9 @@ const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
 
 Rule members_rule(Quota quota, Tolerance tolerance = {}) {
   Rule rule = status_rule(Comparison::NotEqual, static_cast<std::int64_t>(quota.number), tolerance);
-  rule->condition = {{Members{quota}}};
+  rule->condition = RuleCondition{{Members{quota}}};
   rule->text = "if members " + std::to_string(static_cast<int>(quota.kind)) + " " + rule->text.substr(3);
-  rule->condition_hash =
+  rule->condition->hash =
       hash128("members " + std::to_string(static_cast<int>(quota.kind)) + " " + std::to_string(quota.number));
   return rule;
 }

@@ -279,12 +279,12 @@ TEST_CASE("an action that was committed but not started is started by the next d
 
 TEST_CASE("content tests act on every match, changed tests on every change", "[engine]") {
   Rule content;
-  content->condition = {{Matches{0, false}}};
+  content->condition = RuleCondition{{Matches{0, false}}};
   content->mode = Mode::EachMatch;
   content->event = EventKind::Content;
   content->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/content"}}, .overlapping = true};
   Rule changed;
-  changed->condition = {{Changed{Attribute::Status}}};
+  changed->condition = RuleCondition{{Changed{Attribute::Status}}};
   changed->mode = Mode::EachChange;
   changed->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/changed"}}, .overlapping = true};
   World world(rule_set({service("s", {content, changed})}));
@@ -303,9 +303,10 @@ TEST_CASE("content tests act on every match, changed tests on every change", "[e
 TEST_CASE("conditions: and binds tighter than or", "[engine]") {
   Rule rule = kOne;
   // status = 1 or status > 2 and status < 5
-  rule->condition = {{Compare{Metric::Status, Comparison::Equal, 1}, Compare{Metric::Status, Comparison::Greater, 2},
-                      Compare{Metric::Status, Comparison::Less, 5}},
-                     {Op::Leaf, Op::Leaf, Op::Leaf, Op::And, Op::Or}};
+  rule->condition =
+      RuleCondition{{Compare{Metric::Status, Comparison::Equal, 1}, Compare{Metric::Status, Comparison::Greater, 2},
+                     Compare{Metric::Status, Comparison::Less, 5}},
+                    {Op::Leaf, Op::Leaf, Op::Leaf, Op::And, Op::Or}};
   rule->action.repeat = 1;
   rule->action.overlapping = true;
   std::string fired;

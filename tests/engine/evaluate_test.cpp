@@ -266,7 +266,7 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   ServiceBlock block;
   block.kind = kind_named("network");
   block.interface->name = "a";
-  block.rules.emplace_back()->condition.tests.push_back(test);
+  block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
   CHECK(told(test, link("full", 100), memory) == false);
   CHECK(remember(memory, link("full", 100)));
@@ -288,7 +288,7 @@ TEST_CASE("A checksum is held against what it was at first, which stays remember
   };
   const Test test = Differs{.what = Attribute::Sha256, .wanted = {}};
   ServiceBlock block;
-  block.rules.emplace_back()->condition.tests.push_back(test);
+  block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
   REQUIRE(memory.baselines.size() == 1);
   CHECK(told(test, file("aa"), memory) == false);
@@ -308,7 +308,7 @@ TEST_CASE("Of another path nothing is remembered") {
   ServiceBlock block;
   block.kind = kind_named("file");
   block.path = "/a";
-  block.rules.emplace_back()->condition.tests.push_back(Changed{Attribute::Size});
+  block.rules.emplace_back()->condition->tests.push_back(Changed{Attribute::Size});
   Memory memory = fresh_memory(block);
   Facts facts;
   facts.attributes = {{Attribute::Size, std::int64_t{5}}};
@@ -322,8 +322,8 @@ TEST_CASE("Only what a rule asks for is remembered") {
   const auto memory_of = [](Test test) {
     ServiceBlock block;
     block.rules.resize(2);
-    block.rules[0]->condition = {{Compare{}}};
-    block.rules[1]->condition = {{Present{}, std::move(test)}, {Op::Leaf, Op::Leaf, Op::Or}};
+    block.rules[0]->condition = RuleCondition{{Compare{}}};
+    block.rules[1]->condition = RuleCondition{{Present{}, std::move(test)}, {Op::Leaf, Op::Leaf, Op::Or}};
     return fresh_memory(block);
   };
   CHECK(memory_of(Compare{}) == Memory{});

@@ -111,7 +111,7 @@ TEST_CASE("a rule whose action is held back is not said to be tried again", "[en
 
 TEST_CASE("a rule about restarts counts restarts", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::NotEqual, 0, {.count = 5, .window = 10}));
-  rule->condition = {{Restarts{}}};
+  rule->condition = RuleCondition{{Restarts{}}};
   RuleState state;
   state.window.push(true, 10);
   state.window.push(false, 10);
@@ -176,7 +176,7 @@ TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
 
 TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule->condition = {{Matches{0, false}}};
+  rule->condition = RuleCondition{{Matches{0, false}}};
   rule->mode = Mode::EachMatch;
   World world = started({rule});
   run(world, 0, 1);
@@ -188,7 +188,7 @@ TEST_CASE("a rule that acts on each match is explained so", "[engine]") {
 
 TEST_CASE("a rule that acts on changes never makes its service fail", "[engine]") {
   Rule rule = alerts(status_rule(Comparison::Equal, 0));
-  rule->condition = {{Changed{Attribute::Status}}};
+  rule->condition = RuleCondition{{Changed{Attribute::Status}}};
   rule->mode = Mode::EachChange;
   World world = started({rule});
   run(world, 0);
@@ -385,7 +385,7 @@ TEST_CASE("a start program that could not be started in time is not said to have
     while (!world.open.empty()) {
       const effect::Measure run = world.open.front();
       world.open.erase(world.open.begin());
-      world.handle(event::Measured{run.service, run.run, none});
+      world.handle(event::measured(run.service, run.run, none));
     }
   };
   look();

@@ -90,8 +90,8 @@ class History final : public EffectSink {
       rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
     if (kind == 1) rule->action.overlapping = true;
     if (kind == 5) {
-      rule->condition = {{Changed{Attribute::Status}}};
-      rule->condition_hash = hash128("changed status");
+      rule->condition = RuleCondition{{Changed{Attribute::Status}}};
+      rule->condition->hash = hash128("changed status");
       rule->mode = Mode::EachChange;
     }
     rule->text = "rule " + std::to_string(kind) + " " + std::to_string(number);
@@ -220,7 +220,7 @@ class History final : public EffectSink {
                   .status = pick(2),
                   .elapsed = milliseconds{3},
                   .output = std::make_shared<const std::string>("out")};
-    tell(event::Measured{run.service, run.run, std::move(seen)});
+    tell(event::measured(run.service, run.run, std::move(seen)));
   }
 
   void step() {

@@ -22,7 +22,7 @@ namespace {
 /// A rule that holds as long as the process runs.
 Rule running_rule(ActionKind action, Tolerance tolerance = {}) {
   Rule rule = missing_rule(action, tolerance);
-  rule->condition = {{Present{true}}};
+  rule->condition = RuleCondition{{Present{true}}};
   rule->text = "if exist then " + std::string(to_string(action));
   return rule;
 }

@@ -349,13 +349,13 @@ TEST_CASE("what waits for another service is not restarted: it is not given up f
 
 TEST_CASE("a restart whose condition stands is done again only when its tolerance is met again") {
   Rule busy;
-  busy->condition = {{Compare{Metric::Cpu, Comparison::GreaterEqual, 0}}};
+  busy->condition = RuleCondition{{Compare{Metric::Cpu, Comparison::GreaterEqual, 0}}};
   busy->tolerance = {.count = 3, .window = 3};
   busy->action = {.kind = ActionKind::Restart, .command = {}};
   busy->text = "if cpu";
   auto block = process("web", {});
   block->rules = {busy};
-  block->rules[0]->condition = {{Present{true}}};  // holds as long as it runs
+  block->rules[0]->condition = RuleCondition{{Present{true}}};  // holds as long as it runs
   ProcessWorld world(rule_set({block}, seconds{10}));
   world.bring_up("web");
   world.start();

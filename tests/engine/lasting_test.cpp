@@ -79,7 +79,7 @@ TEST_CASE("a duration goes on over a restart, however long it has lasted already
 
 TEST_CASE("a content test that matches on and on goes on matching after a restart", "[engine]") {
   Rule rule;
-  rule->condition = {{Matches{0, false}}};
+  rule->condition = RuleCondition{{Matches{0, false}}};
   rule->tolerance = {3, 3, Duration{0}};
   rule->mode = Mode::EachMatch;
   rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/content"}}, .overlapping = true};
@@ -482,7 +482,7 @@ TEST_CASE("a slot that is used again begins afresh, whatever still travels from 
   world.advance(Duration{0});
   for (const auto& run : old)
     if (run.service == slot)
-      world.handle(event::Measured{slot, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
+      world.handle(event::measured(slot, run.run, {.status = 1, .output = std::make_shared<const std::string>()}));
   CHECK(world.execs.empty());
   CHECK(world.engine.service(slot).initialising);
 }

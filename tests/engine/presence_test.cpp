@@ -181,9 +181,9 @@ class Account {
   void hear(const event::ActionReady& event) { spoken_.insert(event.action); }
   void hear(const event::Measured& event) {
     const ServiceState& state = world_.engine.service(event.service);
-    if (state.last_run != event.run || !state.last || event.evidence.answer == Answer::Unknown) return;
+    if (state.last_run != event.run || !state.last || event.evidence->answer == Answer::Unknown) return;
     // The look was taken; it may have told the job of its service to do more.
-    const bool up = process_of(event.evidence) != nullptr;
+    const bool up = process_of(*event.evidence) != nullptr;
     INFO(world_.engine.graph()->at(event.service).name << " is " << to_string(state.presence.state()));
     if (state.looked == world_.now.mono && !state.job && up) CHECK(state.presence.is_up());
     if (state.looked == world_.now.mono && !state.job && !up) CHECK_FALSE(state.presence.is_up());

@@ -83,10 +83,9 @@ TEST_CASE("of a process that can no longer be found it is said why, and not that
     auto facts = std::make_shared<Facts>();
     const Answer answer = process ? Answer::Told : Answer::Absent;
     facts->process = std::move(process);
-    world.handle(event::Measured{
-        run.service,
-        run.run,
-        {.answer = answer, .output = std::make_shared<const std::string>(output), .facts = std::move(facts)}});
+    world.handle(event::measured(
+        run.service, run.run,
+        {.answer = answer, .output = std::make_shared<const std::string>(output), .facts = std::move(facts)}));
   };
   const std::string empty = "process is not running (the pid file /run/web.pid is empty)";
   world.start();

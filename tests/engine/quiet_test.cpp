@@ -160,7 +160,7 @@ TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; 
 
 TEST_CASE("a process that healer has started anew has not changed, by pid file or in the foreground") {
   Rule changed = missing_rule(ActionKind::Restart);
-  changed->condition = {{Changed{Attribute::Pid}}};
+  changed->condition = RuleCondition{{Changed{Attribute::Pid}}};
   changed->mode = Mode::EachChange;
   changed->text = "if changed pid then restart";
   auto own = foreground("own", {missing_rule(), changed});

@@ -19,7 +19,7 @@ namespace {
 
 Rule compares(Metric metric) {
   Rule rule;
-  rule->condition = {{Compare{metric, Comparison::Greater, 1}}};
+  rule->condition = RuleCondition{{Compare{metric, Comparison::Greater, 1}}};
   rule->text = std::string(words_of(metric));
   return rule;
 }

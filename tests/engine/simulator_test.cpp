@@ -71,7 +71,7 @@ std::string programs(const Timeline& timeline) {
 
 Rule resource_rule(Metric metric, double value, Tolerance tolerance, ActionKind action = ActionKind::Restart) {
   Rule rule;
-  rule->condition = {{Compare{metric, Comparison::Greater, value}}};
+  rule->condition = RuleCondition{{Compare{metric, Comparison::Greater, value}}};
   rule->tolerance = tolerance;
   rule->action = {.kind = action, .command = {}};
   rule->event = EventKind::Resource;
@@ -153,7 +153,7 @@ TEST_CASE("durations of runs and actions, timeouts and overruns are played", "[e
 
 TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
   Rule rule;
-  rule->condition = {{Matches{0, false}}};
+  rule->condition = RuleCondition{{Matches{0, false}}};
   rule->mode = Mode::EachMatch;
   rule->event = EventKind::Content;
   rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}};
@@ -166,7 +166,7 @@ TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
 TEST_CASE("what comes of connections is played, of all or of one", "[engine][simulator]") {
   const auto reached = [](std::uint16_t probe, bool wanted) {
     Rule rule;
-    rule->condition = {{Reached{probe, wanted}}};
+    rule->condition = RuleCondition{{Reached{probe, wanted}}};
     rule->event = EventKind::Connection;
     rule->text = std::to_string(probe) + (wanted ? " succeeded" : " failed");
     rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}};
@@ -174,7 +174,7 @@ TEST_CASE("what comes of connections is played, of all or of one", "[engine][sim
   };
   auto block = service("web", {reached(0, false), reached(1, false), reached(1, true)});
   block->kind = kind_named("host");
-  block->probes.resize(2);
+  block->probes.edit().resize(2);
   const RuleSet rules = rule_set({block});
   CHECK(firings(play(rules, "run for 3 cycles\n")) == "web r2 1\n");
   CHECK(firings(play(rules, "web connection: up down unknown up")) == "web r2 1\nweb r0 2\nweb r1 2\nweb r2 4\n");
@@ -337,16 +337,16 @@ TEST_CASE("what is under way at the end is shown to its end, but nothing that be
 
 TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
   Rule owner = missing_rule(ActionKind::Alert);
-  owner->condition = {{Differs{Attribute::Uid, 33}}};
+  owner->condition = RuleCondition{{Differs{Attribute::Uid, 33}}};
   Rule attribute = owner;
-  attribute->condition = {{Differs{Attribute::Security, "web_t"}}};
+  attribute->condition = RuleCondition{{Differs{Attribute::Security, "web_t"}}};
   Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
   Rule pid = owner;
-  pid->condition = {{Changed{Attribute::Pid}}};
+  pid->condition = RuleCondition{{Changed{Attribute::Pid}}};
   pid->mode = Mode::EachChange;
   pid->event = EventKind::Pid;
   for (Rule* rule : {&owner, &attribute, &pid})
-    (*rule)->text += std::to_string((*rule)->condition.tests.front().index());
+    (*rule)->text += std::to_string((*rule)->condition->tests.front().index());
   const RuleSet rules = rule_set({process("web", {owner, attribute, uptime, pid})}, seconds{30});
   const Timeline timeline = play(rules, "run for 200 seconds");
   CHECK(programs(timeline) ==

@@ -62,11 +62,11 @@ TEST_CASE("a removed service is forgotten and its run cancelled; another keeps i
 TEST_CASE("a run under way is not judged for other connections, nor for another host", "[engine]") {
   const auto host = [](std::string address, std::size_t probes) {
     Rule rule = status_rule(Comparison::NotEqual, 0);
-    rule->condition = {{Reached{.probe = 0, .wanted = false}}};
+    rule->condition = RuleCondition{{Reached{.probe = 0, .wanted = false}}};
     auto block = service("shop", {rule});
     block->kind = kind_named("host");
     block->host = std::move(address);
-    block->probes.resize(probes);
+    block->probes.edit().resize(probes);
     return block;
   };
   const auto swap_to = [&](std::string address, std::size_t probes) {
@@ -97,7 +97,7 @@ TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   changed->program->command.arguments = {"/bin/other"};
   changed->key = hash128("other");
   swap(world, rule_set({changed}));
-  world.handle(event::Measured{run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}});
+  world.handle(event::measured(run.service, run.run, {.status = 1, .output = std::make_shared<const std::string>()}));
   CHECK(world.execs.empty());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/wheel.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -41,6 +43,19 @@ TEST_CASE("the wheel gives back everything at its time, and nothing earlier", "[
       REQUIRE(std::ranges::is_permutation(a, b));
     }
   }
+}
+
+TEST_CASE("many that are due at once keep no room in the slots that they have passed", "[engine]") {
+  Wheel wheel;
+  std::vector<Wheel::Entry> out;
+  const std::size_t before = mallinfo2().uordblks;
+  for (Duration now{0}; now < seconds{10}; now += milliseconds{10}) {
+    for (std::uint32_t service = 0; service < 1000; ++service) wheel.add(ServiceId{service}, now + milliseconds{10});
+    out.clear();
+    wheel.take_due(now + milliseconds{10}, out);
+    REQUIRE(out.size() == 1000);
+  }
+  CHECK(mallinfo2().uordblks < before + 1'000'000);  // 1,000 slots of 1,000 entries are 16 MB
 }
 
 }  // namespace wheel_test

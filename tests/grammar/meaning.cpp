@@ -204,7 +204,7 @@ std::string action_text(const engine::Action& action) {
   std::string text(engine::to_string(action.kind));
   if (action.kind != engine::ActionKind::Exec) return text;
   text += " " + config::written(action.command->arguments);
-  const engine::Identity& identity = action.command->identity;
+  const engine::Identity& identity = *action.command->identity;
   if (identity.uid) text += fmt::format(" as uid {}", *identity.uid);
   if (identity.gid) text += fmt::format(" {} gid {}", identity.uid ? "and" : "as", *identity.gid);
   if (action.repeat > 0) text += fmt::format(" repeat every {} cycles", action.repeat);
@@ -213,7 +213,7 @@ std::string action_text(const engine::Action& action) {
 
 /// Which `else` the language has for it.
 std::string_view recovery_word(const engine::Rule& rule) {
-  const engine::Test* const only = rule->condition.only();
+  const engine::Test* const only = rule->condition->only();
   if (only == nullptr) return "succeeded";
   const auto* link = std::get_if<engine::Linked>(only);
   const auto* reached = std::get_if<engine::Reached>(only);
@@ -225,7 +225,7 @@ std::string rule_text(const engine::Rule& rule, const engine::ServiceBlock& bloc
   if (rule->counts_restarts()) {
     text += fmt::format("{} restarts within {} cycles", int{rule->tolerance.count}, int{rule->tolerance.window});
   } else {
-    const engine::RuleCondition& condition = rule->condition;
+    const engine::RuleCondition& condition = *rule->condition;
     // What Monit accepts has neither `not` nor parentheses that mean anything.
     text += engine::fold<std::string>(
         condition.postfix, condition.tests.size(),

@@ -23,7 +23,7 @@ std::shared_ptr<engine::ServiceBlock> InspectorBench::foreground() {
 
 std::shared_ptr<engine::ServiceBlock> InspectorBench::asking(std::shared_ptr<engine::ServiceBlock> block,
                                                              engine::Test test) {
-  block->rules.emplace_back()->condition = {{std::move(test)}};
+  block->rules.emplace_back()->condition = engine::RuleCondition{{std::move(test)}};
   return block;
 }
 
@@ -56,7 +56,7 @@ std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> b
 
 const engine::Evidence& InspectorBench::result(std::uint64_t run) {
   REQUIRE(run_until(loop, [&] { return seen.count(run) != 0; }));
-  return seen.at(run).evidence;
+  return *seen.at(run).evidence;
 }
 
 const engine::Evidence& InspectorBench::see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service) {

@@ -109,8 +109,8 @@ TEST_CASE("a file tells its size and its checksums, which are made again where i
   auto block = InspectorBench::block(kind_named("file"));
   block->path = bench.pid_file("file", "x");
   Rule rule;
-  rule->condition.tests.push_back(Differs{.what = Attribute::Md5, .wanted = {}});
-  rule->condition.tests.push_back(Changed{Attribute::Sha256});
+  rule->condition->tests.push_back(Differs{.what = Attribute::Md5, .wanted = {}});
+  rule->condition->tests.push_back(Changed{Attribute::Sha256});
   block->rules.push_back(rule);
   const auto text = [&](Attribute what) { return std::get<std::string>(attribute_of(bench.see(block), what).value()); };
   CHECK(value_of(bench.see(block), Metric::Size) == 1.0);
@@ -133,7 +133,7 @@ TEST_CASE("a checksum of a file without end keeps nobody else waiting", "[runtim
   const Descriptor file(::open(slow->path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   REQUIRE(::ftruncate(file.get(), off_t{1} << 40) == 0);
   Rule rule;
-  rule->condition.tests.push_back(Changed{Attribute::Sha512});
+  rule->condition->tests.push_back(Changed{Attribute::Sha512});
   slow->rules.push_back(rule);
   const std::uint64_t begun = bench.look(slow, 1);
   auto quick = InspectorBench::block(kind_named("file"));
@@ -756,7 +756,7 @@ TEST_CASE("a mark in the environment of another user's process proves nothing", 
   const auto missing = InspectorBench::by_file(bench.path("none"));
   CHECK(bench.see(missing).facts->left.empty());
   // But the program may have been started as that one.
-  missing->start = Command{.arguments = {"/bin/start"}, .identity = {.uid = 65534}};
+  missing->start = Command{.arguments = {"/bin/start"}, .identity = Identity{.uid = 65534}};
   REQUIRE(bench.see(missing).facts->left.size() == 1);
   CHECK(bench.see(missing).facts->left.front().pid == forged.pid());
 }
@@ -891,7 +891,7 @@ TEST_CASE("looks leave no descriptor behind", "[inspector]") {
     auto summed = InspectorBench::block(kind_named("file"));
     summed->path = file;
     Rule changed;
-    changed->condition.tests.push_back(Changed{Attribute::Md5});
+    changed->condition->tests.push_back(Changed{Attribute::Md5});
     summed->rules.push_back(changed);
     auto root = InspectorBench::block(kind_named("filesystem"));
     root->path = "/";

@@ -34,7 +34,7 @@ struct World {
   }
   const std::vector<engine::ConnectionSeen>& connections() {
     REQUIRE(told);
-    return told->evidence.facts->connections;
+    return told->evidence->facts->connections;
   }
   const std::vector<engine::ConnectionSeen>& connect() {
     reacher.connect(measure, block);
@@ -49,11 +49,10 @@ struct World {
       facts.process = engine::ProcessFacts{.pid = 42};
       facts.metrics.set(engine::Metric::Uptime, *uptime);
     }
-    engine::event::Measured seen{.service = measure.service, .run = measure.run, .evidence = {}};
-    seen.evidence.answer = uptime ? Answer::Told : Answer::Absent;
-    seen.evidence.output = std::make_shared<const std::string>();
-    seen.evidence.facts = std::make_shared<const engine::Facts>(facts);
-    return seen;
+    return engine::event::measured(measure.service, measure.run,
+                                   {.answer = uptime ? Answer::Told : Answer::Absent,
+                                    .output = std::make_shared<const std::string>(),
+                                    .facts = std::make_shared<const engine::Facts>(facts)});
   }
 };
 
@@ -79,7 +78,7 @@ TEST_CASE("All connections of a host are made, and each is told") {
   CHECK(seen[0].response);
   CHECK(seen[1].reach == Reach::Failed);
   CHECK(seen[1].sentence.ends_with("[TCP/IP] -- Connection refused"));
-  CHECK(world.told->evidence.answer == Answer::Told);
+  CHECK(world.told->evidence->answer == Answer::Told);
 }
 
 TEST_CASE("A host that does not answer pings is spared the rest") {
@@ -100,8 +99,8 @@ TEST_CASE("A protocol that is not spoken is not tried, and a host with no other 
   world.block->probes.push_back(plan);
   const auto& seen = world.connect();
   CHECK(seen[0].reach == Reach::Untried);
-  CHECK(world.told->evidence.answer == Answer::Unknown);
-  CHECK(*world.told->evidence.output == "protocol mysql is not supported yet");
+  CHECK(world.told->evidence->answer == Answer::Unknown);
+  CHECK(*world.told->evidence->output == "protocol mysql is not supported yet");
 }
 
 TEST_CASE("The connections of a process are made once it is found") {
@@ -112,7 +111,7 @@ TEST_CASE("The connections of a process are made once it is found") {
   CHECK(world.reacher.looked(world.look(3)));
   world.loop.run();
   CHECK(world.connections()[0].reach == Reach::Passed);
-  CHECK(world.told->evidence.facts->process->pid == 42);
+  CHECK(world.told->evidence->facts->process->pid == 42);
 }
 
 TEST_CASE("Of a process that is not there no connection is made") {

@@ -54,7 +54,7 @@ struct RunnerBench {
   }
   const engine::Evidence& result(std::uint64_t id) {
     REQUIRE(run_until(loop, [&] { return seen.count(id) != 0; }));
-    return seen.at(id).evidence;
+    return *seen.at(id).evidence;
   }
   const std::string& output(std::uint64_t id) { return *result(id).output; }
   bool idle() {

@@ -104,6 +104,10 @@ class AnyHealing {
     if (pick(2) == 0) value = std::move(made);
   }
   template <typename T>
+  void fill(Sparse<T>& value) {
+    fill(value.edit());
+  }
+  template <typename T>
   void fill(std::vector<T>& values) {
     values.resize(pick(3));
     for (T& value : values) fill(value);

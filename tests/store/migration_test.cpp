@@ -333,9 +333,9 @@ engine::SavedState left() {
   failed.window.bits = 3;
   failed.status = RuleStatus::Failed;
   failed.since_fired = 4;
-  failed.failing_since = Duration{12};
-  failed.clear_since = Duration{0};
-  failed.changed = wall(-5);
+  failed.past.set(&RulePast::failing_since, Duration{12});
+  failed.past.set(&RulePast::clear_since, Duration{0});
+  failed.past.set(&RulePast::changed, wall(-5));
   failed.accepted = true;
   failed.judged = true;
   // They were known by their whole text alone.
@@ -357,7 +357,7 @@ engine::SavedState left() {
   exec.action = ActionId(12);
   exec.service = ServiceId(3);
   exec.rule = {9, 1};
-  exec.command = {{"/bin/heal", "web"}, {33, std::nullopt, "www-data", "/var/www"}, minutes{10}};
+  exec.command = {{"/bin/heal", "web"}, Identity{33, std::nullopt, "www-data", "/var/www"}, minutes{10}};
   exec.cause = std::make_shared<const effect::Cause>(cause);
   state.execs = {{exec, true}};
   Recipient recipient{"root@localhost", EventMask{}.set(), false, 3, false, {}};

@@ -84,7 +84,7 @@ inline std::string describe(const effect::Exec& exec) {
   std::string text = std::to_string(exec.action.number()) + " slot " + std::to_string(exec.service.number()) +
                      " rule " + to_string(exec.rule) + (exec.recovery ? " recovery" : "") + " [";
   for (const auto& argument : exec.command.arguments) text += argument + ",";
-  const Identity& identity = exec.command.identity;
+  const Identity& identity = *exec.command.identity;
   text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
           (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
   return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
@@ -141,9 +141,9 @@ inline std::string describe(const SavedService& service) {
             to_string(identity.actions) + " " + std::string(to_string(identity.kind)) + " " +
             std::to_string(rule.window.bits) + " " + std::to_string(static_cast<int>(rule.status)) + " " +
             std::to_string(rule.since_fired) + " " +
-            (rule.failing_since ? std::to_string(rule.failing_since->count()) : "-") + " " +
-            (rule.clear_since ? std::to_string(rule.clear_since->count()) : "-") + " " +
-            (rule.changed ? format_iso(*rule.changed) : "-") + " " + std::to_string(rule.again.bits) +
+            (rule.past->failing_since ? std::to_string(rule.past->failing_since->count()) : "-") + " " +
+            (rule.past->clear_since ? std::to_string(rule.past->clear_since->count()) : "-") + " " +
+            (rule.past->changed ? format_iso(*rule.past->changed) : "-") + " " + std::to_string(rule.past->again.bits) +
             (rule.accepted ? " accepted" : "") + (rule.judged ? " judged" : "") + " " + std::to_string(rule.born);
   }
   return text;
@@ -197,7 +197,7 @@ inline effect::Exec full_exec(std::uint64_t id) {
   exec.rule = {0xfedcba9876543210, 0x0123456789abcdef};
   exec.recovery = true;
   exec.command.arguments = {"/bin/echo", "", "two words", "it's", "\xff\xfe"};
-  exec.command.identity = {0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
+  exec.command.identity = Identity{0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
   exec.command.timeout = minutes{10};
   exec.cause = full_cause();
   exec.job = JobId(std::numeric_limits<std::uint64_t>::max());
@@ -276,10 +276,10 @@ inline SavedService full_service() {
   failed.window.bits = 0x8000000000000001;
   failed.status = RuleStatus::Failed;
   failed.since_fired = std::numeric_limits<std::uint32_t>::max();
-  failed.failing_since = Duration{12};
-  failed.clear_since = Duration{0};
-  failed.changed = wall(-5);
-  failed.again.bits = 0xc000000000000003;
+  failed.past.set(&RulePast::failing_since, Duration{12});
+  failed.past.set(&RulePast::clear_since, Duration{0});
+  failed.past.set(&RulePast::changed, wall(-5));
+  failed.past.edit().again.bits = 0xc000000000000003;
   failed.accepted = true;
   // In an order that is not that of the keys.
   failed.told = Told::Acknowledged;

@@ -50,9 +50,10 @@ std::string EffectText::operator()(const effect::Reply& reply) const {
 
 std::string EffectText::operator()(const RuleState& state) const {
   const auto ms = [](const auto& time) { return time ? time->count() : -1; };
-  return fmt::format("{:x}/{:x}/{}/{}/{}/{}/{}/{}", state.window.bits, state.again.bits, static_cast<int>(state.status),
-                     state.since_fired, ms(state.failing_since), ms(state.clear_since),
-                     state.changed ? state.changed->time_since_epoch().count() : -1, state.accepted) +
+  return fmt::format("{:x}/{:x}/{}/{}/{}/{}/{}/{}", state.window.bits, state.past->again.bits,
+                     static_cast<int>(state.status), state.since_fired, ms(state.past->failing_since),
+                     ms(state.past->clear_since),
+                     state.past->changed ? state.past->changed->time_since_epoch().count() : -1, state.accepted) +
          fmt::format(":{}:{}", state.judged, state.born);
 }
 

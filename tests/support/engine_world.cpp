@@ -13,10 +13,10 @@ std::string_view words_of(engine::Metric metric) {
 
 Rule status_rule(Comparison comparison, std::int64_t value, Tolerance tolerance, std::uint16_t repeat) {
   Rule rule;
-  rule->condition = {{Compare{Metric::Status, comparison, static_cast<double>(value)}}};
+  rule->condition = RuleCondition{{Compare{Metric::Status, comparison, static_cast<double>(value)}}};
   rule->tolerance = tolerance;
   rule->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/heal"}}, .repeat = repeat};
-  rule->condition_hash =
+  rule->condition->hash =
       hash128("status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value));
   rule->text = "if status " + std::to_string(static_cast<int>(comparison)) + " " + std::to_string(value) + " " +
                std::to_string(tolerance.count) + "/" + std::to_string(tolerance.window);
@@ -84,13 +84,12 @@ void World::observe(ServiceId id, std::int64_t status, Outcome outcome, std::str
     if (open[i].service != id) continue;
     const RunId run = open[i].run;
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
-    handle(event::Measured{id,
-                           run,
+    handle(event::measured(id, run,
                            {.outcome = outcome,
                             .status = status,
                             .matches = matches,
                             .elapsed = milliseconds{5},
-                            .output = std::make_shared<const std::string>(std::move(output))}});
+                            .output = std::make_shared<const std::string>(std::move(output))}));
     return;
   }
 }

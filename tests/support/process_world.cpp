@@ -7,7 +7,7 @@ namespace healer::test {
 
 Rule missing_rule(ActionKind action, Tolerance tolerance) {
   Rule rule;
-  rule->condition = {{Present{false}}};
+  rule->condition = RuleCondition{{Present{false}}};
   rule->tolerance = tolerance;
   rule->action = {.kind = action, .command = {}};
   rule->event = EventKind::NonExist;
@@ -17,7 +17,7 @@ Rule missing_rule(ActionKind action, Tolerance tolerance) {
 
 Rule restarts_rule(std::uint8_t count, std::uint8_t window, ActionKind action) {
   Rule rule;
-  rule->condition = {{Restarts{}}};
+  rule->condition = RuleCondition{{Restarts{}}};
   rule->tolerance = {.count = count, .window = window};
   rule->action = {.kind = action, .command = {}};
   rule->event = EventKind::Timeout;
@@ -180,7 +180,7 @@ void ProcessWorld::answer_look(const effect::Measure& run) {
     seen.output = std::make_shared<const std::string>("the disk fails");
     seen.facts = std::make_shared<Facts>();
   }
-  handle(event::Measured{run.service, run.run, seen});
+  handle(event::measured(run.service, run.run, seen));
 }
 
 void ProcessWorld::start_program(const effect::Exec& exec) {

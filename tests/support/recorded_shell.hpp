@@ -121,7 +121,7 @@ class RecordedShell final : public EffectSink {
     if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
       later(some(longest_run), [this, start = *measure] {
         ++runs;
-        handle(event::Measured{start.service, start.run, see_(start.service)});
+        handle(event::measured(start.service, start.run, see_(start.service)));
       });
     } else if (const auto* exec = std::get_if<effect::Exec>(&effect)) {
       const Duration starts = some(Duration{40});

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Values that are mostly not there: Slim, Sparse.
 #include "util/sparse.hpp"
 
 #include <catch2/catch.hpp>
-#include <cstdint>
-#include <optional>
 #include <string>
-
-#include "util/slim.hpp"
-#include "util/time.hpp"
 
 namespace sparse_test {
 
@@ -31,22 +25,24 @@ TEST_CASE("a sparse value is the default until it is another, and copies are ind
   CHECK(one == other);  // by value, not by where it lies
 }
 
-TEST_CASE("a slim value is a number or none, in the room of a number", "[util]") {
-  Slim<Duration> time;
-  CHECK(sizeof time == sizeof(Duration));
-  CHECK_FALSE(time);
-  CHECK(time == std::nullopt);
-  CHECK(time.value_or(Duration{3}) == Duration{3});
-  CHECK_FALSE(time == Duration::min());  // none is no time
-  time = Duration{0};
-  REQUIRE(time);
-  CHECK(*time == Duration{0});
-  CHECK(std::optional<Duration>(time) == Duration{0});
-  time = std::optional<Duration>();
-  CHECK_FALSE(time.has_value());
-  Slim<std::int64_t> number = 7;
-  number.reset();
-  CHECK(std::optional<std::int64_t>(number) == std::nullopt);
+TEST_CASE("a member of a sparse value is set, and takes no place once all is the default again", "[util]") {
+  struct Pair {
+    int one = 1;
+    std::string other;
+    bool operator==(const Pair&) const = default;
+  };
+  Sparse<Pair> pair;
+  const Pair* const none = &*pair;
+  pair.set(&Pair::one, 1);
+  CHECK(&*pair == none);
+  pair.set(&Pair::one, 2);
+  pair.set(&Pair::other, std::string("x"));
+  CHECK(pair == Pair{2, "x"});
+  pair.set(&Pair::other, std::string());
+  CHECK(pair->one == 2);
+  CHECK_FALSE(&*pair == none);
+  pair.set(&Pair::one, 1);
+  CHECK(&*pair == none);
 }
 
 }  // namespace sparse_test

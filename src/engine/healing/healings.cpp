@@ -100,7 +100,7 @@ void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
              return rule->mode == Mode::Latched && rule->action.waits_for_healing() && world.stands(service, rule.key);
            });
   };
-  if (std::ranges::any_of(services_of(memory.target), stands)) return;
+  if (std::ranges::any_of(services_of(world.graph(), memory.target), stands)) return;
   memory.recovered = true;
   world.save(memory);
 }
@@ -329,7 +329,7 @@ std::vector<std::string> Healings::begin(HealingWorld& world, const std::vector<
 
 /// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
 Duration Healings::gathers() const {
-  const auto much = static_cast<Duration::rep>(targets_.size() / 100 + healings_.size() / 5);
+  const auto much = static_cast<Duration::rep>((targets_.size() + alone_) / 100 + healings_.size() / 5);
   return std::min(kGather + Duration{much}, kLongestGather);
 }
 

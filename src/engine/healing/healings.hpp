@@ -147,7 +147,7 @@ class Healings {
   /// in group nodes are not well; goes on at less than 20 %".
   [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
   /// The services of a target, in the order of the files.
-  [[nodiscard]] std::vector<ServiceId> services_of(std::string_view target) const;
+  [[nodiscard]] std::vector<ServiceId> services_of(const Graph& graph, std::string_view target) const;
 
  private:
   /// The fewest targets of a group that the brake of every workflow asks for.
@@ -297,6 +297,7 @@ class Healings {
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);
+  /// Null: there is none of that name, or it stands alone.
   [[nodiscard]] const Target* target(std::string_view name) const;
   [[nodiscard]] std::string target_of(const Graph& graph, const std::string& name) const;
   [[nodiscard]] bool is_in(std::string_view target, std::string_view group) const;
@@ -310,7 +311,8 @@ class Healings {
   std::unordered_map<std::string, std::vector<HealingId>> of_target_;  // by name, in lower case
   HealingMemory memory_;
   // Of the graph.
-  std::vector<Target> targets_;
+  std::vector<Target> targets_;  // but those that stand alone
+  std::size_t alone_ = 0;        // how many those are
   std::vector<Group> groups_;
   std::unordered_map<std::string, std::uint32_t> target_at_;  // by name, in lower case
   std::unordered_map<std::string, std::uint32_t> group_at_;

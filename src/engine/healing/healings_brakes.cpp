@@ -253,7 +253,8 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
       if (needs.empty() && std::ranges::find(services, needed) == services.end()) needs = world.graph().at(needed).name;
   }
   if (paused.empty()) paused = world.all_paused();
-  if (list.empty() && !healing.row.empty() && services_of(healing.target).empty()) list = world.lists_doubt();
+  if (list.empty() && !healing.row.empty() && services_of(world.graph(), healing.target).empty())
+    list = world.lists_doubt();
   if (healing.overrides.pause)
     say("pause", {}, paused.empty() ? "" : "overridden by " + healing.overridden_by);
   else

@@ -102,7 +102,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   remove(id);
   world.forget(id);
   if (how == HealingEnd::Verified)
-    for (const ServiceId service : services_of(target)) {
+    for (const ServiceId service : services_of(world.graph(), target)) {
       for (const ServiceId member : world.seen_by(service)) world.recover(member);
       world.recover(service);
     }

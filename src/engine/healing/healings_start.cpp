@@ -35,7 +35,7 @@ std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Heal
   const auto add_named = [&](const std::string& name) {
     if (const auto service = world.graph().find(name)) add(add, *service);
   };
-  for (const ServiceId service : services_of(healing.target)) add(add, service);
+  for (const ServiceId service : services_of(world.graph(), healing.target)) add(add, service);
   add_named(healing.service);
   for (const Trigger& one : healing.also) add_named(one.service);
   return all;
@@ -63,7 +63,7 @@ bool Healings::condition_stands(const HealingWorld& world, const Healing& healin
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
   // Once begun it goes by its plan, whatever became of the rule: it is over where all of the target that is monitored
   // is seen to be well.
-  std::vector<ServiceId> services = services_of(healing.target);
+  std::vector<ServiceId> services = services_of(world.graph(), healing.target);
   std::erase_if(services, [&](ServiceId one) { return world.health(one) == Health::Unmonitored; });
   // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
   const auto fails_now = [&](ServiceId one) {

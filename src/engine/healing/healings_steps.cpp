@@ -310,7 +310,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
     run.begin(State::Verifying);
     run.due = Deadline::in(recovered->within, world.now());
-    for (const ServiceId service : services_of(healing.target))
+    for (const ServiceId service : services_of(world.graph(), healing.target))
       for (const ServiceId member : world.seen_by(service))
         verifying_[member] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
     bool looks = false;
@@ -319,7 +319,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
       looks = true;
       world.look(service);
     }
-    if (!looks && recovered->or_gone && services_of(healing.target).empty())
+    if (!looks && recovered->or_gone && services_of(world.graph(), healing.target).empty())
       return run_over(world, healing, step, run, StepEnd::Done, "gone");
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
@@ -451,10 +451,10 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
   const Step& step = healing.steps()[healing.position];
   const auto& wanted = std::get<step::Recovered>(step.what);
   std::vector<ServiceId> seen;
-  for (const ServiceId service : services_of(healing.target))
+  for (const ServiceId service : services_of(world.graph(), healing.target))
     for (const ServiceId member : world.seen_by(service)) seen.push_back(member);
   if (seen.empty()) {
-    if (wanted.or_gone && services_of(healing.target).empty()) {
+    if (wanted.or_gone && services_of(world.graph(), healing.target).empty()) {
       run_over(world, healing, step, healing.under_way.front(), StepEnd::Done, "gone");
       go_on(world, healing);
     }

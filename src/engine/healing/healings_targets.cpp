@@ -31,22 +31,44 @@ std::string group_text(std::string_view group) {
   return list.empty() ? fmt::format("group {}", group) : fmt::format("list {}", list);
 }
 
+/// Most services stand alone: each is its own target, in no group, and stands in no other's way. Of those nothing is
+/// kept, for the graph knows them by their names.
 void Healings::index(const Graph& graph) {
   targets_.clear();
   groups_.clear();
   target_at_.clear();
   group_at_.clear();
+  alone_ = 0;
   counted_ = false;
   const auto place = [](auto& places, auto& all, const std::string& name) {
     const auto [at, is_new] = places.try_emplace(name, static_cast<std::uint32_t>(all.size()));
     if (is_new) all.emplace_back();
     return at->second;
   };
+  // Who heals a composite heals its members, and the other way round; so do two that share a member.
+  std::map<std::string, std::set<std::string>> holders;  // by member
+  const auto relate = [&](auto&& self, const std::string& holder, ServiceId composite) -> void {
+    for (const ServiceId member : graph.members[composite.index()]) {
+      holders[to_lower(graph.at(member).target())].insert(holder);
+      self(self, holder, member);
+    }
+  };
+  const auto note = [&](const std::string& name) { targets_[place(target_at_, targets_, name)].name = name; };
   for (const ServiceId id : graph.order) {
     const ServiceBlock& block = graph.at(id);
-    const std::string own = to_lower(block.target());
-    const std::uint32_t at = place(target_at_, targets_, own);
-    targets_[at].name = own;
+    const bool is_whole = block.has_members();
+    if (block.row != nullptr || !block.groups.empty() || is_whole) note(to_lower(block.target()));
+    if (is_whole) relate(relate, to_lower(block.target()), id);
+  }
+  for (const auto& [member, all] : holders) note(member);
+  for (const ServiceId id : graph.order) {
+    const ServiceBlock& block = graph.at(id);
+    const auto known = target_at_.find(to_lower(block.target()));
+    if (known == target_at_.end()) {
+      ++alone_;
+      continue;
+    }
+    const std::uint32_t at = known->second;
     targets_[at].services.push_back(id);
     const auto join = [&](const std::string& name) {
       const std::uint32_t group = place(group_at_, groups_, name);
@@ -59,17 +81,7 @@ void Healings::index(const Graph& graph) {
     if (block.row != nullptr)
       for (const std::string& list : block.row->lists) join(list_group(list));
   }
-  targets_.shrink_to_fit();  // one for each service, mostly
-  // Who heals a composite heals its members, and the other way round; so do two that share a member.
-  std::map<std::string, std::set<std::string>> holders;  // by member
-  const auto relate = [&](auto&& self, const std::string& holder, ServiceId composite) -> void {
-    for (const ServiceId member : graph.members[composite.index()]) {
-      holders[to_lower(graph.at(member).target())].insert(holder);
-      self(self, holder, member);
-    }
-  };
-  for (const ServiceId id : graph.order)
-    if (graph.at(id).has_members()) relate(relate, to_lower(graph.at(id).target()), id);
+  targets_.shrink_to_fit();
   const auto conflict = [&](const std::string& one, const std::string& other) {
     if (one != other) targets_[target_at_.at(one)].conflicts.insert(other);
   };
@@ -83,7 +95,7 @@ void Healings::index(const Graph& graph) {
 
 /// The target that a name means: one of that name, else the target of the service of that name.
 std::string Healings::target_of(const Graph& graph, const std::string& name) const {
-  if (target(name) != nullptr) return name;
+  if (!services_of(graph, name).empty()) return name;
   const std::optional<ServiceId> service = graph.find(name);
   return service ? graph.at(*service).target() : name;
 }
@@ -99,9 +111,11 @@ bool Healings::is_in(std::string_view name, std::string_view group) const {
          std::ranges::any_of(known->groups, [&](std::uint32_t at) { return iequals(groups_[at].name, group); });
 }
 
-std::vector<ServiceId> Healings::services_of(std::string_view name) const {
-  const Target* const known = target(name);
-  return known == nullptr ? std::vector<ServiceId>() : known->services;
+std::vector<ServiceId> Healings::services_of(const Graph& graph, std::string_view name) const {
+  if (const Target* const known = target(name)) return known->services;
+  const std::optional<ServiceId> service = graph.find(name);
+  const bool is_target = service && iequals(graph.at(*service).target(), name);
+  return is_target ? std::vector{*service} : std::vector<ServiceId>();
 }
 
 void Healings::visit_rivals(std::string_view name, const std::function<void(const Healing&)>& visit) const {

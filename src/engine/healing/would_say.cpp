@@ -108,7 +108,7 @@ std::string Healings::left_alone(const HealingWorld& world, std::string_view wor
   std::vector<std::string> names;
   std::size_t more = 0;
   for (const TargetMemory& memory : memory_.targets) {
-    if (!memory.in_vain() || !std::ranges::any_of(services_of(memory.target), healed_with_it)) continue;
+    if (!memory.in_vain() || !std::ranges::any_of(services_of(world.graph(), memory.target), healed_with_it)) continue;
     if (names.size() < kMost)
       names.push_back(memory.target);
     else

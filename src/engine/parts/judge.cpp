@@ -36,7 +36,7 @@ class Judge {
 
   /// Whether the condition of a rule holds; none: it says nothing of this run.
   [[nodiscard]] std::optional<bool> is_bad(std::uint32_t i) const {
-    const std::optional<bool> told = holds(rule(i)->condition, run_.seen);
+    const std::optional<bool> told = holds(*rule(i)->condition, run_.seen);
     // A process that is still down has not recovered from its restart limit, whatever this run counts.
     const bool still_down = told == false && rule(i)->counts_restarts() && states_[i].status == RuleStatus::Failed &&
                             run_.block.has_process() && process_of(run_.seen.run) == nullptr;
@@ -75,8 +75,8 @@ class Judge {
     now.status = RuleStatus::Failed;
     now.window = {1};
     now.since_fired = 1;
-    now.again = rule(i)->action.is_job() ? Window{~std::uint64_t{0}} : Window{};
-    now.changed = run_.now.wall;
+    now.past.set(&RulePast::again, rule(i)->action.is_job() ? Window{~std::uint64_t{0}} : Window{});
+    now.past.set(&RulePast::changed, run_.now.wall);
     now.told = run_.in_maintenance ? Told::Kept : Told::Alerted;
     decide(i, What::Fire);
   }
@@ -88,16 +88,16 @@ class Judge {
     now.told = Told::Alerted;
     now.window = {};
     now.since_fired = 0;
-    now.again = {};
-    now.clear_since.reset();
-    now.changed = run_.now.wall;
+    now.past.set(&RulePast::again, {});
+    now.past.set(&RulePast::clear_since, {});
+    now.past.set(&RulePast::changed, run_.now.wall);
   }
 
   void stay_failed(std::uint32_t i, bool bad) {
     RuleState& now = states_[i];
     const Action& action = rule(i)->action;
     ++now.since_fired;
-    if (action.is_job()) now.again.push(bad, 64);
+    if (action.is_job()) now.past.edit().again.push(bad, 64);
     if (!bad) return;
     if (action.is_job() && due_again(rule(i), now, run_.now.mono)) decide(i, What::Again);
     if (action.kind == ActionKind::Unmonitor) decide(i, What::Again);  // held back while its target was healed
@@ -120,13 +120,13 @@ class Judge {
   [[nodiscard]] std::shared_ptr<const effect::Cause> cause(const RuleDecision& decision) {
     const Rule& its = rule(decision.rule);
     const bool recovered = decision.what == What::Recover;
-    std::optional<EventKind>& fired_as = states_[decision.rule].event;
+    Sparse<RulePast>& past = states_[decision.rule].past;
     if (decision.what == What::Fire) {
       const EventKind event = event_of(its, run_.seen);
-      fired_as = event == its->event ? std::nullopt : std::optional(event);
+      past.set(&RulePast::event, event == its->event ? std::nullopt : std::optional(event));
     }
-    auto why = cause_of(run_.block, its, run_.seen, fired_as.value_or(its->event), recovered, run_.now.wall);
-    if (recovered) fired_as.reset();
+    auto why = cause_of(run_.block, its, run_.seen, past->event.value_or(its->event), recovered, run_.now.wall);
+    if (recovered) past.set(&RulePast::event, {});
     return why;
   }
 

@@ -101,6 +101,8 @@ void Timetable::take_due(Duration now, const std::function<void(ServiceId)>& run
   wheel_.take_due(now, due_);
   for (const Wheel::Entry& entry : due_)
     if (entry.service.index() < times_.size() && times(entry.service).due == entry.due) run(entry.service);
+  due_.clear();
+  if (due_.capacity() > kMostSpare) due_.shrink_to_fit();
 }
 
 bool Timetable::turn(ServiceId id, const Schedule& schedule, Instant now) {

@@ -49,13 +49,13 @@ struct Flight {
 /// When one service runs.
 struct Times {
   Schedule::Kind kind = Schedule::Kind::Cycles;
+  std::uint32_t overruns = 0;             ///< runs that were left out, in a row
   Duration period{0};                     ///< 0: cron
   Duration first{0};                      ///< mono time of its first run; 0: not begun
   Slim<Duration> due;                     ///< mono time of the next run; none: not scheduled
   Slim<std::int64_t> minute;              ///< the last in which a cron schedule ran, since the epoch
   Slim<Duration> counted_at;              ///< mono: of the last run that counted
   Slim<Duration> death_count;             ///< mono: of the last run that counted because its process had died
-  std::uint32_t overruns = 0;             ///< runs that were left out, in a row
   std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
 
   /// Whether a death was counted less than a period ago.
@@ -136,7 +136,8 @@ class Timetable {
   /// Once a minute, as long as runs are left out. A service of which none was in a whole minute is in time again.
   [[nodiscard]] std::optional<Overruns> sum_up(Instant now);
 
-  static constexpr Duration kLatePause{60'000};  ///< between two sums
+  static constexpr Duration kLatePause{60'000};   ///< between two sums
+  static constexpr std::size_t kMostSpare = 256;  ///< services that are due at once, of which the room is kept
 
  private:
   void put(ServiceId id, Duration due);
