@@ -382,6 +382,38 @@ TEST_CASE("a program in doubt that is not repeatable is not run again, whatever 
   }
 }
 
+TEST_CASE("a program of which nobody ever sees the end is not run again and again", "[healing]") {
+  const Fleet fleet{.targets = 1, .tries = 1};
+  RuleSet rules = fleet_rules(fleet);
+  Workflow workflow = *rules.workflows.front();
+  workflow.steps.front().repeatable = true;
+  rules.workflows.front() = std::make_shared<const Workflow>(std::move(workflow));
+  FleetWorld world(make_graph(std::move(rules)), {}, {true}, World::kStart);
+  const auto lose_each = [&] {
+    for (std::size_t before = 0; before != world.execs.size() && before < 100;) {
+      before = world.execs.size();
+      world.handle(event::ActionEnded{.action = world.execs.back().action, .unseen = true});
+    }
+  };
+  SECTION("a guard has refused then") {
+    world.wait_for("guard");
+    lose_each();
+    CHECK(world.programs("guard") == 1 + StepRun::kMostDoubts);
+    CHECK(world.alerts_of("Healing refused") == 1);
+  }
+  SECTION("the attempt of a step has failed then") {
+    world.pass("guard");
+    world.wait_for("shutdown");  // with `retry 2 times`
+    for (std::size_t attempt = 1; attempt <= 3; ++attempt) {
+      lose_each();
+      CHECK(world.programs("shutdown") == attempt * (1 + StepRun::kMostDoubts));
+      world.advance(seconds{1});
+    }
+    CHECK(world.programs("shutdown") == 3 * (1 + StepRun::kMostDoubts));
+    CHECK(world.engine.healings().idle());
+  }
+}
+
 TEST_CASE("a healing whose journal is damaged is told as interrupted, and its target rests", "[healing]") {
   const Fleet fleet{.targets = 1};
   SavedState saved;

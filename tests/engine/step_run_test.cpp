@@ -175,19 +175,20 @@ TEST_CASE("in no history of a step is one begun again that is in doubt and not r
   }
 }
 
-TEST_CASE("an attempt of which nobody sees the end is begun anew so often, and then is in doubt", "[steps]") {
-  constexpr StepTerms kTerms{.retries = 1, .repeatable = true};
+TEST_CASE("an attempt of which nobody sees the end is begun anew so often, and then has failed", "[steps]") {
+  const std::uint32_t retries = GENERATE(0U, 1U, 2U);
+  const StepTerms terms{.retries = retries, .repeatable = true};
   StepRun run;
-  for (std::uint32_t attempt = 1; attempt <= 2; ++attempt) {
+  for (std::uint32_t attempt = 1; attempt <= 1 + retries; ++attempt) {
     for (std::uint32_t i = 0; i < StepRun::kMostDoubts; ++i) {
       run.begin(State::Running);
-      CHECK_FALSE(run.restore(kTerms));
+      CHECK_FALSE(run.restore(terms));
       CHECK(run.state == State::Fresh);
     }
     run.begin(State::Running);
-    CHECK(run.restore(kTerms) == StepEnd::InDoubt);
+    CHECK(run.restore(terms) == StepEnd::Failed);
     CHECK(run.attempt == attempt);
-    run.event(StepEnd::InDoubt, kTerms);
+    run.event(StepEnd::Failed, terms);
     (void)run.deadline();
   }
   CHECK(run.state == State::Failed);
@@ -195,7 +196,7 @@ TEST_CASE("an attempt of which nobody sees the end is begun anew so often, and t
   StepRun bring;
   for (std::uint32_t i = 0; i < 10 * StepRun::kMostDoubts; ++i) {
     bring.begin(State::Bringing);
-    CHECK_FALSE(bring.restore(kTerms));
+    CHECK_FALSE(bring.restore(terms));
   }
 }
 

@@ -232,7 +232,8 @@ class Healings {
   [[nodiscard]] std::vector<std::pair<std::string, PauseWhile>> pauses_of(const Healing& healing) const;
 
   // steps (healings_steps.cpp)
-  void begin_guard(HealingWorld& world, Healing& healing);
+  /// `doubts`: how often it was begun before, and nobody saw its end.
+  void begin_guard(HealingWorld& world, Healing& healing, std::uint32_t doubts = 0);
   void begin_try(HealingWorld& world, Healing& healing);
   void go_on(HealingWorld& world, Healing& healing);
   void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);

@@ -225,8 +225,9 @@ void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& s
   const std::string why = fmt::format("{}: healer was restarted before the answer came", run.request);
   if (const auto end = run.restore(terms_of(step)))
     return run_over(world, healing, step, run, *end,
-                    fmt::format("{}; whether it was done is unknown, and it {}", why,
-                                terms_of(step).repeatable ? "was made often enough" : "is not 'repeatable'"));
+                    fmt::format("{}; whether it was done is unknown{}", why,
+                                terms_of(step).repeatable ? fmt::format(", {} times in a row", StepRun::kMostDoubts + 1)
+                                                          : ", and it is not 'repeatable'"));
   world
       .record(RecordKind::HealingStep, Severity::Warning, healing.service,
               fmt::format("{}, step \"{}\": {}; it is made again, as it may be repeated", describe(healing), step.name,

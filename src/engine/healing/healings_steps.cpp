@@ -84,12 +84,12 @@ std::vector<Saving> Healings::savings_of(const HealingWorld& world, ActionId act
 
 // ---- guard and try ------------------------------------------------------------------------------------------------
 
-void Healings::begin_guard(HealingWorld& world, Healing& healing) {
+void Healings::begin_guard(HealingWorld& world, Healing& healing, std::uint32_t doubts) {
   healing.stage = Stage::Guarding;
   const Guard& guard = *healing.plan->guard;
   const Variables values = variables(world, healing, "guard");
   const FilledProgram filled = fill(guard.program, values, secrets(healing));
-  healing.under_way = {StepRun{.state = State::Running, .begun = world.now().wall}};
+  healing.under_way = {StepRun{.state = State::Running, .doubts = doubts, .begun = world.now().wall}};
   if (std::string why = why_not_filled(filled.missing, filled.refused); !why.empty()) {
     world.save(healing);
     return guard_ended(world, healing, {.text = std::move(why), .output = {}});
@@ -100,6 +100,7 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing) {
 
 /// Refused: it uses no try, and is asked again after the cooldown while the condition stands.
 void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
+  const std::uint32_t doubts = healing.under_way.empty() ? 0 : healing.under_way.front().doubts;
   healing.under_way.clear();
   if (!healing.cancelled_by.empty()) {
     if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
@@ -120,7 +121,8 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     world.save(healing);
     return stir(world);
   }
-  if (end_of_guard.end == StepEnd::InDoubt) return begin_guard(world, healing);  // it asks, and changes nothing
+  if (end_of_guard.end == StepEnd::InDoubt && doubts < StepRun::kMostDoubts)
+    return begin_guard(world, healing, doubts + 1);  // it asks, and changes nothing
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
   if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
     return end(world, healing, HealingEnd::Refused, end_of_guard.text);
@@ -407,7 +409,9 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     StepRun& run = healing->under_way[i];
     if (run.action != action || run.over()) continue;
     const Step& step = step_of(all, i);
-    if (end_of_program.end == StepEnd::InDoubt && !run.restore(terms_of(step))) {
+    std::optional<StepEnd> end = end_of_program.end;
+    if (end == StepEnd::InDoubt) end = run.restore(terms_of(step));
+    if (!end) {
       world
           .record(RecordKind::HealingStep, Severity::Warning, healing->service,
                   fmt::format("{}, step \"{}\": {}; it is run again, as it may be repeated", describe(*healing),
@@ -417,7 +421,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
       break;
     }
     const bool was_ended = run.state == State::Ending;
-    StepEnd how = end_of_program.end;
+    StepEnd how = *end;
     StepTerms terms = terms_of(step);
     std::string text = was_ended ? std::string(kWasEnded) : end_of_program.text;
     if (how == StepEnd::Done && !was_ended) {

@@ -29,7 +29,7 @@ std::optional<StepEnd> StepRun::restore(StepTerms terms) {
   if (state == State::Ending) return StepEnd::InDoubt;
   if (state != State::Running && state != State::Requesting && state != State::Bringing) return std::nullopt;
   if (!terms.repeatable) return StepEnd::InDoubt;
-  if (state != State::Bringing && doubts++ == kMostDoubts) return StepEnd::InDoubt;
+  if (state != State::Bringing && doubts++ >= kMostDoubts) return StepEnd::Failed;
   state = State::Fresh;
   action = {};
   request.clear();

@@ -16,6 +16,7 @@
 //
 // begin() leads from each but the last two to what is waited for. Pausing: where the step is tried again
 // (is_tried_again). Never Fresh again: a step that is in doubt, and is not repeatable.
+// One that is, and never seen to end, has failed in the end.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ struct StepRun {
   } state = State::Fresh;
   std::uint32_t attempt = 1;
   std::uint32_t doubts = 0;  ///< how often this attempt was begun anew, as nobody saw how it had ended
-  ActionId action{};  ///< Running, Ending, Requesting
+  ActionId action{};         ///< Running, Ending, Requesting
   std::optional<Deadline> due{};
   WallTime begun{};       ///< of this attempt
   std::string failure{};  ///< why the last attempt has failed
@@ -64,8 +65,8 @@ struct StepRun {
   /// `due` is over. Returns the end that this is: then event() is to be told.
   [[nodiscard]] std::optional<StepEnd> deadline();
   /// Nothing is known any more of what it waits for: neither whether that goes on, nor how it has ended. It is Fresh
-  /// then, the same attempt of it, if it may be; else returns the end that this is: then event() is to be told. An attempt
-  /// that is never seen to end (it ends the machine, perhaps) is begun anew `kMostDoubts` times.
+  /// then, the same attempt of it, if it may be; else returns the end that this is: then event() is to be told. An
+  /// attempt that is never seen to end (it ends the machine, perhaps) is begun anew `kMostDoubts` times.
   [[nodiscard]] std::optional<StepEnd> restore(StepTerms terms);
 };
 
