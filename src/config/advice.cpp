@@ -199,8 +199,8 @@ class Adviser {
   // ---- rules
 
   void rule(const IfSyntax& rule) {
-    const std::string text = rule_text(rule);
     const std::string condition = condition_text(rule);
+    const std::string text = rule_text(rule, condition);
     if (const auto [first, is_new] = rules_.emplace(text, rule.range); !is_new) {
       say(Code::DuplicateRule, rule.range, fmt::format("this repeats the rule at line {}", line_of(first->second)),
           "remove one of them");

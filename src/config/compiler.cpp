@@ -486,7 +486,8 @@ class ServiceCompiler {
       content_only = content_only && is_content;
     }
     condition.postfix = syntax.condition.postfix;
-    condition.hash = condition_hash(condition_text(syntax));
+    const std::string condition_words = condition_text(syntax);
+    condition.hash = condition_hash(condition_words);
     rule.condition = shared(std::move(condition));
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
     rule.tolerance = tolerance(syntax.tolerance);
@@ -496,7 +497,7 @@ class ServiceCompiler {
       rule.recovery->tolerance = tolerance(syntax.recovery->tolerance);
       rule.recovery->action = action(syntax.recovery->action);
     }
-    rule.text = rule_text(syntax);
+    rule.text = rule_text(syntax, condition_words);
     rule.text.shrink_to_fit();
     rule.actions_hash = actions_hash(rule);
     const Hash128 key = rule_key(block_.name, rule.text, texts_[rule.text]++);

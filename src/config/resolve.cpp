@@ -3,7 +3,9 @@
 // error, of an action a warning, as in Monit; unknown users and groups and missing certificates are errors.
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -121,7 +123,7 @@ class Resolver {
                DiagnosticSeverity of_directory = DiagnosticSeverity::Warning) {
     if (!environment_.looks_up() || command.arguments.empty()) return;
     const std::string& path = command.arguments.front();
-    if (environment_.executable(path)) return;
+    if (executable(path)) return;
     const Result<FileFacts> facts = environment_.stat(path);
     std::string remedy(consequence);
     if (!facts) {
@@ -141,6 +143,13 @@ class Resolver {
       report(said_, severity, Code::MissingProgram, command.range, fmt::format("{} is not executable", in_quotes(path)),
              fmt::format("chmod +x {}", path));
     }
+  }
+
+  /// Rules name the same program very often: each is looked at once.
+  bool executable(const std::string& path) {
+    const auto [known, is_new] = executable_.try_emplace(path, false);
+    if (is_new) known->second = environment_.executable(path);
+    return known->second;
   }
 
   /// `check process x with path "/x"` has a pid file, whatever is there.
@@ -257,6 +266,7 @@ class Resolver {
   const Environment& environment_;
   Diagnostics& said_;
   Lookups found_;
+  std::unordered_map<std::string, bool> executable_;  // by path
 };
 
 }  // namespace

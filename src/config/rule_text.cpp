@@ -157,9 +157,9 @@ std::string condition_text(const IfSyntax& rule) {
       .text;
 }
 
-std::string rule_text(const IfSyntax& rule) {
+std::string rule_text(const IfSyntax& rule, const std::string& condition) {
   const bool restarts = counts_restarts(rule);
-  std::string text = "if" + (restarts ? restarts_text(*rule.tolerance) : ' ' + condition_text(rule));
+  std::string text = "if" + (restarts ? restarts_text(*rule.tolerance) : ' ' + condition);
   text += (restarts ? "" : tolerance_text(rule.tolerance)) + " then " + action_text(rule.action);
   if (rule.recovery)
     text += fmt::format(" else if {}{} then {}", recovers_to_failed(rule) ? "failed" : "succeeded",

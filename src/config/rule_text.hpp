@@ -10,11 +10,12 @@
 
 namespace healer::config {
 
-/// `if status != 0 for 3 cycles then exec "/bin/x a" else if succeeded for 2 cycles then alert`
-[[nodiscard]] std::string rule_text(const IfSyntax& rule);
-
 /// `status != 0 or content = "x"`; of `3 restarts within 5 cycles`, where the numbers are the tolerance, `restarts`.
 [[nodiscard]] std::string condition_text(const IfSyntax& rule);
+
+/// `if status != 0 for 3 cycles then exec "/bin/x a" else if succeeded for 2 cycles then alert`. `condition` is its
+/// condition_text().
+[[nodiscard]] std::string rule_text(const IfSyntax& rule, const std::string& condition);
 
 /// `every 5 cycles`, `not every "* 1-3 * * *"`
 [[nodiscard]] std::string schedule_text(const EverySyntax& every);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,13 +45,6 @@ class WorkflowChecker {
  public:
   WorkflowChecker(const Document& document, const Sources& sources, Diagnostics& said)
       : document_(document), sources_(sources), said_(said) {
-    for_each_check(document, [this](const CheckSyntax& check) {
-      services_.add(check.name.value);
-      targets_.add(check.row ? check.row->target : check.name.value);
-      for (const ServiceStatement& statement : check.statements)
-        if (const auto* group = std::get_if<GroupSyntax>(&statement)) groups_.add(group->name.value);
-    });
-    for (const std::string& name : document.unknown) services_.add(name);
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
       const auto [known, is_new] = workflows_.emplace(to_lower(workflow.name.value), &workflow);
       if (is_new) return workflow_names_.add(workflow.name.value);
@@ -105,9 +99,9 @@ class WorkflowChecker {
                             {"TARGET", check.row ? check.row->target : check.name.value}};
     if (check.row) known.insert(check.row->variables.begin(), check.row->variables.end());
     const engine::Filled filled = engine::fill(action.target->value, known);
-    if (!filled.missing.empty() || targets_.has(filled.text) || services_.has(filled.text)) return;
-    const std::string named = targets_.remedy(filled.text);
-    const std::string near = named.empty() ? services_.remedy(filled.text) : named;
+    if (!filled.missing.empty() || declared().targets.has(filled.text) || declared().services.has(filled.text)) return;
+    const std::string named = declared().targets.remedy(filled.text);
+    const std::string near = named.empty() ? declared().services.remedy(filled.text) : named;
     if (!document_.expansion.lists.empty())
       return warn(Code::UnknownService, action.target->range,
                   fmt::format("there is no target and no service {} now: a healing of it would check nothing",
@@ -131,15 +125,15 @@ class WorkflowChecker {
   }
 
   void service(const Word& name) {
-    if (services_.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
+    if (declared().services.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
     error(Code::UnknownService, name.range, fmt::format("there is no service {}", in_quotes(name.value)),
-          services_.remedy(name.value));
+          declared().services.remedy(name.value));
   }
 
   /// A brake of a group that nobody is in would never hold: a typo in its name would disable it.
   void group(const Word& name) {
-    if (groups_.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
-    const std::string near = groups_.remedy(name.value);
+    if (declared().groups.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
+    const std::string near = declared().groups.remedy(name.value);
     error(Code::UnknownGroup, name.range, fmt::format("no service is in the group {}", in_quotes(name.value)),
           near.empty() ? fmt::format("add 'group {}' to the services that belong to it", printable(name.value)) : near);
   }
@@ -450,12 +444,31 @@ class WorkflowChecker {
           "the last of them must not heal with the first");
   }
 
+  /// What checks declare.
+  struct Declared {
+    Names services, targets, groups;
+  };
+  /// Gathered where it is asked for: most files have many checks, and no workflows.
+  const Declared& declared() {
+    if (declared_) return *declared_;
+    declared_.emplace();
+    for_each_check(document_, [this](const CheckSyntax& check) {
+      declared_->services.add(check.name.value);
+      declared_->targets.add(check.row ? check.row->target : check.name.value);
+      for (const ServiceStatement& statement : check.statements)
+        if (const auto* group = std::get_if<GroupSyntax>(&statement)) declared_->groups.add(group->name.value);
+    });
+    for (const std::string& name : document_.unknown) declared_->services.add(name);
+    return *declared_;
+  }
+
   static constexpr std::uint64_t kMostOfAnswer = std::uint64_t{64} << 20;
 
   const Document& document_;
   const Sources& sources_;
   Diagnostics& said_;
-  Names services_, targets_, groups_, workflow_names_;
+  Names workflow_names_;
+  std::optional<Declared> declared_;
   std::map<std::string, const WorkflowSyntax*> workflows_;
 };
 

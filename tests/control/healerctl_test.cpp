@@ -543,9 +543,9 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
-    Evidence seen = *db.last;
-    seen.facts = std::make_shared<const Facts>(facts);
-    db.last = std::make_shared<const Evidence>(seen);
+    Evidence evidence = *db.last;
+    evidence.facts = std::make_shared<const Facts>(facts);
+    db.last = std::make_shared<const Evidence>(evidence);
     db.presence.on(engine::PresenceEvent::Found);
     facts.metrics.set(Metric::Load1, 1.5);
     facts.connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
