@@ -576,7 +576,7 @@ class ServiceCompiler {
 
 }  // namespace
 
-engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sources& sources) {
+engine::RuleSet compile(const Document& document, const Lookups& lookups, const Sources& sources) {
   engine::RuleSet rules;
   for (std::uint32_t file = 0; file < sources.size(); ++file) rules.files.push_back(sources.at(file).path);
   SettingsCompiler settings(rules.settings);
@@ -591,10 +591,9 @@ engine::RuleSet compile(Document&& document, const Lookups& lookups, const Sourc
   });
   ServiceCompiler services(rules.settings, lookups, sources, names);
   rules.services.reserve(names.size());
-  for (; !document.statements.empty(); document.statements.pop_front()) {
-    const auto* const check = std::get_if<CheckSyntax>(&document.statements.front());
-    if (check != nullptr && !check->stands_in) rules.services.push_back(services.compile(*check));
-  }
+  for_each_check(document, [&](const CheckSyntax& check) {
+    if (!check.stands_in) rules.services.push_back(services.compile(check));
+  });
   return rules;
 }
 

@@ -60,7 +60,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   if (options.strict)
     for (Diagnostic& diagnostic : said)
       if (diagnostic.severity == DiagnosticSeverity::Warning) diagnostic.severity = DiagnosticSeverity::Error;
-  if (!has_errors(said)) result.rules = compile(std::move(document), lookups, result.sources);
+  if (!has_errors(said)) result.rules = compile(document, lookups, result.sources);
   return result;
 }
 

@@ -125,6 +125,17 @@ class Shipped(support.Case):
             self.assertTrue(os.access(f"{root}{prefix}/sbin/healerd", os.X_OK))
             shutil.rmtree(root)
 
+    def test_installations_at_the_same_time_have_nothing_of_each_other(self):
+        prefixes = [f"{self.folder}/{number}" for number in range(24)]
+        script = support.BUILD / "packaging" / "install.cmake"  # the part that writes something
+        running = [subprocess.Popen(["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", script], stdout=subprocess.DEVNULL)
+                   for prefix in prefixes]
+        self.assertEqual([one.wait() for one in running], [0] * len(running))
+        for prefix in prefixes:
+            self.assertIn(f"ExecStart={prefix}/sbin/healerd ", Path(f"{prefix}/lib/systemd/system/healer.service").read_text())
+            self.assertIn(f'path "{prefix}/bin/healerctl doctor"',
+                          Path(f"{prefix}/etc/healer/rules.d/20-healer.rules").read_text())
+
     def test_an_installed_daemon_reads_the_rules_of_its_prefix(self):
         prefix = f"{self.folder}/prefix"
         done = subprocess.run(["cmake", "--install", support.BUILD, "--prefix", prefix], capture_output=True, text=True)
