@@ -128,8 +128,8 @@ void apply_defaults(Document& document);
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
                  const Sources& sources, Diagnostics& said);
 
-/// Syntax to rules. Requires: the passes before found no error. The document goes whole, later: of a large one that went
-/// piece by piece, the rules would lie in the gaps, and keep the memory of all of its tree.
+/// Syntax to rules. Requires: the passes before found no error. The document goes whole, later: of a large one that
+/// went piece by piece, the rules would lie in the gaps, and keep the memory of all of its tree.
 [[nodiscard]] engine::RuleSet compile(const Document& document, const Lookups& lookups, const Sources& sources);
 
 }  // namespace healer::config
