@@ -79,6 +79,10 @@ class InContainer(unittest.TestCase):
     def journal(self) -> str:
         return self.box.out("journalctl", "-u", "healer", "--no-pager", "-o", "cat")
 
+    def wait_journal(self, words: str) -> None:
+        """Who has answered may be ahead of the journal, which has yet to write what it was told before."""
+        until(f"the journal says {words!r}", lambda: words in self.journal())
+
 
 class Lifecycle:
     """For the deb and for the rpm."""
@@ -126,7 +130,7 @@ class Lifecycle:
         self.box.run("kill", "-STOP", before)
         until("the watchdog has it ended", lambda: self.unit("MainPID") not in (before, "0")
               and self.unit("ActiveState") == "active")
-        self.assertIn("Watchdog timeout", self.journal())
+        self.wait_journal("Watchdog timeout")
         self.wait_state("probe", "failed")
         self.assertEqual((self.pid("/bin/sleep 100000"), self.pid("sleep 200000")), (sleeper, guard))
         fired = self.box.out("healerctl", "history", "probe", "--since", "1h")
@@ -137,7 +141,7 @@ class Lifecycle:
         self.box.write("/etc/healer/rules.d/60-broken.rules", "chek program x with path /bin/true\n")
         done = self.box.run("systemctl", "reload", "healer", check=False)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("60-broken.rules:1:1: error: ", self.journal())
+        self.wait_journal("60-broken.rules:1:1: error: ")
         self.assertIn("the rules on disk are not loaded", self.unit("StatusText"))
         self.assertIn("60-broken.rules:1:1", self.unit("StatusText"))
         self.assertEqual(self.unit("ActiveState"), "active")
