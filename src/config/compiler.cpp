@@ -305,8 +305,7 @@ class ServiceCompiler {
 
   /// Rules of the same words have the same body.
   void share_body(engine::Rule& rule) {
-    const auto [known, is_new] = bodies_.emplace(fingerprint(*check_->kind, *std::as_const(rule.body)), rule.body);
-    if (!is_new) rule.body = known->second;
+    rule.body = bodies_.try_emplace(fingerprint(*check_->kind, *std::as_const(rule.body)), rule.body).first->second;
   }
 
   [[nodiscard]] engine::SourcePlace place(const SourceRange& range) const {

@@ -118,14 +118,13 @@ class Gatherer {
   }
   void add(const engine::Rule& rule) {
     [[maybe_unused]] const auto& [body, key, text_hash, place] = rule;
-    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
-        *body;
-    all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
+    add(*body, key);
   }
-  void add(const engine::RuleBody& body) {
+  /// `key`: what it is known by, besides.
+  void add(const engine::RuleBody& body, const Hash128& key) {
     [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
         body;
-    all(condition, tolerance, action, recovery, mode, event, dormant, text, condition->hash.high, condition->hash.low);
+    all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -221,7 +220,8 @@ Hash128 fingerprint(const engine::ServiceBlock& block) {
 Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body) {
   Gatherer gatherer;
   // The kind stands for what tests have beside what is written.
-  gatherer.all(kind.word, body);
+  gatherer.add(kind.word);
+  gatherer.add(body, body.condition->hash);
   return gatherer.hash();
 }
 

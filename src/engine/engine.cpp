@@ -157,9 +157,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
   state.starts = saved.starts;
   if (saved.boot != now.boot) {
-    StartHistory starts = *state.starts;
-    starts.left_by = starts.came_by = {};
-    state.starts = starts;
+    state.starts.set(&StartHistory::left_by, {});
+    state.starts.set(&StartHistory::came_by, {});
   }
   state.pause = saved.pause;
   state.acknowledged = saved.acknowledged;
@@ -503,10 +502,8 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       else
         state.presence = {};
       if (!state.child->exists()) state.known.reset();
-      StartHistory starts = *state.starts;
-      if (!block.foreground()) starts.left_by = {};  // else it goes before the child comes
-      starts.came_by = {};
-      state.starts = starts;
+      if (!block.foreground()) state.starts.set(&StartHistory::left_by, {});  // else it goes before the child comes
+      state.starts.set(&StartHistory::came_by, {});
     } else if (state.child->exists() && old.process->foreground->command != block.process->foreground->command) {
       turn.record(RecordKind::JobStep, Severity::Warning, block.name,
                   "its program has changed in the rules: the previous one runs until it is restarted");

@@ -88,23 +88,21 @@ bool may_know(pid_t pid) {
   return ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), &target, 1) >= 0 || errno == ENOENT;
 }
 
+template <typename Number>
+std::optional<Number> number_of_stat(std::string_view line, int number) {
+  const std::string_view field = field_of_stat(line, number);
+  Number value = 0;
+  if (std::from_chars(field.data(), field.data() + field.size(), value).ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
 std::optional<int> told_by_zombie(pid_t pid, const Descriptor& pidfd) {
   if (!may_know(pid)) return std::nullopt;
   const auto line = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
   const auto stat = line ? parse_proc_stat(*line) : std::nullopt;
   // First the look, then the proof: who has not been reaped now had its number then.
   if (!stat || !stat->zombie() || is_reaped(pidfd)) return std::nullopt;
-  const std::string_view field = field_of_stat(*line, kStatusField);
-  int status = 0;
-  if (std::from_chars(field.data(), field.data() + field.size(), status).ec != std::errc{}) return std::nullopt;
-  return status;
-}
-
-unsigned long number_of_stat(std::string_view line, int number) {
-  const std::string_view field = field_of_stat(line, number);
-  unsigned long value = 0;
-  std::from_chars(field.data(), field.data() + field.size(), value);
-  return value;
+  return number_of_stat<int>(*line, kStatusField);
 }
 
 /// Whether a thread, by its folder in /proc, neither ends nor was told to: with the process, all of it is.
@@ -112,8 +110,8 @@ bool goes_on(const std::string& thread) {
   constexpr unsigned long kEnds = 0x4 | 0x400;  // PF_EXITING, PF_SIGNALED
   constexpr unsigned long kKilled = 1UL << (SIGKILL - 1);
   const auto line = read_head(AT_FDCWD, (thread + "/stat").c_str(), kMostOfStat);
-  return line && (number_of_stat(*line, kFlagsField) & kEnds) == 0 &&
-         (number_of_stat(*line, kPendingField) & kKilled) == 0;
+  return line && (number_of_stat<unsigned long>(*line, kFlagsField).value_or(0) & kEnds) == 0 &&
+         (number_of_stat<unsigned long>(*line, kPendingField).value_or(0) & kKilled) == 0;
 }
 
 /// Whether threads of a process beside its first go on. Of one that has been reaped none does.

@@ -100,7 +100,7 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing, std::uint32_t 
 
 /// Refused: it uses no try, and is asked again after the cooldown while the condition stands.
 void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
-  const std::uint32_t doubts = healing.under_way.empty() ? 0 : healing.under_way.front().doubts;
+  StepRun run = healing.under_way.empty() ? StepRun{} : healing.under_way.front();
   healing.under_way.clear();
   if (!healing.cancelled_by.empty()) {
     if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
@@ -121,8 +121,8 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     world.save(healing);
     return stir(world);
   }
-  if (end_of_guard.end == StepEnd::InDoubt && doubts < StepRun::kMostDoubts)
-    return begin_guard(world, healing, doubts + 1);  // it asks, and changes nothing
+  if (end_of_guard.end == StepEnd::InDoubt && !run.restore({.repeatable = true}))  // it asks, and changes nothing
+    return begin_guard(world, healing, run.doubts);
   const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
   if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
     return end(world, healing, HealingEnd::Refused, end_of_guard.text);

@@ -97,7 +97,6 @@ void Timetable::heed_clock(std::span<const ServiceId> services, Instant now) {
 }
 
 void Timetable::take_due(Duration now, const std::function<void(ServiceId)>& run) {
-  due_.clear();
   wheel_.take_due(now, due_);
   for (const Wheel::Entry& entry : due_)
     if (entry.service.index() < times_.size() && times(entry.service).due == entry.due) run(entry.service);
