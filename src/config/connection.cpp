@@ -375,9 +375,13 @@ class ConnectionReader {
       // A blank behind the colon is a value of its own, as in Monit; nothing is none.
       const std::string_view all = written.value.value;
       const std::size_t value = static_cast<std::size_t>(header.data() - all.data()) + colon + 1;
-      if (colon == std::string_view::npos || colon == 0 || value >= all.size() || all[value] == ',')
+      if (colon == std::string_view::npos || value >= all.size() || all[value] == ',')
         return error(written.value.range, "this is not a list of headers",
                      "a header is written NAME: VALUE, with ',' between two of them");
+      if (colon == 0) {
+        warn(written.value.range, "a header without a name is not sent", "a header is written NAME: VALUE");
+        continue;
+      }
       out_.plan.settings.push_back({.word = option.word, .text = std::string(header)});
     }
   }

@@ -14,16 +14,27 @@ void AlertScratch::option(Build& build, TokenRange at, int rank, const char* nam
   last_option = rank;
 }
 
+namespace {
+
+/// Whether a name of a sender stands in <>, which needs no '@': without a blank in it, and up to the '>' or the line's
+/// end.
+bool stands_in_brackets(std::string_view sender, bool at_end) {
+  for (std::size_t open = sender.find('<'); open != std::string_view::npos; open = sender.find('<', open + 1)) {
+    const std::size_t end = sender.find_first_of("> \t", open + 1);
+    if (end == std::string_view::npos ? at_end && open + 1 < sender.size() : sender[end] == '>' && end > open + 1)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void check_sender(Build& build, TokenRange at, const Word& sender) {
-  // A name without '@' is one to Monit where nothing stands beside it, not even a blank.
   const auto next = build.tokens.text.substr(sender.range.end, 1);
-  const bool alone =
-      !sender.value.empty() && sender.value.find_first_of(" \t") == std::string::npos && (next == "\n" || next == "}");
-  // In <> it goes without '@', but not without a name right behind the '<'.
-  const std::size_t open = sender.value.find('<');
-  const bool is_named = open != std::string::npos && open + 1 < sender.value.size() &&
-                        std::string_view("> \t").find(sender.value[open + 1]) == std::string_view::npos;
-  if (sender.value.find('@') == std::string::npos && !is_named && !alone)
+  const bool at_end = next == "\n" || next == "}";
+  // A name without '@' is one to Monit where nothing stands beside it, not even a blank.
+  const bool alone = !sender.value.empty() && sender.value.find_first_of(" \t") == std::string::npos && at_end;
+  if (sender.value.find('@') == std::string::npos && !alone && !stands_in_brackets(sender.value, at_end))
     build.complain(at, "this names no mail address", "write NAME <user@host> or user@host on the same line");
   if (sender.value.find('{') != std::string::npos)
     build.complain(at, "a mail address has no '{' in it", "write NAME <user@host> or user@host");

@@ -119,6 +119,7 @@ TEST_CASE("a protocol gets its options, of which the last of a word counts", "[c
       "http headers [A: b, C: d=1; e=2] content != \"x\" responsetime < 2 s");
   CHECK(settings(http) == std::vector<std::string>{"request=/b", "status>=400", "username=u", "password=p",
                                                    "headers=A: b", "headers=C: d=1; e=2", "content!=x"});
+  CHECK(settings(plan("port 80 protocol http http headers [: a, B: c]")) == std::vector<std::string>{"headers=B: c"});
   REQUIRE(http.response_time);
   CHECK(http.response_time->op == Operator::Less);
   CHECK(http.response_time->limit == seconds{2});

@@ -202,10 +202,10 @@ TEST_CASE("values of the wrong shape are told of", "[config]") {
   CHECK(errors("set mailserver a port 1 port 2") == "1:25: 'port' is given twice (keep one of them)\n");
   CHECK(errors("set mail-format { from: x }") ==
         "1:19: this names no mail address (write NAME <user@host> or user@host on the same line)\n");
-  for (const std::string sender : {"A < b >", "A <>", "< >", "a <"})
+  for (const std::string sender : {"A < b >", "A <>", "< >", "a <", "A <b >", "A <b c>", "A <b ", "A <b c"})
     CHECK(errors("set mail-format { from: " + sender + "\n}") ==
           "1:19: this names no mail address (write NAME <user@host> or user@host on the same line)\n");
-  for (const std::string sender : {"A <b>", "A <<b>>", "A < b@c >", "A <  @>", "b"})
+  for (const std::string sender : {"A <b>", "A <b", "A <b> c", "A <b c> <d>", "A <<b>>", "A < b@c >", "A <  @>", "b"})
     CHECK(errors("set mail-format { from: " + sender + "\n}").empty());
   CHECK(errors("set mail-format { from: a{@b }") ==
         "1:19: a mail address has no '{' in it (write NAME <user@host> or user@host)\n");
