@@ -305,7 +305,10 @@ class Lexer : TokenWriter {
     switch (entry.follows) {
       case LexState::GroupName:
       case LexState::Names:
-        if (!is_blank(peek(end))) return bare(begin, end);
+        // Behind `depends on` a name may stand at once: `depends onion` names `ion` to Monit.
+        if (const bool may_touch = entry.spelling.find('\t') != std::string_view::npos && end < text().size();
+            !is_blank(peek(end)) && !(may_touch && !is_space(peek(end))))
+          return bare(begin, end);
         break;
       default: break;
     }

@@ -291,6 +291,10 @@ struct action<grammar::headers_option> {
     scratch.setting(build, "headers", at);
     std::string& list = scratch.connection.settings.back().value.value;
     list = list.substr(1, list.size() - 2);
+    // To Monit a colon begins a value, which is not empty.
+    for (std::size_t colon = list.find(':'); colon != std::string::npos; colon = list.find(':', colon + 1))
+      if (colon + 1 == list.size() || list[colon + 1] == ':' || list[colon + 1] == ',')
+        return build.extend("a header's value with such a colon", at);
   }
 };
 template <>

@@ -270,6 +270,18 @@ TEST_CASE("what Monit understands is no extension", "[config]") {
             .empty());
 }
 
+TEST_CASE("a colon in a list of headers begins a value, which is not empty to Monit", "[config]") {
+  const auto of = [](const std::string& list) {
+    return extensions("check host x with address a if failed port 80 protocol http http headers [" + list +
+                      "] then alert");
+  };
+  for (const std::string list : {"A: b", ": b", "A: b:c", "A b: c, D:e,, F: g,", ""}) CHECK(of(list).empty());
+  for (const std::string list : {"A: b:", "A::1", "A: b:, C: d", "A: [::1"}) {
+    INFO(list);
+    CHECK(of(list) == "a header's value with such a colon: http headers [" + list + "]\n");
+  }
+}
+
 TEST_CASE("every generosity is an extension with its place", "[config]") {
   CHECK(extensions("set daemon 30 seconds") == "a unit of the poll time: seconds\n");
   CHECK(extensions("set daemon 30s start delay 1 minute") ==

@@ -164,6 +164,8 @@ TEST_CASE("names of groups and dependencies are raw words", "[grammar]") {
   CHECK(lexed("depends on a, with ,c every 2 cycles") ==
         "<depends on> name(a) name(with) name(c) <every> number(2) <cycles>");
   CHECK(lexed("depend x2 group y") == "<depend> name(x2) <group> name(y)");
+  CHECK(lexed("depends onion, b") == "<depends on> name(ion) name(b)");
+  CHECK(lexed("depend on\"y\"") == "<depend on> name(\"y\")");
   CHECK(lexed("depends on y; (z) alert") == "<depends on> name(y) name(z) name(alert)");
   CHECK(lexed("depends on \"a b\",\n'c d' every") == "<depends on> name(\"a b\") name('c d') <every>");
   const auto generous = [](const char* text) { return (lex(text).tokens[1].flags & kGenerous) != 0; };
