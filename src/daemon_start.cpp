@@ -370,6 +370,7 @@ void Daemon::open_shells(const Graph& graph) {
   const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
   mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
                                                                      .former = paths_.state_file + ".mail",
+                                                                     .places = paths_.state_file + ".mail-places",
                                                                      .host = host_of(graph),
                                                                      .version = HEALER_VERSION,
                                                                      .civil = runtime::local_civil},

@@ -219,12 +219,15 @@ Result<MailQueue> MailQueue::open(const std::string& path, MailQueueLimits limit
   return queue;
 }
 
-Result<void> MailQueue::take_over(const std::string& former, const std::string& path) {
+Result<bool> MailQueue::take_over(const std::string& former, const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::symlink_status(former, error).type() != fs::file_type::directory) return {};
+  if (fs::symlink_status(former, error).type() != fs::file_type::directory) return false;
   const Descriptor from(::open(former.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!from) return system_error(errno, "cannot open " + former);
+  struct stat facts {};
+  if (::fstat(from.get(), &facts) != 0) return system_error(errno, "cannot look at " + former);
+  if (facts.st_uid != ::geteuid()) return Error{EPERM, former + " belongs to another user"};
   const Result<Descriptor> to = open_directory(path);
   if (!to) return to.error();
   std::vector<std::string> copied;
@@ -243,7 +246,7 @@ Result<void> MailQueue::take_over(const std::string& former, const std::string& 
   if (failed) return Error{failed->code, former + ": " + failed->what};
   ::unlinkat(from.get(), "ledger", 0);
   ::rmdir(former.c_str());  // where there are damaged mails in it, it stays for whom they are set aside
-  return {};
+  return true;
 }
 
 Result<void> MailQueue::load() {

@@ -47,9 +47,9 @@ class MailQueue {
   [[nodiscard]] static Result<MailQueue> open(const std::string& path, MailQueueLimits limits, Warn warn);
 
   /// Moves what waits, and what must not go again, from the directory of an earlier queue, which goes when it is empty.
-  /// It may lie on another file system. Where there is none, nothing is done. Requires: `path` was not opened yet.
-  /// Error: something stays there.
-  [[nodiscard]] static Result<void> take_over(const std::string& former, const std::string& path);
+  /// It may lie on another file system. False: there is none. Requires: `path` was not opened yet. Error: something
+  /// stays there.
+  [[nodiscard]] static Result<bool> take_over(const std::string& former, const std::string& path);
 
   enum class Taken : std::uint8_t {
     Queued,  ///< now on disk

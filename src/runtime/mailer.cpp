@@ -12,6 +12,7 @@
 
 #include "actions/mail_text.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/mail_places.hpp"
 #include "runtime/mailer_impl.hpp"
 
 namespace healer::runtime {
@@ -22,10 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxInbox = 10'000;      // alerts that wait for a disk that does not answer
-constexpr std::uint32_t kOvertaken = 8;        // refusals for now after which a mail holds others back no more
-constexpr std::uint32_t kMaxRefusals = 7'200;  // about five days of them
-constexpr Duration kJoinPatience{500};         // beyond the grace of stop(), before the thread is left to itself
+constexpr std::size_t kMaxInbox = 10'000;  // alerts that wait for a disk that does not answer
+constexpr std::uint32_t kOvertaken = 8;    // refusals for now after which a mail holds others back no more
+constexpr Duration kJoinPatience{500};     // beyond the grace of stop(), before the thread is left to itself
 constexpr Duration kLongestGrace{1'400};
 constexpr Duration kRestAfterFault{1'000};
 
@@ -214,12 +214,39 @@ void Mailer::Impl::use(Settings fresh) {
   for (auto& [key, mail] : mails) mail.not_before = {};
 }
 
+/// Mails of earlier queues are moved to this one. A place that cannot be had now is remembered, and tried again at the
+/// next start.
+void Mailer::Impl::take_over_former() {
+  std::vector<std::string> places;
+  if (!options.places.empty()) {
+    if (Result<std::vector<std::string>> read = read_mail_places(options.places); read)
+      places = std::move(*read);
+    else
+      log(Severity::Error,
+          fmt::format("mail queue: {}; mails that wait elsewhere are not looked for", read.error().what));
+  }
+  const std::vector<std::string> before = places;
+  if (!options.former.empty()) places.push_back(options.former);
+  std::vector<std::string> left;
+  for (const std::string& place : places) {
+    if (place == options.directory) continue;
+    const Result<bool> moved = MailQueue::take_over(place, options.directory);
+    if (!moved)
+      log(Severity::Error,
+          fmt::format("mail queue: {}; the mails there wait until the next start", moved.error().what));
+    const bool done = moved && *moved;
+    if (!done && place != options.former) left.push_back(place);
+  }
+  if (options.directory != options.former) left.push_back(options.directory);
+  if (options.places.empty() || left == before) return;
+  if (Result<void> written = write_mail_places(options.places, left); !written)
+    log(Severity::Error,
+        fmt::format("mail queue: {}; where mails wait is forgotten when healer ends", written.error().what));
+}
+
 bool Mailer::Impl::open_queue() {
   if (Clock::now() < disk_not_before) return false;
-  if (!options.former.empty() && options.former != options.directory)
-    if (Result<void> moved = MailQueue::take_over(options.former, options.directory); !moved)
-      log(Severity::Error,
-          fmt::format("mail queue: {}; the mails there wait until it is the queue again", moved.error().what));
+  take_over_former();
   MailQueueLimits limits = options.limits;
   limits.messages = most_mails();
   Result<MailQueue> opened =
@@ -447,102 +474,6 @@ std::optional<MailKey> Mailer::Impl::next_mail(Clock::time_point now, WallTime w
     }
   }
   return std::nullopt;
-}
-
-void Mailer::Impl::deliver(const MailKey& key, bool last) {
-  ledger.begin(key);
-  Waiting& mail = mails.at(key);
-  if (mail.memory) {
-    const actions::Message message = *mail.memory;
-    (void)try_servers(key, message, last);
-    return;
-  }
-  const Result<actions::Message> message = queue->read(key);
-  if (message) {
-    mail.to = message->to;
-    (void)try_servers(key, *message, last);
-  } else if (message.error().code != 0) {
-    log(Severity::Error, "mail queue: " + message.error().what);
-    mail.not_before = Clock::now() + rest(++mail.refusals);
-  } else {
-    mails.erase(key);
-    ledger.forget(key);
-    report(Outcome{engine::AlertId{key.alert}, Outcome::Kind::Dropped, message.error().what});
-  }
-}
-
-bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& message, bool last) {
-  using Kind = SmtpResult::Kind;
-  std::string refusal;
-  std::string fault;
-  const std::string ehlo = settings.hostname.empty() ? actions::id_host(host) : settings.hostname;
-  const Duration timeout = settings.timeout;
-  for (std::size_t i = 0; i < servers.size(); ++i) {
-    if (servers[i].not_before > Clock::now()) continue;
-    const engine::MailServer server = servers[i].settings;
-    const SmtpResult result = smtp.send(server, ehlo, timeout, message, last, [&] {
-      take_news();  // alerts go to disk while a server lets us wait
-      return !stopping_now();
-    });
-    if (result.kind == Kind::Aborted) return false;
-    if (result.kind == Kind::Taken) {
-      if (std::exchange(servers[i].failures, 0) > 0)
-        log(Severity::Info, fmt::format("mail server {} works again", describe(server)));
-      // What was refused for now, and waits, keeps what was said of it.
-      if (std::ranges::none_of(mails,
-                               [&](const auto& other) { return other.first != key && other.second.refusals > 0; }))
-        last_error.reset();
-      taken(message.to);
-      if (!message.urgent) ledger.sent(message.to, options.wall());
-      close_mail(key, Outcome::Kind::Sent,
-                 fmt::format("mail to {} sent through {}: {}", message.to, describe(server), message.subject));
-      return true;
-    }
-    if (result.kind == Kind::RefusedForGood) {
-      last_error = {fmt::format("{}: {}", describe(server), result.text), options.wall()};
-      served = true;
-      close_mail(
-          key, Outcome::Kind::Dropped,
-          fmt::format("mail to {} refused by {}: {}: {}", message.to, describe(server), result.text, message.subject));
-      return true;
-    }
-    if (result.kind == Kind::RefusedForNow) {
-      refusal = fmt::format("{}: {}", describe(server), result.text);
-      last_error = {refusal, options.wall()};
-    } else {
-      fault = fmt::format("{}: {}", describe(server), result.text);
-      server_failed(servers[i], result.text);
-    }
-  }
-  Waiting& mail = mails.at(key);
-  if (!refusal.empty()) {
-    mail.not_before = Clock::now() + rest(++mail.refusals);
-    if (mail.refusals >= kMaxRefusals) {
-      close_mail(key, Outcome::Kind::Dropped,
-                 fmt::format("mail to {} given up after {} refusals, the last by {}: {}", message.to, mail.refusals,
-                             refusal, message.subject));
-      return true;
-    }
-  }
-  const std::string reason = refusal.empty() ? fault : refusal;
-  if (!reason.empty() && !std::exchange(mail.failure_told, true))
-    report(Outcome{message.alert, Outcome::Kind::Failed,
-                   fmt::format("mail to {} not sent yet, trying again: {}", message.to, reason)});
-  if (!reason.empty()) not_taken(refusal.empty() ? nullptr : &message.to);
-  return false;
-}
-
-void Mailer::Impl::server_failed(Server& server, const std::string& reason) {
-  ++server.failures;
-  const Duration pause = rest(server.failures);
-  server.not_before = Clock::now() + pause;
-  last_error = {fmt::format("{}: {}", describe(server.settings), reason), options.wall()};
-  if (server.failures == 1)
-    log(Severity::Warning, fmt::format("mail server {} does not work: {}; mails that wait: {}",
-                                       describe(server.settings), reason, mails.size()));
-  else
-    log(Severity::Debug, fmt::format("mail server {} still does not work: {}; tried again in {}",
-                                     describe(server.settings), reason, format_duration(pause)));
 }
 
 /// The mail is done with, one way or the other.

@@ -37,6 +37,7 @@ namespace healer::runtime {
 struct MailerOptions {
   std::string directory;  ///< of the queue, made if need be
   std::string former{};   ///< of a queue whose mails are taken over; empty: none
+  std::string places{};   ///< the file that keeps where further mails may wait (mail_places.hpp); empty: none
   std::string host;       ///< $HOST, and EHLO where nothing else is set; until configure() says another
   std::string version;    ///< of healer
   CivilClock civil;       ///< called on the mailer's thread

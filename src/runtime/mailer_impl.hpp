@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mailer's inside: mailer.cpp has the front, the thread and the sending, mailer_merge.cpp what becomes of several
-// mails to one person.
+// The inside of the mailer: mailer.cpp has the front, the thread and the queue, mailer_sending.cpp what the servers are
+// given, mailer_merge.cpp what becomes of several mails to one person.
 #pragma once
 
 #include <chrono>
@@ -106,6 +106,7 @@ struct Mailer::Impl {
   void use(Settings fresh);
   void store(const engine::effect::Alert& alert);
   bool open_queue();
+  void take_over_former();
   void write_memory();
   void disk_failed(const Error& error);
   void deliver(const MailKey& key, bool last);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 
 #include <catch2/catch.hpp>
@@ -74,6 +75,74 @@ TEST_CASE("Mails outlive the mailer") {
   mailer->submit(alert(4));
   CHECK(test::eventually([&] { return sink.count() == 7; }));
   CHECK(received(sink) == std::vector<int>{1, 1, 2, 2, 3, 3, 4});
+}
+
+TEST_CASE("What waits in a queue goes with the queue to another place, and what was sent is not sent again there") {
+  test::SmtpSink sink;
+  MailWorld world({server(sink)});
+  const auto place = [&](const std::string& name) { return (world.directory.path() / name).string(); };
+  world.options.former = place("usual");
+  world.options.places = place("places");
+  const auto run = [&](const std::string& name, std::uint64_t number) {
+    world.options.directory = place(name);
+    const auto mailer = world.start();
+    mailer->submit(alert(number));
+    mailer->stop();
+  };
+  sink.stop();
+  run("first", 1);
+  run("second", 2);
+  run("usual", 3);
+  CHECK_FALSE(std::filesystem::exists(place("places")));
+  run("first", 4);
+  CHECK(std::filesystem::exists(place("places")));
+  sink.restart();
+  {
+    const auto mailer = world.start();
+    CHECK(test::eventually([&] { return sink.count() == 4; }));
+  }
+  for (const char* const name : {"second", "first"}) run(name, 1);
+  const auto mailer = world.start();
+  mailer->submit(alert(5));
+  CHECK(test::eventually([&] { return sink.count() == 5; }));
+  CHECK(received(sink) == std::vector<int>{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("A queue whose place cannot be had is remembered until it can, and no other's is believed") {
+  test::SmtpSink sink;
+  MailWorld world({server(sink)});
+  const auto place = [&](const std::string& name) { return (world.directory.path() / name).string(); };
+  world.options.places = place("places");
+  world.options.directory = place("first");
+  sink.stop();
+  {
+    const auto mailer = world.start();
+    mailer->submit(alert(1));
+    mailer->stop();
+  }
+  std::filesystem::rename(place("first"), place("away"));
+  world.options.directory = place("second");
+  world.start()->stop();
+  std::filesystem::rename(place("away"), place("first"));
+  sink.restart();
+  SECTION("it is back") {
+    const auto mailer = world.start();
+    CHECK(test::eventually([&] { return sink.count() == 1; }));
+  }
+  SECTION("what names it is damaged") {
+    test::write_file(place("places"), "[\"first\"]");
+    const auto mailer = world.start();
+    CHECK(
+        test::eventually([&] { return contains(world.heard.everything(), "is damaged; mails that wait elsewhere"); }));
+  }
+  SECTION("a link names it") {
+    std::filesystem::rename(place("places"), place("real"));
+    std::filesystem::create_symlink(place("real"), place("places"));
+    const auto mailer = world.start();
+    CHECK(test::eventually([&] { return contains(world.heard.everything(), "mails that wait elsewhere"); }));
+    mailer->stop();
+    CHECK(sink.count() == 0);
+  }
 }
 
 TEST_CASE("The next server is used where the first is dead, refuses connections or never greets") {
@@ -183,6 +252,34 @@ TEST_CASE("A mail that is refused for good is dropped and told, the others go") 
   mailer->submit(alert(4));
   CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
   CHECK(mailer->figures().error.empty());
+}
+
+TEST_CASE("A mail that one server refuses for good goes to the next, and is dropped only where none takes it") {
+  test::SmtpSink strict, other;
+  MailWorld world({server(strict), server(other)});
+  strict.mode(GENERATE("rcpt 554 *", "data 554"));
+  const auto mailer = world.start();
+  SECTION("the next takes it") {
+    mailer->submit(alert(1));
+    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(received(other) == std::vector<int>{1});
+    CHECK(world.heard.count(Kind::Dropped) == 0);
+  }
+  SECTION("the next refuses it, too") {
+    other.mode("rcpt 550 *");
+    mailer->submit(alert(1));
+    CHECK(test::eventually([&] { return world.heard.count(Kind::Dropped) == 1; }));
+    CHECK(contains(world.heard.everything(), "; by 127.0.0.1:" + std::to_string(other.port()) + ": 550"));
+  }
+  SECTION("the next is not there yet") {
+    other.stop();
+    mailer->submit(alert(1));
+    CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+    CHECK(world.heard.count(Kind::Dropped) == 0);
+    other.restart();
+    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(received(other) == std::vector<int>{1});
+  }
 }
 
 TEST_CASE("A mail that is refused for now is tried again, holds back only its person's mails and keeps their order") {
