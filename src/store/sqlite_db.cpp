@@ -2,6 +2,7 @@
 #include "store/sqlite_db.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -278,6 +279,20 @@ bool is_damage(const Error& error) {
 bool is_cannot_open(const Error& error) {
   const int primary = primary_code(error);
   return primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY || primary == SQLITE_PERM;
+}
+
+Result<void> check_owner(const std::string& path) {
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+    const std::string name = path + suffix;
+    struct stat status {};
+    if (::lstat(name.c_str(), &status) != 0) continue;
+    if (S_ISLNK(status.st_mode))
+      return Error{0, name + " is a symbolic link: name the file that it leads to, or remove it"};
+    if (status.st_uid != ::geteuid())
+      return Error{0, name + " belongs to another user (uid " + std::to_string(status.st_uid) +
+                          "): remove it, or choose another place"};
+  }
+  return {};
 }
 
 }  // namespace healer::store

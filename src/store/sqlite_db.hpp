@@ -233,4 +233,9 @@ class Database {
 /// Whether the error says that the file could not be opened.
 [[nodiscard]] bool is_cannot_open(const Error& error);
 
+/// Looks whose the file of a database is, and what SQLite keeps beside it: another user may have put it there, to be
+/// believed, or to be cut short while it is mapped. Error: one of them is a symbolic link, or belongs to another user;
+/// it names it, and what to do. What is not there is no error.
+[[nodiscard]] Result<void> check_owner(const std::string& path);
+
 }  // namespace healer::store

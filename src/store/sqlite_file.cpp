@@ -63,25 +63,6 @@ Result<void> make_directory(const std::filesystem::path& directory) {
   return {};
 }
 
-/// Whether a file that is there, and what SQLite keeps beside it, is a file of our own: it may be another's, put there
-/// to be believed. Error kRefused where it is not.
-Result<void> check_owner(const std::string& path) {
-  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
-    const std::string name = path + suffix;
-    struct stat status {};
-    if (::lstat(name.c_str(), &status) != 0) continue;
-    if (S_ISLNK(status.st_mode))
-      return Error{kRefused, fmt::format("state file {}: {} is a symbolic link: name the file that it leads to, or "
-                                         "remove it",
-                                         path, name)};
-    if (status.st_uid != ::geteuid())
-      return Error{kRefused, fmt::format("state file {}: {} belongs to another user (uid {}): remove it, or choose "
-                                         "another place",
-                                         path, name, status.st_uid)};
-  }
-  return {};
-}
-
 /// Takes a file of our own from everybody else. Its descriptor is for the name alone: closing it leaves the locks of a
 /// connection of this process as they are.
 Result<void> close_to_others(const std::string& path) {
@@ -102,7 +83,7 @@ Result<void> close_to_others(const std::string& path) {
 /// -shm files the mode of the file itself.
 Result<void> create_file(const std::string& path) {
   if (auto directory = make_directory(std::filesystem::path(path).parent_path()); !directory) return directory;
-  if (auto own = check_owner(path); !own) return own;
+  if (auto own = check_owner(path); !own) return Error{kRefused, "state file " + path + ": " + own.error().what};
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor >= 0) {
     ::close(descriptor);

@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
@@ -416,6 +418,21 @@ TEST_CASE("where there is no room the oldest makes it") {
   CHECK(chunks() == 3);
   CHECK_FALSE(*file.make_room(5'000'000));
   CHECK(chunks() == 1);
+}
+
+TEST_CASE("what another user has put beside the recording is not used") {
+  if (::geteuid() != 0) return;
+  const Folder folder;
+  for (const std::string suffix : {"", "-wal", "-shm"}) {
+    const std::string planted = folder.file() + suffix;
+    std::ofstream(planted) << "";
+    REQUIRE(::chown(planted.c_str(), 65534, 0) == 0);
+    const auto opened = ReadingsFile::open(folder.file());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().what.find(planted + " belongs to another user (uid 65534)") != std::string::npos);
+    std::filesystem::remove(planted);
+  }
+  CHECK(ReadingsFile::open(folder.file()));
 }
 
 TEST_CASE("a symbolic link is not followed, and what is no recording is set aside") {
