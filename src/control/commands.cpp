@@ -191,6 +191,7 @@ class ExplainAnswer : public Answer {
 struct Pending {
   Wake wake;
   std::variant<std::monostate, Done, Failure> outcome;
+  bool lasts = false;  ///< what is done is to outlive healerd
 };
 
 class PendingAnswer : public Answer {
@@ -398,7 +399,8 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
 
 std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Peer& peer,
                                                std::vector<ServiceId> services, Wake wake) {
-  auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
+  auto waiting = std::make_shared<Pending>(
+      Pending{.wake = std::move(wake), .outcome = {}, .lasts = request.verb != Verb::Validate});
   const std::uint64_t id = next_command++;
   pending.emplace(id, waiting);
   auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
@@ -515,7 +517,11 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (nothing_named && acts(verb))
     return refuse({"nothing-selected", fmt::format("{} which services?", to_string(verb)),
                    "name services or groups, or say \"all\""});
-  Selection selection = nothing_named ? Selection(graph.order) : select(graph, request);
+  std::vector<std::string> paused_groups;  // whether they have services or not
+  if (verb == Verb::Resume)
+    for (const engine::WidePause& wide : impl_->daemon.engine.wide_pauses(impl_->daemon.now()))
+      if (!wide.group.empty()) paused_groups.push_back(wide.group);
+  Selection selection = nothing_named ? Selection(graph.order) : select(graph, request, paused_groups);
   if (const auto* failure = std::get_if<Failure>(&selection)) return refuse(*failure);
   auto services = std::get<std::vector<ServiceId>>(std::move(selection));
   if (acts(verb)) return impl_->submit(request, peer, std::move(services), std::move(wake));
@@ -529,7 +535,10 @@ void Commands::reply(const engine::effect::Reply& reply) {
   if (found.empty()) return;
   const auto asked = found.mapped().lock();
   if (!asked) return;  // its client has gone
-  asked->outcome = Done{reply.ok, reply.text};
+  std::string text = reply.text;
+  if (asked->lasts && impl_->daemon.engine.is_unjournalled())
+    text += "; the state cannot be written: this is forgotten when healerd ends";
+  asked->outcome = Done{reply.ok, std::move(text)};
   asked->wake();
 }
 

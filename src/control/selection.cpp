@@ -65,7 +65,7 @@ Failure unknown_service(const Graph& graph, std::string_view name) {
           near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
 }
 
-Selection select(const Graph& graph, const Request& request) {
+Selection select(const Graph& graph, const Request& request, const std::vector<std::string>& known_groups) {
   if (request.all) return graph.order;
   std::optional<Targets> targets;
   if (request.verb == Verb::Heal) targets.emplace(graph);
@@ -83,13 +83,15 @@ Selection select(const Graph& graph, const Request& request) {
   }
   if (request.groups.empty()) return named;
   for (const std::string& group : request.groups) {
-    bool any = false;
+    bool any = std::ranges::any_of(known_groups, [&](const std::string& known) { return iequals(known, group); });
     for (const ServiceId id : graph.order) {
       if (!in_group(graph.at(id), group)) continue;
       any = true;
       chosen.insert(id);
     }
-    if (!any) return Failure{"unknown-group", fmt::format("no service is in a group \"{}\"", printable(group)), ""};
+    if (!any)
+      return Failure{"unknown-group", fmt::format("no service is in a group \"{}\"", printable(group)),
+                     "`healerctl status` names the groups of each service"};
   }
   std::vector<ServiceId> services;
   std::ranges::copy_if(graph.order, std::back_inserter(services), [&](ServiceId id) { return chosen.contains(id); });

@@ -2,6 +2,7 @@
 // Which services a request names.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -18,7 +19,8 @@ using Selection = std::variant<std::vector<engine::ServiceId>, Failure>;
 [[nodiscard]] Failure unknown_service(const engine::Graph& graph, std::string_view name);
 
 /// The services that a request names, in the order of the files (of the request where it only names services). Who is
-/// to be healed may be named as a target, too.
-[[nodiscard]] Selection select(const engine::Graph& graph, const Request& request);
+/// to be healed may be named as a target, too. `known_groups` may be named though no service is in them.
+[[nodiscard]] Selection select(const engine::Graph& graph, const Request& request,
+                               const std::vector<std::string>& known_groups = {});
 
 }  // namespace healer::control

@@ -184,6 +184,8 @@ class Engine {
   [[nodiscard]] std::vector<WidePause> wide_pauses(Instant now) const;
   /// The event as it may be recorded, where it tells what a step saves as a secret; nothing: as it is.
   [[nodiscard]] std::optional<Event> without_secrets(const Event& event) const;
+  /// Whether the state cannot be written now, so that what is done and said is forgotten when healerd ends.
+  [[nodiscard]] bool is_unjournalled() const { return journal_sick_; }
   /// Healings, under way or held back, and what is remembered of others.
   [[nodiscard]] const Healings& healings() const { return healings_; }
   /// What each guard and brake says to a healing now.

@@ -354,6 +354,28 @@ TEST_CASE("what people ask of services reaches the engine whole", "[control][job
   CHECK(count_taken() == count);
 }
 
+TEST_CASE("a group that no service is in any more can be resumed by its name", "[control][jobs]") {
+  DaemonWorld world(two_services());
+  CHECK(ask(world, {.verb = Verb::Pause, .groups = {"databases"}}).reply.end.at("text") == "group databases paused");
+  world.act([](World& engine) {
+    const RuleSet without = rule_set({service("web", {status_rule(Comparison::NotEqual, 0)})});
+    engine.handle(event::Swap{plan_swap(*engine.engine.graph(), without)});
+  });
+  CHECK(ask(world, {.verb = Verb::Pause, .groups = {"databases"}}).failure().starts_with("unknown-group"));
+  CHECK(ask(world, {.verb = Verb::Resume, .groups = {"Databases"}}).reply.end.at("text") == "group databases resumed");
+  CHECK(ask(world, {.verb = Verb::Resume, .groups = {"databases"}}).failure().starts_with("unknown-group"));
+}
+
+TEST_CASE("who gives a command is told that it will be forgotten where the state cannot be written",
+          "[control][jobs]") {
+  DaemonWorld world(two_services());
+  const std::string forgotten = "; the state cannot be written: this is forgotten when healerd ends";
+  world.act([](World& engine) { engine.unjournalled = true; });
+  CHECK(ask(world, {.verb = Verb::Pause, .names = {"db"}}).reply.end.at("text") == "db paused" + forgotten);
+  world.act([](World& engine) { engine.unjournalled = false; });
+  CHECK(ask(world, {.verb = Verb::Resume, .names = {"db"}}).reply.end.at("text") == "db resumed");
+}
+
 TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
   DaemonWorld world(two_services());
   CHECK(ask(world, {.verb = Verb::Follow, .id = 7}).failure() ==

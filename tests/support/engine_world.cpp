@@ -127,7 +127,7 @@ void World::take(Effect effect) {
     replies.push_back(*reply);
   } else if (auto* commit = std::get_if<effect::Commit>(&effect)) {
     keep(*commit);
-    if (commits) handle(event::Committed{.up_to = commit->sequence});
+    if (commits) handle(event::Committed{.up_to = commit->sequence, .unjournalled = unjournalled});
   }
 }
 

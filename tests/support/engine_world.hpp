@@ -43,6 +43,7 @@ class World : public EffectSink {
   Instant now;
   Engine engine;
   bool commits = true;                ///< answer commits at once
+  bool unjournalled = false;          ///< in that they cannot be written
   std::vector<Effect> effects;        ///< all, in order
   std::vector<effect::Measure> open;  ///< runs not answered yet
   std::vector<effect::Exec> execs;
