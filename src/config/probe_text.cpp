@@ -24,6 +24,13 @@ constexpr Kind kTargets[] = {Kind::Port, Kind::Unix, Kind::Ping, Kind::Icmp, Kin
 
 bool is_target(Kind kind) { return std::ranges::find(kTargets, kind) != std::end(kTargets); }
 
+/// Whether a text has its own path or URL.
+bool names_place(std::string_view text) {
+  return std::ranges::any_of(grammar::lex(text).tokens, [](const grammar::Token& token) {
+    return token.kind == Kind::Unix || token.kind == Kind::UrlWord;
+  });
+}
+
 /// What the text says, or nothing and why.
 std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& said) {
   const grammar::TokenStream stream = grammar::lex(text);
@@ -69,8 +76,10 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   std::string whole(text);
   if (is_url) {
     whole = fmt::format("url {} {}", host, text);
+  } else if (host.starts_with('/') && !names_place(text)) {
+    whole = fmt::format("unixsocket \"{}\" {}", host, text);
   } else if (trim(text).empty()) {
-    whole = host.starts_with('/') ? fmt::format("unixsocket \"{}\"", host) : "ping";
+    whole = "ping";
   }
   const std::uint32_t file = reading.sources.add("", whole);
   const SourceRange range{file, 0, static_cast<std::uint32_t>(whole.size())};

@@ -20,7 +20,8 @@ struct ProbeReading {
 
 /// The plan of `text` for `host`, which the text may replace (`host`, `url`). `failed` may stand before it, `if` before
 /// that, and `then ...` behind it is read over. As nowhere in rules the port may be left out where the protocol has
-/// one. An empty text means a ping, of a URL its request, of a path its unix socket.
+/// one. An empty text means a ping. What follows a URL or the path of a unix socket belongs to its test: it is read as
+/// if `url URL` or `unixsocket PATH` stood before it, unless it names another path or URL.
 [[nodiscard]] ProbeReading read_probe(std::string_view host, std::string_view text);
 
 }  // namespace healer::config

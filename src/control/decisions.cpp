@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <queue>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "util/text.hpp"
@@ -78,6 +80,63 @@ std::optional<MonitLine> read_line(std::string_view line) {
   return MonitLine{.priority = trim(line.substr(line.find(']') + 1, colon - line.find(']') - 1)),
                    .service = std::string(line.substr(open + 1, close - open - 1)),
                    .text = trim(line.substr(close + 2))};
+}
+
+using List = std::vector<const Decision*>;
+
+bool are_near(const Decision& one, const Decision& other, Duration within) {
+  return std::chrono::abs(one.when - other.when) <= within;
+}
+
+struct Pairs {
+  List of_monit;                  ///< for each of Monit's that of healer, or nothing
+  std::vector<bool> has_healers;  ///< whether each of healer's has one
+};
+
+/// The pairs whose distances are the least in sum, where two that stay alone cost a little more than the farthest pair.
+/// They keep the order of time. Both lists are in it.
+Pairs pair_up(const List& of_monit, const List& of_healer, Duration within) {
+  const List* lists[2] = {&of_monit, &of_healer};
+  std::vector<bool> paired[2] = {std::vector<bool>(of_monit.size()), std::vector<bool>(of_healer.size())};
+
+  // In the order of time each takes the best of what the other side offers, if that is better than to stay alone: one
+  // that is alone, or one that has a partner, which is alone again then. `changes` is the one that gets a partner or
+  // loses its own; what is gained at `time` is `until` - `time`.
+  struct Offer {
+    WallTime until;
+    int side;
+    std::size_t changes;
+    bool operator<(const Offer& other) const { return std::tie(until, other.changes) < std::tie(other.until, changes); }
+  };
+  std::priority_queue<Offer> offers[2];
+  const Duration most = within + Duration{1};
+  std::size_t at[2] = {0, 0};
+  while (at[0] < of_monit.size() || at[1] < of_healer.size()) {
+    const bool is_monits =
+        at[0] < of_monit.size() && (at[1] == of_healer.size() || of_monit[at[0]]->when <= of_healer[at[1]]->when);
+    const int side = is_monits ? 0 : 1;
+    const std::size_t index = at[side]++;
+    const WallTime now = (*lists[side])[index]->when;
+    auto& offered = offers[1 - side];
+    if (offered.empty() || offered.top().until <= now) {
+      offers[side].push({.until = now + most, .side = side, .changes = index});
+      continue;
+    }
+    const Offer best = offered.top();
+    offered.pop();
+    paired[side][index] = true;
+    paired[best.side][best.changes].flip();
+    offers[side].push({.until = now + most - (best.until - now), .side = best.side, .changes = best.changes});
+  }
+
+  Pairs result{.of_monit = List(of_monit.size()), .has_healers = std::move(paired[1])};
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < of_monit.size(); ++i) {
+    if (!paired[0][i]) continue;
+    while (!result.has_healers[j]) ++j;
+    result.of_monit[i] = of_healer[j++];
+  }
+  return result;
 }
 
 }  // namespace
@@ -168,7 +227,7 @@ SideBySide compare(const Decisions& monit, const Decisions& healer, Duration wit
   result.overlaps = std::min(*monit.to, *healer.to) + within >= result.from;
   if (!result.overlaps) return result;
 
-  using Group = std::pair<std::vector<const Decision*>, std::vector<const Decision*>>;
+  using Group = std::pair<List, List>;
   std::map<std::pair<std::string, std::string>, Group> groups;
   std::map<std::string, std::vector<WallTime>> recoveries;  // of Monit, by service
   for (const Decision& one : monit.list) {
@@ -177,37 +236,38 @@ SideBySide compare(const Decisions& monit, const Decisions& healer, Duration wit
   }
   for (const Decision& one : healer.list) groups[{to_lower(one.service), one.what}].second.push_back(&one);
 
-  for (const auto& [key, group] : groups) {
-    const auto& [of_monit, of_healer] = group;
-    const auto recovered_between = [&](WallTime first, WallTime last) {
+  for (auto& [service, times] : recoveries) std::ranges::sort(times);
+  for (auto& [key, group] : groups) {
+    auto& [of_monit, of_healer] = group;
+    for (auto* list : {&of_monit, &of_healer})  // a clock may have been set back
+      std::ranges::stable_sort(*list, {}, &Decision::when);
+    const auto recovered_between = [&](const Decision& first, const Decision& last) {
       const auto& times = recoveries[key.first];
-      return std::ranges::any_of(times, [&](WallTime time) { return time >= first && time < last; });
+      const auto found = std::ranges::lower_bound(times, first.when);
+      return found != times.end() && *found < last.when;
     };
     const bool is_act = key.second != "failed" && key.second != "recovered";
-    const Decision* before = nullptr;  // of Monit
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < of_monit.size() || j < of_healer.size()) {
-      const Decision* one = i < of_monit.size() ? of_monit[i] : nullptr;
-      const Decision* other = j < of_healer.size() ? of_healer[j] : nullptr;
-      const bool near = one != nullptr && other != nullptr && std::chrono::abs(one->when - other->when) <= within;
-      if (near || (one != nullptr && (other == nullptr || one->when < other->when))) {
-        ++i;
-        j += near ? 1 : 0;
-        const bool again = !near && is_act && before != nullptr && !recovered_between(before->when, one->when);
-        if (one->when >= result.from || (near && other->when >= result.from))
-          result.list.push_back({.match = near    ? Match::Both
-                                          : again ? Match::Again
-                                                  : Match::OnlyMonit,
-                                 .monit = *one,
-                                 .healer = near ? std::optional(*other) : std::nullopt});
-        before = one;
-      } else {
-        ++j;
-        if (other->when >= result.from)
-          result.list.push_back({.match = Match::OnlyHealer, .monit = std::nullopt, .healer = *other});
+    const Pairs pairs = pair_up(of_monit, of_healer, within);
+    std::size_t next = 0;  // of Monit, paired
+    for (std::size_t i = 0; i < of_monit.size(); ++i) {
+      const Decision& one = *of_monit[i];
+      if (const Decision* other = pairs.of_monit[i]) {
+        if (one.when >= result.from || other->when >= result.from)
+          result.list.push_back({.match = Match::Both, .monit = one, .healer = *other});
+        continue;
       }
+      if (one.when < result.from) continue;
+      while (next < of_monit.size() && (next < i || pairs.of_monit[next] == nullptr)) ++next;
+      const bool follows = i > 0 && !recovered_between(*of_monit[i - 1], one);
+      const bool precedes = next < of_monit.size() && are_near(one, *pairs.of_monit[next], within) &&
+                            !recovered_between(one, *of_monit[next]);
+      result.list.push_back({.match = is_act && (follows || precedes) ? Match::Again : Match::OnlyMonit,
+                             .monit = one,
+                             .healer = std::nullopt});
     }
+    for (std::size_t j = 0; j < of_healer.size(); ++j)
+      if (!pairs.has_healers[j] && of_healer[j]->when >= result.from)
+        result.list.push_back({.match = Match::OnlyHealer, .monit = std::nullopt, .healer = *of_healer[j]});
   }
   // Of one moment: first why, then what was done about it.
   const auto rank = [](const MatchedDecision& one) {

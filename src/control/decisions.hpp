@@ -58,7 +58,8 @@ struct SideBySide {
   std::vector<MatchedDecision> list;
 };
 
-/// Pairs decisions of the same kind about the same service (any case) that are no further apart than `within`.
+/// Pairs decisions of the same kind about the same service (any case) that are no further apart than `within`: those
+/// that are nearest in time, in its order.
 [[nodiscard]] SideBySide compare(const Decisions& monit, const Decisions& healer, Duration within);
 
 }  // namespace healer::control

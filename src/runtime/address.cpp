@@ -5,9 +5,12 @@
 #include <net/if.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include <spdlog/fmt/fmt.h>
+
+#include "runtime/descriptor.hpp"
 
 namespace healer::runtime {
 
@@ -64,6 +67,12 @@ bool Address::same_host(const Address& other) const {
   if (family() != other.family()) return false;
   if (!is_v6()) return v4_.sin_addr.s_addr == other.v4_.sin_addr.s_addr;
   return std::memcmp(&v6_.sin6_addr, &other.v6_.sin6_addr, sizeof(in6_addr)) == 0;
+}
+
+std::optional<Error> send_from(int socket, const Address& source) {
+  if (::bind(socket, source.get(), source.size()) == 0) return std::nullopt;
+  const int code = errno;
+  return Error{code, fmt::format("cannot send from {}: {}", source.text(), words_of_errno(code))};
 }
 
 }  // namespace healer::runtime

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "util/result.hpp"
+
 namespace healer::runtime {
 
 /// An IPv4 or IPv6 address with a port.
@@ -42,5 +44,9 @@ class Address {
     sockaddr_in6 v6_{};
   };
 };
+
+/// Binds the socket to the address that it is to send from. Returns why it cannot, where this machine does not hold the
+/// address: "cannot send from 192.0.2.9: cannot assign requested address".
+[[nodiscard]] std::optional<Error> send_from(int socket, const Address& source);
 
 }  // namespace healer::runtime

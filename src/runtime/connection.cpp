@@ -26,12 +26,6 @@ constexpr std::size_t kPiece = 16 * 1024;
 constexpr int kPiecesATurn = 4;  // read before others have their turn
 constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
 
-std::string words_of(int code) {
-  std::string words = system_error(code, "").what.substr(2);
-  if (!words.empty() && words[0] >= 'A' && words[0] <= 'Z') words[0] = static_cast<char>(words[0] - 'A' + 'a');
-  return words;
-}
-
 /// No local port or memory left: that says nothing about the server.
 bool is_ours(int code) { return code == EADDRNOTAVAIL || code == EAGAIN || code == ENOBUFS || code == ENOMEM; }
 
@@ -63,8 +57,8 @@ void Connection::start(const Address& host, const std::optional<Address>& source
   if (source) {
     const int on = 1;
     if (!host.is_v6()) ::setsockopt(socket_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-    if (::bind(socket_.get(), source->get(), source->size()) != 0)
-      return fail_later(ProbeVerdict::Unknown, fmt::format("cannot send from {}: {}", source->text(), words_of(errno)));
+    if (auto error = send_from(socket_.get(), *source))
+      return fail_later(ProbeVerdict::Unknown, std::move(error->what));
   }
   connect(host.get(), host.size());
 }
@@ -87,7 +81,7 @@ void Connection::open(int family, int type) {
   socket_ = Descriptor(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket_) {
     const bool no_family = errno == EAFNOSUPPORT;
-    fail_later(no_family ? ProbeVerdict::Failed : ProbeVerdict::Unknown, words_of(errno));
+    fail_later(no_family ? ProbeVerdict::Failed : ProbeVerdict::Unknown, words_of_errno(errno));
   }
 }
 
@@ -95,7 +89,7 @@ void Connection::connect(const sockaddr* address, socklen_t size) {
   if (::connect(socket_.get(), address, size) != 0 && errno != EINPROGRESS) {
     if (errno == EAGAIN && plan_->transport == Transport::Unix)
       return fail_later(ProbeVerdict::Failed, "its queue of connections is full");
-    return fail_later(is_ours(errno) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of(errno));
+    return fail_later(is_ours(errno) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of_errno(errno));
   }
   interest_ = Loop::kWritable;
   auto watch = loop_.watch(socket_.get(), interest_, [this](unsigned ready_for) { ready(ready_for); });
@@ -121,7 +115,7 @@ void Connection::connected() {
   socklen_t size = sizeof code;
   ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &size);
   if (code != 0) {
-    return finish(is_ours(code) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of(code));
+    return finish(is_ours(code) ? ProbeVerdict::Unknown : ProbeVerdict::Failed, words_of_errno(code));
   }
   result_.connect = since(begun_);
   phase_begun_ = Steady::now();
@@ -258,7 +252,7 @@ void Connection::read() {
       if (errno == EAGAIN || errno == EINTR) return;
       // Nobody listens to a datagram, or the server broke off; what a conversation thinks of an end does not matter.
       return finish(ProbeVerdict::Failed,
-                    errno == ECONNRESET ? "the server broke off the connection" : words_of(errno));
+                    errno == ECONNRESET ? "the server broke off the connection" : words_of_errno(errno));
     }
   }
 }

@@ -12,6 +12,12 @@ void Descriptor::reset() {
   if (number_ >= 0) ::close(std::exchange(number_, -1));
 }
 
+std::string words_of_errno(int code) {
+  std::string words = system_error(code, "").what.substr(2);
+  if (!words.empty() && words[0] >= 'A' && words[0] <= 'Z') words[0] = static_cast<char>(words[0] - 'A' + 'a');
+  return words;
+}
+
 bool lacks_resources(const Error& error) {
   return error.code == EMFILE || error.code == ENFILE || error.code == ENOMEM || error.code == EAGAIN;
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,8 @@ struct Pipe {
   Descriptor write;
 };
 
+/// What errno says, within a sentence: "cannot assign requested address".
+[[nodiscard]] std::string words_of_errno(int code);
 /// Whether it is the machine that has nothing to give now: descriptors, memory, processes.
 [[nodiscard]] bool lacks_resources(const Error& error);
 /// Whether it is the disk that is full, or the share of it that may be used.

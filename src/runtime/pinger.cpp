@@ -91,6 +91,14 @@ void take_only(int socket, bool v6, std::uint16_t id) {
   ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole);  // without it all is looked at
 }
 
+/// Why nothing can be sent from the address. What sendmsg() says, such as that the network is unreachable, does not
+/// tell whether that is due to the source or to the host.
+std::optional<Error> fault_of_source(const std::optional<Address>& source) {
+  if (!source) return std::nullopt;
+  const Descriptor trial(::socket(source->family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return trial ? send_from(trial.get(), *source) : std::nullopt;
+}
+
 std::string_view refusal(bool v6, std::uint8_t type, std::uint8_t code) {
   if (type == (v6 ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED)) return "too many hops (time to live exceeded)";
   if (v6)
@@ -289,9 +297,14 @@ bool Pinger::send(Wire& wire, const std::shared_ptr<Ping>& ping) {
   }
   ping->sent_at = Steady::now();
   if (::sendmsg(wire.socket.get(), &message, 0) < 0) {
-    if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) return false;
+    const int code = errno;
+    if (code == EAGAIN || code == ENOBUFS || code == EINTR) return false;
+    if (auto ours = fault_of_source(ping->request.source)) {
+      finish(ping, *std::move(ours));
+      return true;
+    }
     ++ping->answer.sent;
-    ping->answer.unreachable = system_error(errno, "").what.substr(2);
+    ping->answer.unreachable = system_error(code, "").what.substr(2);
     finish(ping, ping->answer);
     return true;
   }

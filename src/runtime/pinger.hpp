@@ -38,7 +38,7 @@ class Pinger {
     std::size_t size = 64;    ///< bytes of data, at least 8
     Duration timeout{5'000};  ///< for the answer to each
   };
-  /// Errors: the machine may not ping, or has no socket.
+  /// Errors: the machine may not ping, has no socket, or does not hold the source address.
   using Done = std::function<void(Result<PingAnswer>)>;
 
   explicit Pinger(Loop& loop);

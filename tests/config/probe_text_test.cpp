@@ -116,6 +116,20 @@ TEST_CASE("pings, URLs and paths", "[config][probe_text]") {
   CHECK(plan("url http://other/x", "shop").host == "other");
 }
 
+TEST_CASE("words after a socket's path are of its test", "[config][probe_text]") {
+  const ProbePlan redis = plan("protocol redis timeout 2 seconds", "/run/r.sock");
+  CHECK(redis.transport == Transport::Unix);
+  CHECK(redis.host == "/run/r.sock");
+  CHECK(redis.protocol == find_protocol("redis"));
+  CHECK(redis.timeout == seconds{2});
+  CHECK(plan("timeout 2 seconds", "/run/r.sock").transport == Transport::Unix);
+  CHECK(settings(plan("protocol http request '/x'", "/run/w.sock")) == "request=/x;");
+  CHECK(plan("unixsocket /run/x.sock protocol redis", "/run/r.sock").host == "/run/x.sock");
+  CHECK(plan("url http://other/x", "/run/r.sock").host == "other");
+  CHECK(fault("port 80", "/run/r.sock").starts_with("unexpected 'port', expected "));
+  CHECK(fault("protocl redis", "/run/r.sock").ends_with(" at 'protocl': did you mean 'protocol'?"));
+}
+
 TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]") {
   CHECK(fault("port 443 protcol https") ==
         "unexpected 'protcol', expected 'timeout', 'ssl', 'version', 'certificate', 'checksum', 'status', 'content' or "

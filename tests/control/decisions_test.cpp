@@ -2,6 +2,12 @@
 // What Monit's log and healer's history say was decided, and how they are paired.
 #include "control/decisions.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 namespace decisions_test {
@@ -88,6 +94,98 @@ TEST_CASE("decisions of a kind that are near are one", "[decisions]") {
         "restart a both\nrestart a again\n");
   CHECK(!compare(decisions_of_monit(kLog), decisions_of_healer({record("19:00:00", "reloaded", "", "x")}), seconds{10})
              .overlaps);
+}
+
+namespace {
+
+/// Decisions at these seconds, of which Monit's go by the first letter: "m0 h5 m60". `r` is a recovery in Monit's log.
+std::string paired(const std::string& moments, const std::string& what = "failed") {
+  const WallTime base = *parse_iso("2026-11-22T09:00:00.000Z");
+  Decisions monit, healer;
+  std::istringstream words(moments);
+  for (std::string one; words >> one;) {
+    Decisions& of = one[0] == 'h' ? healer : monit;
+    of.list.push_back({.when = base + seconds{std::stoi(one.substr(1))},
+                       .service = "web",
+                       .what = one[0] == 'r' ? "recovered" : what,
+                       .text = {}});
+  }
+  monit.from = healer.from = base;
+  monit.to = healer.to = base + hours{1};
+  const auto second = [&](const std::optional<Decision>& one) {
+    return std::to_string(std::chrono::duration_cast<seconds>(one->when - base).count());
+  };
+  std::string result;
+  for (const MatchedDecision& one : compare(monit, healer, minutes{2}).list) {
+    if (one.any().what != what) continue;
+    result += result.empty() ? "" : " ";
+    result += one.match == Match::Both ? "m" + second(one.monit) + "=h" + second(one.healer)
+              : one.monit              ? "m" + second(one.monit)
+                                       : "h" + second(one.healer);
+    if (one.match == Match::Again) result += "(again)";
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("the decisions that are nearest in time are one", "[decisions]") {
+  // Monit came later: healer had failed and recovered once before.
+  CHECK(paired("h0 h103 m103") == "h0 m103=h103");
+  CHECK(paired("m0 m103 h103") == "m0 m103=h103");
+  // A service that flaps does not shift the chain.
+  CHECK(paired("h0 m60 h61 m120 h121 m180 h181 m240") == "h0 m60=h61 m120=h121 m180=h181 m240");
+  CHECK(paired("m0 h59 m60 h119 m120 h179 m180") == "m0 m60=h59 m120=h119 m180=h179");
+  // Those of one moment find each their own, in order.
+  CHECK(paired("m0 m0 h2 h3") == "m0=h2 m0=h3");
+  CHECK(paired("h0 h1 m3 m3") == "m3=h0 m3=h1");
+  CHECK(paired("m0 h10 m20") == "m0=h10 m20");
+  CHECK(paired("m0 h120") == "m0=h120");
+  CHECK(paired("m0 h121") == "m0 h121");
+  CHECK(paired("m0 h100 m200 h300") == "m0=h100 m200=h300");
+  CHECK(paired("h100 m200 m0 h300") == "m0=h100 m200=h300");  // a clock that was set back
+}
+
+TEST_CASE("what Monit does again for one failure is no difference, before and after healer", "[decisions]") {
+  CHECK(paired("m0 m30 m60 m90 h31", "restart") == "m0(again) m30=h31 m60(again) m90(again)");
+  CHECK(paired("m0 r10 m30 h31", "restart") == "m0 m30=h31");
+  CHECK(paired("m0 m500 h501", "restart") == "m0 m500=h501");
+  CHECK(paired("m0 m30", "restart") == "m0 m30(again)");
+}
+
+TEST_CASE("no other pairs in order are nearer together", "[decisions]") {
+  const auto cost = [](const std::string& pairs) {
+    int result = 0;
+    std::istringstream words(pairs);
+    for (std::string one; words >> one;) {
+      const std::size_t sign = one.find("=h");
+      result += sign == std::string::npos ? 60 : std::abs(std::stoi(one.substr(1)) - std::stoi(one.substr(sign + 2)));
+    }
+    return result;
+  };
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<int> monit(random() % 8), healer(random() % 8);
+    std::string moments;
+    for (int& one : monit) one = static_cast<int>(random() % 600);
+    for (int& one : healer) one = static_cast<int>(random() % 600);
+    std::ranges::sort(monit);
+    std::ranges::sort(healer);
+    for (const int one : monit) moments += " m" + std::to_string(one);
+    for (const int one : healer) moments += " h" + std::to_string(one);
+    if (moments.empty()) continue;
+    // The least of all: each decision that stays alone costs half of what is too far apart.
+    std::vector<std::vector<int>> least(monit.size() + 1, std::vector<int>(healer.size() + 1));
+    for (std::size_t i = 0; i <= monit.size(); ++i)
+      for (std::size_t j = 0; j <= healer.size(); ++j) {
+        int& best = least[i][j] = static_cast<int>(i + j) * 60;
+        if (i > 0) best = std::min(best, least[i - 1][j] + 60);
+        if (j > 0) best = std::min(best, least[i][j - 1] + 60);
+        if (i > 0 && j > 0) best = std::min(best, least[i - 1][j - 1] + std::abs(monit[i - 1] - healer[j - 1]));
+      }
+    CAPTURE(moments);
+    CHECK(cost(paired(moments.substr(1))) == least.back().back());
+  }
 }
 
 }  // namespace decisions_test

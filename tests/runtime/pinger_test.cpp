@@ -54,6 +54,19 @@ TEST_CASE("a host that is not there fails after its pings", "[ping]") {
   CHECK(result.pings_lost == result.pings_sent);
 }
 
+TEST_CASE("a ping from an address that this machine does not hold says nothing about the host", "[ping]") {
+  Prober prober;
+  if (!may_ping(prober)) return;
+  for (const auto& [host, source] : {std::pair{"127.0.0.1", "192.0.2.77"}, {"::1", "2001:db8::77"}}) {
+    const ProbeResult result = prober.run(host, std::string("ping address ") + source);
+    CHECK(result.verdict == ProbeVerdict::Unknown);
+    CHECK(result.text == std::string("cannot send from ") + source + ": cannot assign requested address");
+    CHECK(result.pings_sent == 0);
+  }
+  // It holds this one, but no way leads from there to others.
+  CHECK(prober.run("240.0.0.1", "ping address 127.0.0.1 count 1 timeout 20 ms").verdict == ProbeVerdict::Failed);
+}
+
 TEST_CASE("each address of a name is pinged until one answers", "[ping]") {
   const DatagramServer names([](const std::string& question) {
     return dns_answer(question, {"240.0.0.1", "127.0.0.3"}, 60);
