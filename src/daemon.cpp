@@ -92,15 +92,17 @@ void Daemon::perform(effect::Exec& effect) {
     if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   // Secrets are read where the program is started: their folder may be on a disk that does not answer.
   auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets]() {
-    std::vector<std::pair<std::string, std::string>> values;
+    runtime::LateVariables late{.values = {}, .hidden = place->hidden};
     for (const auto& [name, value] : place->environment) {
       if (name == actions::kMarkVariable) continue;
-      Result<std::string> text = with_secrets(value, folder);
-      if (!text) return Result<decltype(values)>(text.error());  // without it the program would do something else
-      values.emplace_back(name, std::move(*text));
+      Result<std::string> text = with_secrets(value, folder, late.hidden);
+      if (!text) return Result<runtime::LateVariables>(text.error());  // without it the program would do something else
+      late.values.emplace_back(name, std::move(*text));
     }
-    return Result<decltype(values)>(std::move(values));
+    return Result<runtime::LateVariables>(std::move(late));
   };
+  using Shown = runtime::ActionFiles::Shown;
+  const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
   actions_->start(
       {.action = effect.action,
        .command = effect.command,
@@ -112,7 +114,9 @@ void Daemon::perform(effect::Exec& effect) {
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
        .grouped = of_job || of_healing || effect.foreground,
        .waited = of_healing,
-       .secret = engine_->healings().saves_secret(effect.action),
+       .output = engine_->healings().saves_secret(effect.action) ? Shown::Nothing
+                 : given_secrets                                 ? Shown::Struck
+                                                                 : Shown::All,
        .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
 }
 
@@ -141,7 +145,10 @@ void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) hear_of_ready();
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner);
+  const auto running = engine_->actions().find(effect.action.number());
+  const bool of_healing = running != engine_->actions().end() && running->second.exec.healing != HealingId{};
+  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
+                  of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All);
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
@@ -189,7 +196,8 @@ void Daemon::perform(effect::Request& effect) {
                          .limit = effect.limit,
                          .timeout = effect.timeout,
                          .tls = settings.tls_options,
-                         .saves = std::move(effect.saves)};
+                         .saves = std::move(effect.saves),
+                         .hidden = std::move(effect.hidden)};
   for (JsonTest& test : effect.wanted) call.filters.push_back(std::move(test.filter));
   for (JsonTest& test : effect.failing) call.filters.push_back(std::move(test.filter));
   const auto has_secret = [](const effect::Request::Text& text) {
@@ -200,15 +208,17 @@ void Daemon::perform(effect::Request& effect) {
   auto say_rest = [url = std::move(effect.url), headers = std::move(effect.headers), body = std::move(effect.body),
                    body_as = effect.body_as, folder = settings.secrets](runtime::HttpCall& whole) -> Result<void> {
     std::optional<Error> trouble;
-    const auto text_of = [&](const effect::Request::Text& parts, Writing writing) {
+    const auto text_of = [&](const effect::Request::Text& parts, Writing first, Writing writing) {
       Result<std::string> text =
-          with_secrets(parts, folder, [writing](const std::string& secret) { return write_value(writing, secret); });
+          with_secrets(parts, folder, whole.hidden, [first, writing](const std::string& secret, bool begins) {
+            return write_value(begins ? first : writing, secret);
+          });
       if (!text && !trouble) trouble = text.error();
       return text ? std::move(*text) : std::string();
     };
-    whole.url = text_of(url, Writing::Percent);
-    for (const auto& header : headers) whole.headers.push_back(text_of(header, Writing::Plain));
-    whole.body = text_of(body, body_as);
+    whole.url = text_of(url, Writing::Plain, Writing::Percent);  // what it begins with is one already
+    for (const auto& header : headers) whole.headers.push_back(text_of(header, Writing::Plain, Writing::Plain));
+    whole.body = text_of(body, body_as, body_as);
     return trouble ? Result<void>(*trouble) : Result<void>();
   };
   // As for programs: secrets are not read here.
@@ -225,7 +235,7 @@ void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;
   for (const ActionId action : effect.ended)
-    if (actions_->has_record(action) || actions_->hides_output(action))
+    if (actions_->has_record(action) || actions_->keeps_secrets(action))
       unsettled_.emplace_back(effect.sequence, action);
   const bool recovers =
       std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();

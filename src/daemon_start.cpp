@@ -413,6 +413,7 @@ Result<void> Daemon::open_control() {
           [this](ActionId action) {
             return engine_->healings().saves_secret(action) || actions_->hides_output(action);
           },
+      .given_secrets = [this](ActionId action) { return actions_->given_secrets(action); },
       .counts =
           [this] {
             control::CountsView counts = statistics_.counts();

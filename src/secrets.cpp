@@ -49,7 +49,7 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
 }  // namespace
 
 Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts, const std::string& directory,
-                                 const WriteSecret& write) {
+                                 std::vector<std::string>& read, const WriteSecret& write) {
   std::string whole;
   for (const auto& [text, is_secret] : parts) {
     if (!is_secret) {
@@ -58,9 +58,10 @@ Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>&
     }
     Result<std::string> secret = read_secret(text, directory);
     if (!secret) return secret;
-    const std::optional<std::string> written = write ? write(*secret) : std::optional(*secret);
+    const std::optional<std::string> written = write ? write(*secret, whole.empty()) : std::optional(*secret);
     if (!written) return Error{0, fmt::format("secret {}: it holds control characters", text)};
     whole += *written;
+    read.push_back(std::move(*secret));
   }
   return whole;
 }

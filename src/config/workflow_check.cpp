@@ -345,10 +345,11 @@ class WorkflowChecker {
 
   void request(const HttpRequestSyntax& request) {
     const std::string& url = request.url.value;
-    if (holds_secret(url))
+    const bool begins_with_value = url.starts_with("${");
+    // A URL that is a secret is known to its server.
+    if (holds_secret(url.substr(url.starts_with("${secret:") ? url.find('}') : 0)))
       warn(Code::ExposedSecret, request.url.range, "a secret in a URL appears in the logs of the server",
            "put it into a header or the body, if the server accepts it there");
-    const bool begins_with_value = url.starts_with("${") && !url.starts_with("${secret:");
     if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
       error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
             "a URL is written http://HOST/PATH or https://HOST/PATH");

@@ -41,8 +41,10 @@ struct DaemonHooks {
   std::function<void()> quit;
   /// Where the program of an action writes its output.
   std::function<std::string(engine::ActionId)> output_path;
-  /// Whether what it writes is a secret; may be empty.
+  /// Whether nothing of what it writes may be shown; may be empty.
   std::function<bool(engine::ActionId)> hides_output{};
+  /// The secrets that are to be struck out of it, else, for any thread to ask; may be empty.
+  std::function<std::function<std::vector<std::string>()>(engine::ActionId)> given_secrets{};
   /// What the daemon has done since it started; may be empty.
   std::function<CountsView()> counts;
   /// The mails that wait; may be empty.

@@ -76,7 +76,10 @@ class FollowAnswer : public Answer {
       place_ = {};
       const engine::ActionId action{job->action};
       const bool hidden = job->action != 0 && daemon_.hides_output && daemon_.hides_output(action);
-      if (job->action != 0 && !hidden) place_.path = daemon_.output_path(action);
+      if (job->action != 0 && !hidden) {
+        place_.path = daemon_.output_path(action);
+        if (daemon_.given_secrets) place_.ask_secrets = daemon_.given_secrets(action);
+      }
       told_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
       if (hidden) {
         told_.text = kHiddenOutput;

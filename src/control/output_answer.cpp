@@ -138,6 +138,7 @@ class OutputAnswer : public Answer {
     told_ = std::max(told_, chosen_->action);
     place_ = {};
     place_.path = daemon_.output_path(ActionId{chosen_->action});
+    if (daemon_.given_secrets) place_.ask_secrets = daemon_.given_secrets(ActionId{chosen_->action});
   }
 
   /// Of a service whose programs have all ended, the one that the history knows last; of a check program without
@@ -224,8 +225,9 @@ class OutputAnswer : public Answer {
                                   .doing = chosen_->doing,
                                   .text = std::string(kHiddenOutput)});
     else
-      out += error_line({"secret-output", fmt::format("its output holds a secret: {}", what),
-                         "the step of its healing saves what it writes as a secret, which is never shown"});
+      out += error_line(
+          {"secret-output", fmt::format("its output holds a secret: {}", what),
+           "the step of its healing saves what it writes as a secret, or was given one by an earlier healerd"});
     chosen_.reset();
   }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "util/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -20,7 +21,8 @@ constexpr std::string_view kLeftOut = "\n[... output left out ...]\n";
 constexpr std::size_t kShown = 256;  // of what was told: enough to know the place again
 // The daemon leaves no more of a file than this. What is longer is as its program wants it, whose file it is.
 constexpr std::size_t kLookedThrough = 256 * 1024;
-constexpr int kLooks = 64;  // for the end of a hole, or of zeros, in one page
+constexpr std::size_t kMostHeld = 256 * 1024;  // of a line
+constexpr int kLooks = 64;                     // for the end of a hole, or of zeros, in one page
 
 class File {
  public:
@@ -66,18 +68,29 @@ std::size_t unfinished(std::string_view text) {
   return 0;
 }
 
-/// The file has become smaller than it was: its middle was taken out at the program's end. Goes on behind what was told
-/// last, or, where that was taken out too, behind the gap. Returns what is said in place of that.
+void note_secrets(OutputReader::Place& place) {
+  if (!place.ask_secrets) return;
+  if (auto known = place.ask_secrets(); !known.empty()) place.secrets = std::move(known);
+}
+
+/// What was read last as it is in a file whose secrets were struck out: whole lines of it.
+std::string struck_out(const OutputReader::Place& place) {
+  const std::size_t begin = place.shown.size() < kShown ? 0 : place.shown.find('\n') + 1;
+  return place.secrets.empty() ? std::string() : strike_out(std::string_view(place.shown).substr(begin), place.secrets);
+}
+
+/// The file has become smaller than it was: its middle was taken out at the program's end, or its secrets. Goes on
+/// behind what was told last, or, where that was taken out too, behind the gap. Returns what is said in place of that.
 std::string_view find_again(OutputReader::Place& place, const File& file, std::uint64_t size) {
   const std::string text = file.read(0, static_cast<std::size_t>(std::min<std::uint64_t>(size, kLookedThrough)));
   const std::size_t gap = text.find(kLeftOut);
   place.size = size;
   if (gap != std::string::npos && place.offset <= gap) return {};  // what comes before it is as it was
-  const std::size_t told = text.rfind(place.shown);
-  if (told != std::string::npos) {
-    place.offset = told + place.shown.size();
-    return {};
-  }
+  for (const std::string& shown : {place.shown, struck_out(place)})
+    if (const std::size_t told = text.rfind(shown); told != std::string::npos && !shown.empty()) {
+      place.offset = told + shown.size();
+      return {};
+    }
   place.offset = gap == std::string::npos ? size : gap + kLeftOut.size();
   return kLeftOut;
 }
@@ -85,6 +98,16 @@ std::string_view find_again(OutputReader::Place& place, const File& file, std::u
 }  // namespace
 
 std::string OutputReader::read(Place& place, bool last) {
+  for (;;) {
+    const std::uint64_t before = place.offset;
+    std::string text = read_some(place, last);
+    // A line may be longer than a page.
+    if (!text.empty() || !last || place.offset == before) return text;
+  }
+}
+
+std::string OutputReader::read_some(Place& place, bool last) {
+  note_secrets(place);
   const File file(place.path);
   const std::optional<std::uint64_t> size = file.size();
   place.there = size.has_value();
@@ -107,8 +130,13 @@ std::string OutputReader::read(Place& place, bool last) {
     place.shown.erase(0, place.shown.size() - std::min(place.shown.size(), kShown));
     place.rest += bytes;
   }
-  const std::size_t held = last ? 0 : unfinished(place.rest);
-  text.append(place.rest, 0, place.rest.size() - held);
+  note_secrets(place);
+  std::size_t held = last ? 0 : unfinished(place.rest);
+  const bool over = last && (!size || place.offset >= *size);
+  // The rest of a line may be the rest of a secret.
+  if (!place.secrets.empty() && !over && place.rest.size() < kMostHeld)
+    held = place.rest.size() - (place.rest.rfind('\n') + 1);
+  text += strike_out(std::string_view(place.rest).substr(0, place.rest.size() - held), place.secrets);
   place.rest.erase(0, place.rest.size() - held);
   return text;
 }

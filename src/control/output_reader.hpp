@@ -8,12 +8,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "control/server.hpp"
 
@@ -34,7 +36,11 @@ class OutputReader {
     std::uint64_t size = 0;  ///< the largest seen: one that is smaller now was cut
     std::string shown;       ///< the end of what was read, to find the place again in a file that was cut
     bool there = false;      ///< whether there was a file when it was read last
-    std::string rest;        ///< the beginning of a character whose end has not come yet
+    std::string rest;        ///< the beginning of a character, or a line with secrets, whose end has not come yet
+    /// The secrets that may be in it, to be struck out: known from before it is written until they are no longer in the
+    /// file. May be empty.
+    std::function<std::vector<std::string>()> ask_secrets{};
+    std::vector<std::string> secrets{};  ///< that were known when it was read
   };
 
   /// A page under way. Whoever asked holds it; where nobody does any more, it is not read.
@@ -69,6 +75,7 @@ class OutputReader {
   [[nodiscard]] static std::string read(Place& place, bool last);
 
  private:
+  static std::string read_some(Place& place, bool last);
   void run();
 
   std::mutex mutex_;

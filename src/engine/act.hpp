@@ -54,7 +54,11 @@ struct Place {
     bool operator==(const Part&) const = default;
   };
   std::vector<std::pair<std::string, std::vector<Part>>> environment;
-  std::string directory;  ///< where it runs; empty: /
+  std::string directory;            ///< where it runs; empty: /
+  std::vector<std::string> hidden;  ///< what its healing has saved as secrets: struck out of what it is said to write
+
+  /// Whether it is given a secret, or may be.
+  [[nodiscard]] bool has_secrets() const;
   bool operator==(const Place&) const = default;
 };
 
@@ -82,6 +86,8 @@ struct Request {
   std::vector<JsonTest> wanted;   ///< tests of the answer; the values of their filters are asked for
   std::vector<JsonTest> failing;  ///< likewise; one that holds is no good
   std::vector<Saving> saves;      ///< what else is asked of it
+  /// What its healing has saved as secrets: struck out of what is told of the answer.
+  std::vector<std::string> hidden{};
 };
 
 /// Nobody waits for the answer to a request any more.

@@ -114,8 +114,8 @@ class Engine::Ward final : public HealingWorld {
 
   std::uint64_t next_id() override { return engine_.next_id_++; }
   void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
-  ActionId run(const Healing& healing, const step::Program& program, Duration timeout, const Variables& variables,
-               std::string_view step) override {
+  ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
+               std::shared_ptr<const effect::Place> place, std::string_view step) override {
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
     cause->action_text = "heal";
     effect::Exec exec{.action = ActionId{engine_.next_id_++},
@@ -124,7 +124,7 @@ class Engine::Ward final : public HealingWorld {
                       .command = program.command,
                       .cause = std::move(cause),
                       .healing = healing.id,
-                      .place = place_of(program, variables)};
+                      .place = std::move(place)};
     if (timeout > Duration{0}) exec.command.timeout = timeout;
     turn_
         .record(RecordKind::HealingStep, Severity::Info, healing.service,

@@ -123,7 +123,9 @@ struct Answered {
   std::string why{};         ///< else: "could not connect to heat.example:443: connection refused"
   Duration elapsed{0};
   std::vector<std::optional<std::string>> values{};  ///< of `wanted` and `failing`, as JSON; nothing: there is none
-  std::vector<std::optional<std::string>> saved{};   ///< the same of what is to be saved, as text
+  /// The same as people may see it: without the secrets that the request was made with. Empty: as it is.
+  std::vector<std::optional<std::string>> shown{};
+  std::vector<std::optional<std::string>> saved{};  ///< the same of what is to be saved, as text
 };
 
 /// The mailer has this alert on its own disk: the engine need not remember it any more.

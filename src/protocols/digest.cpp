@@ -80,4 +80,9 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+std::vector<std::string> mail_secrets(const std::string& username, const std::string& password) {
+  if (password.empty()) return {};
+  return {base64('\0' + username + '\0' + password), base64(password), password};
+}
+
 }  // namespace healer::protocols

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace healer::protocols {
 
@@ -48,5 +49,8 @@ class Digest {
 
 /// `bytes` in Base64, on one line.
 [[nodiscard]] std::string base64(std::string_view bytes);
+
+/// The password in each of the ways in which a mail server is told it: none is for people, should it repeat them.
+[[nodiscard]] std::vector<std::string> mail_secrets(const std::string& username, const std::string& password);
 
 }  // namespace healer::protocols

@@ -10,6 +10,7 @@
 #include "protocols/line_reader.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
+#include "util/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::protocols {
@@ -107,12 +108,7 @@ class Smtp final : public Conversation {
 
   /// A server may repeat what it was told: a password is in no message.
   [[nodiscard]] std::string told(std::string_view line) const {
-    std::string text(line);
-    if (password_.empty()) return quote(text);
-    for (const std::string& secret : {base64('\0' + username_ + '\0' + password_), base64(password_), password_})
-      for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += 3)
-        text.replace(at, secret.size(), "***");
-    return quote(text);
+    return quote(strike_out(line, mail_secrets(username_, password_)));
   }
 
   Want refused(std::string_view line) {

@@ -19,7 +19,8 @@ constexpr auto kWaiterKilled = "not started: the waiter of the program was lost 
 
 }  // namespace
 
-void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::optional<std::uint32_t> owner) {
+void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::optional<std::uint32_t> owner,
+                         ActionFiles::Shown output) {
   if (actions_.count(id.number()) != 0) return;
   newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
@@ -27,6 +28,7 @@ void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::opt
   action->foreground = foreground;
   action->only_watch = only_watch;
   action->owner = owner;
+  if (output != ActionFiles::Shown::All) guarded_[id.number()] = output;
   actions_.emplace(id.number(), std::move(action));
   inspect(id, true);
 }
@@ -87,11 +89,21 @@ void ActionRunner::look_again(ActionId id, bool tell_start, const std::string& w
   action.timer.set_deadline(mono_now() + options_.look_again);
 }
 
+/// Its files tell what people may see of what it writes. Which secrets a former daemon has given to it nobody knows.
+void ActionRunner::guard(ActionId id, ActionFiles::Shown output) {
+  using Shown = ActionFiles::Shown;
+  if (output == Shown::All) {
+    guarded_.erase(id.number());
+    return;
+  }
+  guarded_[id.number()] = output == Shown::Struck && given_->of(id) ? Shown::Struck : Shown::Nothing;
+}
+
 void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
   if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
   const ActionFiles::Trace& trace = found->trace;
   Action& action = *actions_.at(id.number());
-  if (trace.start.secret) hidden_.insert(id.number());
+  guard(id, trace.start.output);
   if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
     if (action.ending)
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);

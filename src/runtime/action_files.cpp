@@ -20,6 +20,7 @@
 #include "runtime/proc_stat.hpp"
 #include "runtime/safe_path.hpp"
 #include "util/hash.hpp"
+#include "util/strike_out.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -34,6 +35,8 @@ constexpr std::size_t kLargestBlock = 64 * 1024;  // of file systems: what is ta
 constexpr std::size_t kIdentityDigits = 16;       // hexadecimal digits
 constexpr std::string_view kSecret = "[its output held a secret, and is not kept]\n";
 constexpr std::string_view kCut = "\n[... output left out ...]\n";
+constexpr std::size_t kStart = ActionFiles::kExcerpt / 4;  // of the output that is in an excerpt; and its end:
+constexpr std::size_t kEnd = ActionFiles::kExcerpt - kStart - kCut.size();
 
 constexpr std::string_view kHex = "0123456789abcdef";
 
@@ -106,7 +109,8 @@ std::optional<ActionFiles::End> read_record(const std::string& path) {
 bool begin_trace(int file, const ActionFiles::Start& start) {
   std::string text = fmt::format("boot {}\ndeadline {}\n", start.boot, start.deadline.count());
   if (start.locked) text += "locked\n";
-  if (start.secret) text += "secret\n";
+  if (start.output == ActionFiles::Shown::Nothing) text += "secret\n";
+  if (start.output == ActionFiles::Shown::Struck) text += "given\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
   return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
@@ -266,7 +270,9 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
     } else if (word == "locked") {
       trace.start.locked = true;
     } else if (word == "secret") {
-      trace.start.secret = true;
+      trace.start.output = Shown::Nothing;
+    } else if (word == "given") {
+      trace.start.output = Shown::Struck;
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);
@@ -332,7 +338,7 @@ void ActionFiles::remove_records(const std::unordered_set<std::uint64_t>& keep) 
       const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), id);
       // What a waiter of one in `keep` has begun it may be about to end.
       if (error != std::errc{} || !std::string_view(rest).starts_with(kRecordSuffix) || keep.contains(id)) continue;
-      if (const auto trace = read(engine::ActionId{id}); trace && trace->start.secret)
+      if (const auto trace = read(engine::ActionId{id}); trace && trace->start.output != Shown::All)
         forget_output(engine::ActionId{id});
       ::unlink(entry.path().c_str());
     }
@@ -376,9 +382,12 @@ std::string ActionFiles::excerpt(engine::ActionId action) const {
   if (!file) return {};
   const std::size_t size = size_of(file.get());
   if (size <= kExcerpt) return read_at(file.get(), 0, size);
-  constexpr std::size_t kStart = kExcerpt / 4;
-  const std::size_t end = kExcerpt - kStart - kCut.size();
-  return read_at(file.get(), 0, kStart) + std::string(kCut) + read_at(file.get(), size - end, end);
+  return read_at(file.get(), 0, kStart) + std::string(kCut) + read_at(file.get(), size - kEnd, kEnd);
+}
+
+std::string ActionFiles::excerpt(const std::string& output) {
+  if (output.size() <= kExcerpt) return output;
+  return output.substr(0, kStart) + std::string(kCut) + output.substr(output.size() - kEnd);
 }
 
 std::string ActionFiles::kept(engine::ActionId action) const {
@@ -389,6 +398,14 @@ std::string ActionFiles::kept(engine::ActionId action) const {
 void ActionFiles::forget_output(engine::ActionId action) const {
   const Descriptor file(::open(output_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (file && ::ftruncate(file.get(), 0) == 0) write_whole(file.get(), kSecret);
+}
+
+void ActionFiles::strike_output(engine::ActionId action, const std::vector<std::string>& secrets) const {
+  const std::string output = kept(action);
+  const std::string rest = strike_out(output, secrets);
+  if (rest == output) return;
+  const Descriptor file(::open(output_path(action).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (file && ::ftruncate(file.get(), 0) == 0) write_whole(file.get(), rest);
 }
 
 std::string ActionFiles::true_path(engine::ActionId action) const {

@@ -2,13 +2,14 @@
 // The files of started actions, from which a later daemon learns what an earlier one did. All calls block on the disk,
 // so they are made on worker threads, or before the loop runs.
 //
-//   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output, and,
-//            for a foreground process, "service NAME"; then the child's own /proc/self/stat, which it writes before it
-//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end. The space of the later
-//            lines is reserved with blanks when the file is made, so that they need no more disk space (except on file
-//            systems that never overwrite in place). The file is locked until the child has become the program: a line
-//            that is missing when it is not locked was never written. If a waiter runs the program (runtime/waiter),
-//            its line "waiter PID TICKS" comes before that of the child.
+//   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output,
+//            "given" if they must not see secrets in it, and, for a foreground process, "service NAME"; then the
+//            child's own /proc/self/stat, which it writes before it becomes the program; then "ended OUTCOME STATUS MS"
+//            once a daemon has seen its end. The space of the later lines is reserved with blanks when the file is
+//            made, so that they need no more disk space (except on file systems that never overwrite in place). The
+//            file is locked until the child has become the program: a line that is missing when it is not locked was
+//            never written. If a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before
+//            that of the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -71,13 +72,19 @@ class ActionFiles {
     WallTime when{};       ///< in a record alone
     std::string reason{};  ///< why it could not be started; in a record alone
   };
+  /// What people may see of what a program writes.
+  enum class Shown : std::uint8_t {
+    All,
+    Struck,  ///< all but the secrets that it was given: nothing where a later daemon does not know them
+    Nothing
+  };
   /// What is written down of an action before it is started.
   struct Start {
     std::uint64_t boot = 0;
     Duration deadline{0};   ///< mono; 0: none
     std::string service{};  ///< whose foreground process it is; empty: none
-    bool secret = false;    ///< what it writes is not for people
-    bool locked = false;    ///< written down by create(), where the file could be locked: it tells of any child
+    Shown output = Shown::All;
+    bool locked = false;  ///< written down by create(), where the file could be locked: it tells of any child
   };
   /// What the files know of an action.
   struct Trace {
@@ -132,7 +139,7 @@ class ActionFiles {
   /// Removes ID.end.
   void remove_record(engine::ActionId action) const;
   /// Removes every ID.end, and what was begun of one, but those of the actions in `keep`. What they have written that
-  /// is secret goes before that.
+  /// is secret, or may be, goes before that.
   void remove_records(const std::unordered_set<std::uint64_t>& keep) const;
   /// For an action that could not be started: its output is the reason.
   void write_reason(engine::ActionId action, const std::string& reason) const;
@@ -144,10 +151,14 @@ class ActionFiles {
   void cut(engine::ActionId action) const;
   /// Head and tail of the output, at most kExcerpt bytes.
   [[nodiscard]] std::string excerpt(engine::ActionId action) const;
+  /// The same of a text.
+  [[nodiscard]] static std::string excerpt(const std::string& output);
   /// All of the output that cut() has left.
   [[nodiscard]] std::string kept(engine::ActionId action) const;
   /// Nothing of the output stays but a line that says why.
   void forget_output(engine::ActionId action) const;
+  /// The secrets are struck out of what cut() has left of the output.
+  void strike_output(engine::ActionId action, const std::vector<std::string>& secrets) const;
   /// The output file as the kernel names it, whatever links lead there; empty where it is not there.
   [[nodiscard]] std::string true_path(engine::ActionId action) const;
   /// The actions of which there are files, the newest first.

@@ -13,6 +13,7 @@
 #include "runtime/action_runner_impl.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
+#include "util/strike_out.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -62,7 +63,6 @@ void ActionRunner::start(ActionRequest request) {
   action->id = id;
   action->foreground = request.foreground;
   action->owner = request.command.identity->uid;
-  if (request.secret) hidden_.insert(id.number());
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
@@ -102,21 +102,23 @@ void ActionRunner::spawn(Action& action) {
   launch.uid = command.identity->uid;
   launch.gid = command.identity->gid;
   launch.must_prove = action.foreground;
+  if (action.request.output != ActionFiles::Shown::All) guarded_[action.id.number()] = action.request.output;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
                   timeout = command.timeout, uid = command.identity->uid, durable = !action.request.repeatable,
-                  secret = action.request.secret, late = action.request.late,
+                  shown = action.request.output, given = given_, late = action.request.late,
                   groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
-    auto opened = files->create(id, {moment.boot, deadline, service, secret}, uid, durable);
+    auto opened = files->create(id, {moment.boot, deadline, service, shown}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     if (late) {
       const auto variables = late();
       if (!variables) return variables.error();
-      for (const auto& [name, value] : *variables) actions::set_variable(into.environment, name, value);
+      if (shown == ActionFiles::Shown::Struck) given->add(id, variables->hidden);
+      for (const auto& [name, value] : variables->values) actions::set_variable(into.environment, name, value);
     }
     into.output = std::move(opened->output);
     into.proof = std::move(opened->proof);
@@ -142,6 +144,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     if (error.code == EEXIST || error.code == kWaiterLost) {
       action.ticket = 0;  // nothing is being started: end() leaves it to who looks for it
       action.waiter_lost = error.code == kWaiterLost;
+      guard(id, action.request.output);
       return inspect(id, true);
     }
     const Duration moment = mono_now();
@@ -329,6 +332,20 @@ void ActionRunner::signal_adopted(Action& action, int number) {
       [](Error) {});
 }
 
+bool ActionRunner::hides_output(ActionId action) const {
+  const auto found = guarded_.find(action.number());
+  return found != guarded_.end() && found->second == ActionFiles::Shown::Nothing;
+}
+
+std::function<std::vector<std::string>()> ActionRunner::given_secrets(ActionId action) const {
+  return [given = given_, action] { return given->of(action).value_or(std::vector<std::string>()); };
+}
+
+/// Of output that is not shown as it is: what is struck out of it. Nothing: all of it is.
+ActionRunner::Secrets ActionRunner::to_strike(ActionId action) const {
+  return hides_output(action) ? std::nullopt : given_->of(action);
+}
+
 /// Writes the end down, takes the output and reports. `written`: the end is in the files already.
 void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool written) {
   Action& action = *actions_.at(id.number());
@@ -347,13 +364,22 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
     actions_.erase(id.number());
     sink_(std::move(*shared));
   };
+  // What was not started has written nothing.
+  if (shared->outcome == Outcome::NotStarted && !hides_output(id)) {
+    guarded_.erase(id.number());
+    given_->forget(id);
+  }
   keeper_.submit(
-      [files = files_, id, shared, written, report, durable = !action.foreground]() -> Loop::Callback {
+      [files = files_, id, shared, written, report, guarded = keeps_secrets(id), secrets = to_strike(id),
+       durable = !action.foreground]() -> Loop::Callback {
         if (shared->outcome == Outcome::NotStarted && !written) {
           files->write_reason(id, shared->output);
         } else {
           files->cut(id);
-          shared->output = files->excerpt(id);
+          if (!guarded)
+            shared->output = files->excerpt(id);
+          else
+            shared->output = secrets ? ActionFiles::excerpt(strike_out(files->kept(id), *secrets)) : std::string();
         }
         if (!written && !shared->unseen) {
           files->write_end(id, {shared->outcome, shared->status, shared->elapsed}, durable);
@@ -364,18 +390,23 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
 }
 
 void ActionRunner::settle(const std::vector<ActionId>& ended) {
-  std::vector<ActionId> settled, hidden;
+  std::vector<ActionId> settled;
+  std::vector<std::pair<ActionId, Secrets>> hidden;
   for (const ActionId id : ended) {
     if (records_.erase(id.number()) != 0) settled.push_back(id);
-    if (hides_output(id)) hidden.push_back(id);
+    if (keeps_secrets(id)) hidden.emplace_back(id, to_strike(id));
   }
   if (settled.empty() && hidden.empty()) return;
   keeper_.submit(
       [this, files = files_, settled = std::move(settled), hidden = std::move(hidden)]() -> Loop::Callback {
-        for (const ActionId id : hidden) files->forget_output(id);
+        for (const auto& [id, secrets] : hidden)
+          secrets ? files->strike_output(id, *secrets) : files->forget_output(id);
         for (const ActionId id : settled) files->remove_record(id);
         return [this, hidden] {
-          for (const ActionId id : hidden) hidden_.erase(id.number());
+          for (const auto& [id, secrets] : hidden) {
+            guarded_.erase(id.number());
+            given_->forget(id);
+          }
         };
       },
       [](Error) {});

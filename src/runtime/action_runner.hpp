@@ -26,6 +26,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -49,6 +50,36 @@
 
 namespace healer::runtime {
 
+/// What is read for a program just before its start.
+struct LateVariables {
+  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::string> hidden{};  ///< secrets: struck out of what it is said to write
+};
+
+/// The secrets that this daemon has given to programs: each is known before its program begins, to every thread.
+class GivenSecrets {
+ public:
+  void add(engine::ActionId action, const std::vector<std::string>& secrets) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string>& all = given_[action.number()];
+    all.insert(all.end(), secrets.begin(), secrets.end());
+  }
+  void forget(engine::ActionId action) {
+    const std::lock_guard lock(mutex_);
+    given_.erase(action.number());
+  }
+  /// Nothing: it is not known what that one was given.
+  [[nodiscard]] std::optional<std::vector<std::string>> of(engine::ActionId action) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = given_.find(action.number());
+    return found == given_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::vector<std::string>> given_;
+};
+
 struct ActionRequest {
   engine::ActionId action;
   engine::Command command;
@@ -60,10 +91,11 @@ struct ActionRequest {
   std::string directory = "/";           ///< where it begins
   bool grouped = false;                  ///< it gets a control group of its own, if there can be one
   bool waited = false;                   ///< it runs under a waiter of its own; not a foreground process
-  bool secret = false;                   ///< what it writes is not for people, and goes when its end is settled
+  /// What people may see of what it writes; the rest goes when its end is settled.
+  ActionFiles::Shown output = ActionFiles::Shown::All;
   /// Variables that are set in the environment just before the start, read where slow disks may be waited for; an
   /// Error: it is not started. May be empty.
-  std::function<Result<std::vector<std::pair<std::string, std::string>>>()> late{};
+  std::function<Result<LateVariables>()> late{};
 };
 
 class ActionRunner {
@@ -95,9 +127,9 @@ class ActionRunner {
   void start(ActionRequest request);
   /// Watches an action that a former daemon started; answered by ActionStarted where it still runs, and by ActionEnded.
   /// `only_watch`: when a foreground process has gone, what it leaves is not ended. `owner`: as whom it was started,
-  /// where not as healer.
+  /// where not as healer. `output`: what people may see of it until its files have told that.
   void adopt(engine::ActionId action, bool foreground = false, bool only_watch = false,
-             std::optional<std::uint32_t> owner = {});
+             std::optional<std::uint32_t> owner = {}, ActionFiles::Shown output = ActionFiles::Shown::All);
   /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. With
   /// `signals` a foreground process gets these, its main process alone, each for its time, and then its session
   /// SIGKILL. One that is still being started is ended as soon as it runs, or not started any more (NotStarted).
@@ -112,8 +144,12 @@ class ActionRunner {
   /// Whether how the action has ended, which was told, is kept in a record of its waiter's still. It is kept until
   /// settle().
   [[nodiscard]] bool has_record(engine::ActionId action) const { return records_.contains(action.number()); }
-  /// Whether what the program writes, or has written, is a secret that is on the disk still.
-  [[nodiscard]] bool hides_output(engine::ActionId action) const { return hidden_.contains(action.number()); }
+  /// Whether what the program writes, or has written, has secrets in it, or may have, that are on the disk still.
+  [[nodiscard]] bool keeps_secrets(engine::ActionId action) const { return guarded_.contains(action.number()); }
+  /// Whether none of it is for people.
+  [[nodiscard]] bool hides_output(engine::ActionId action) const;
+  /// What is to be struck out of it, else. Any thread may ask, also when this has gone.
+  [[nodiscard]] std::function<std::vector<std::string>()> given_secrets(engine::ActionId action) const;
   /// These have ended for good: the journal has it on the disk.
   void settle(const std::vector<engine::ActionId>& ended);
 
@@ -123,6 +159,7 @@ class ActionRunner {
  private:
   struct Action;
   struct Found;
+  using Secrets = std::optional<std::vector<std::string>>;
   using Sizes = std::vector<std::pair<engine::ActionId, ActionFiles::Size>>;
 
   void spawn(Action& action);
@@ -132,6 +169,7 @@ class ActionRunner {
   static void read_trace(const ActionFiles& files, engine::ActionId id, Found& seen);
   void inspect(engine::ActionId id, bool tell_start);
   void look_again(engine::ActionId id, bool tell_start, const std::string& why);
+  void guard(engine::ActionId id, ActionFiles::Shown output);
   void wait_for(Action& action, const std::string& why);
   void found(engine::ActionId id, bool tell_start, std::shared_ptr<Found> found);
   void time_out(engine::ActionId id);
@@ -146,6 +184,7 @@ class ActionRunner {
   void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
   [[nodiscard]] bool ready(const std::vector<pid_t>& sender);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);
+  [[nodiscard]] Secrets to_strike(engine::ActionId action) const;
   void tidy_up();
   void thin_at(Duration when);
   void thin_due();
@@ -158,7 +197,9 @@ class ActionRunner {
   std::shared_ptr<const ActionFiles> files_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Action>> actions_;
   std::unordered_set<std::uint64_t> records_;  // of actions that have ended, which are not settled yet
-  std::unordered_set<std::uint64_t> hidden_;   // whose output is a secret, until that is settled
+  std::unordered_map<std::uint64_t, ActionFiles::Shown>
+      guarded_;  // not all of whose output is shown, until that is settled
+  std::shared_ptr<GivenSecrets> given_ = std::make_shared<GivenSecrets>();
   std::unordered_map<std::string, std::deque<engine::ActionId>> lines_;  // not started yet; the first is at it
   std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
   /// Who said to be ready, by ancestry, and when, while it was not known whose it is.

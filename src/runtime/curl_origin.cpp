@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "protocols/digest.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -28,6 +29,12 @@ Origin origin_of(CURLU* url) {
                .port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
   if (place.host.ends_with('.')) place.host.pop_back();
   return place;
+}
+
+std::string basic_credentials(CURLU* url) {
+  const std::string user = part_of(url, CURLUPART_USER, CURLU_URLDECODE);
+  const std::string password = part_of(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+  return user.empty() && password.empty() ? std::string() : protocols::base64(user + ':' + password);
 }
 
 }  // namespace healer::runtime

@@ -19,4 +19,7 @@ struct Origin {
 };
 [[nodiscard]] Origin origin_of(Curl_URL* url);
 
+/// What an HTTP server is told of the credentials in a URL; empty: there are none.
+[[nodiscard]] std::string basic_credentials(Curl_URL* url);
+
 }  // namespace healer::runtime

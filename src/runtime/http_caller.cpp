@@ -25,6 +25,7 @@
 #include "runtime/curl_origin.hpp"
 #include "runtime/curl_tls.hpp"
 #include "util/jq.hpp"
+#include "util/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -34,7 +35,7 @@ using engine::event::Answered;
 
 namespace {
 
-constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer
+constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer, or a value in it that people read
 constexpr long kKeptConnections = 16;
 constexpr Duration kSearchPatience{2'000};  // with the expressions of a step
 
@@ -65,6 +66,15 @@ bool has_header(const std::vector<std::string>& headers, std::string_view name) 
 bool is_harmless(const std::string& header) {
   static constexpr std::array<std::string_view, 4> kHarmless{"accept", "accept-language", "content-type", "user-agent"};
   return std::ranges::find(kHarmless, header_name(header)) != kHarmless.end();
+}
+
+/// Takes the secrets that a request is made with out of what people are told of its answer.
+void hide(const std::vector<std::string>& secrets, Answered& answer) {
+  answer.why = strike_out(answer.why, secrets);
+  std::vector<std::optional<std::string>> shown = answer.values;
+  for (std::optional<std::string>& value : shown)
+    if (value) value = strike_out(std::string_view(*value).substr(0, kMostOfHead), secrets);
+  if (shown != answer.values) answer.shown = std::move(shown);
 }
 
 curl_socket_t open_for_call(void*, curlsocktype, curl_sockaddr* address) {
@@ -308,6 +318,7 @@ void HttpCaller::completed(Call& call) {
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
     return fail(call, "this is not an HTTP URL");
+  if (!call.call.hidden.empty()) call.call.hidden.push_back(basic_credentials(call.url.get()));
   call.call.body_file.empty() ? resolve(call) : read_body(call);
 }
 
@@ -578,6 +589,7 @@ void HttpCaller::fail(Call& call, std::string why) {
 
 /// Tells of it in a turn of its own.
 void HttpCaller::finish(Call& call) {
+  if (!call.call.hidden.empty()) hide(call.call.hidden, call.answer);
   auto answer = std::make_shared<Answered>(std::move(call.answer));
   loop_.post([alive = std::weak_ptr<char>(alive_), done = std::move(call.done), answer] {
     if (!alive.expired()) done(std::move(*answer));

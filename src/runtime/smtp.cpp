@@ -18,7 +18,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "protocols/digest.hpp"
 #include "runtime/curl_tls.hpp"
+#include "util/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -151,12 +153,6 @@ curl_socket_t open_socket(void* data, curlsocktype, curl_sockaddr* address) {
 int close_socket(void* data, curl_socket_t socket) {
   std::erase(*static_cast<std::vector<curl_socket_t>*>(data), socket);
   return ::close(socket);
-}
-
-std::string without(std::string text, const std::string& secret) {
-  for (std::size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != std::string::npos; at += 3)
-    text.replace(at, secret.size(), "***");
-  return text;
 }
 
 /// The number that a reply begins with, or 0.
@@ -328,7 +324,8 @@ SmtpResult SmtpClient::send(const engine::MailServer& server, const std::string&
         conversation.unsent.size() == message.text.size()) {
       continue;
     }
-    result.text = printable(without(std::move(result.text), server.password).substr(0, kMaxReason));
+    result.text = printable(
+        strike_out(result.text, protocols::mail_secrets(server.username, server.password)).substr(0, kMaxReason));
     return result;
   }
 }

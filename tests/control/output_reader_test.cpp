@@ -55,6 +55,30 @@ constexpr std::string_view kGap = "\n[... output left out ...]\n";
 
 }  // namespace
 
+TEST_CASE("output is read on when secrets were struck out of what was read", "[control][output]") {
+  Output output;
+  const std::vector<std::string> secrets{"hunter2-hunter2"};
+  output.place.ask_secrets = [&] { return secrets; };
+  int number = 0;
+  output.write(GENERATE_REF(std::string(), lines(1000, number)) + "it is hunter2-hunter2\n");
+  CHECK(output.read().ends_with("it is *****\n"));
+  output.write("the end\n");
+  output.files.strike_output(ActionId{7}, secrets);
+  CHECK(output.files.kept(ActionId{7}).ends_with("it is *****\nthe end\n"));
+  CHECK(output.read(true) == "the end\n");
+}
+
+TEST_CASE("a secret is not told in two pieces", "[control][output]") {
+  Output output;
+  output.place.ask_secrets = [] { return std::vector<std::string>{"hunter2-hunter2"}; };
+  output.write("a\nit is hunter2-");
+  CHECK(output.read() == "a\n");
+  output.write("hunter2, and ");
+  CHECK(output.read().empty());
+  output.write(std::string(3 * OutputReader::kPage, '.'));
+  CHECK(OutputReader::read(output.place, true) == "it is *****, and " + std::string(3 * OutputReader::kPage, '.'));
+}
+
 TEST_CASE("output is read as it comes, and only once", "[control][output]") {
   Output output;
   CHECK(output.read().empty());

@@ -129,6 +129,33 @@ TEST_CASE("nothing secret is in the journal or in what people read", "[healing][
   for (const Healing& healing : world.saved.healings) CHECK(healing.saved.empty());
 }
 
+TEST_CASE("people are told of an answer without its secrets, and its tests know the whole", "[healing][http]") {
+  FleetWorld world(kCalls);
+  world.fail(0);
+  world.pass("guard");
+  pass_token(world);
+  REQUIRE(world.wait_for_request("PATCH", "/resources/n0") != ActionId{});
+  CHECK(world.requests.back().hidden == std::vector<std::string>{kSecret});
+  event::Answered answer{
+      .request = world.requests.back().request, .status = 200, .values = {"\"a secret\""}, .shown = {"\"*****\""}};
+  const auto recorded = world.engine.without_secrets(answer);
+  REQUIRE(recorded);
+  CHECK(std::get<event::Answered>(*recorded).values == std::vector<std::optional<std::string>>{"\"*****\""});
+  CHECK(std::get<event::Answered>(*recorded).shown.empty());
+  SECTION("it is not as expected") {
+    world.handle(answer);
+    CHECK(any_record(world, "answered 200, but .marked is \"*****\"; tried again"));
+  }
+  SECTION("it is, and only the whole shows that") {
+    answer.values = {"true"};
+    const auto rest = world.engine.without_secrets(answer);
+    REQUIRE(rest);
+    CHECK(std::get<event::Answered>(*rest).values == std::vector<std::optional<std::string>>{"true"});
+    world.handle(answer);
+    CHECK(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
+  }
+}
+
 TEST_CASE("a step that has failed says why, and is tried again as often as it says", "[healing][http]") {
   FleetWorld world(kCalls);
   world.fail(0);
@@ -481,6 +508,8 @@ TEST_CASE("values are written into a request as its place wants them", "[healing
   const HttpRequest begins{.method = "GET", .url = "${BASE}/${A}?${T}"};
   CHECK(fill(begins, {{"A", "a/b"}, {"BASE", "https://h.example"}}, secrets).request.shown ==
         "https://h.example/a%2Fb?*****");
+  const HttpRequest hook{.method = "POST", .url = "${secret:hook}/x"};
+  CHECK(fill(hook, {}, {}).request.shown == "*****/x");
   const HttpRequest user{.method = "GET", .url = "https://me:pass@h.example/@x"};
   CHECK(fill(user, {}, {}).request.shown == "https://*****@h.example/@x");
   HttpRequest form{

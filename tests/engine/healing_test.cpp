@@ -309,13 +309,16 @@ TEST_CASE("only what a rule says is a secret, never a value that is filled in", 
   engine::step::Program program;
   program.environment = {{"TOKEN", "x ${secret:key} ${VM}"}, {"PLAIN", "$${secret:key}"}};
   const engine::FilledProgram filled = engine::fill(program, variables, {});
-  const auto place = engine::place_of(filled.program, variables);
+  const auto place = engine::place_of(filled.program, variables, {});
   CHECK(filled.missing.empty());
   REQUIRE(place->environment.size() == 3);
   CHECK(place->environment[0].second == std::vector<Part>{{.text = "${secret:other}"}});  // HEALER_VM
   CHECK(place->environment[1].second ==
         std::vector<Part>{{.text = "x "}, {.text = "key", .secret = true}, {.text = " ${secret:other}"}});
   CHECK(place->environment[2].second == std::vector<Part>{{.text = "${secret:key}"}});
+  CHECK(place->has_secrets());
+  CHECK_FALSE(engine::place_of({}, variables, {})->has_secrets());
+  CHECK(engine::place_of({}, variables, {{"K", "saved"}})->hidden == std::vector<std::string>{"saved"});
 }
 
 TEST_CASE("no value with control characters comes into what a program is told", "[healing]") {

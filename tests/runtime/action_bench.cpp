@@ -32,7 +32,7 @@ void ActionBench::start(std::uint64_t id, std::vector<std::string> arguments, Du
   request.foreground = foreground;
   request.grouped = grouped;
   request.waited = waited;
-  request.secret = secret;
+  request.output = output;
   request.late = late;
   if (foreground) request.service = service;
   request.line = line;

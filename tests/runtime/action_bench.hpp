@@ -41,7 +41,7 @@ struct ActionBench {
   bool foreground = false;
   bool grouped = false;
   bool waited = false;
-  bool secret = false;
+  runtime::ActionFiles::Shown output = runtime::ActionFiles::Shown::All;
   decltype(runtime::ActionRequest::late) late;
   std::string service = "shop";
   std::string line;

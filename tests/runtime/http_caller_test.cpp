@@ -142,6 +142,27 @@ TEST_CASE("a request says what it is told to, and the answer is asked", "[http]"
   CHECK(heard.ends_with("\r\n\r\n{\"mark\": true}"));
 }
 
+TEST_CASE("what a request is made with as a secret is in nothing that is told of it", "[http]") {
+  Server server([](const std::string& request) {
+    const std::string path = request.substr(4, request.find(' ', 4) - 4);
+    return answer("200 OK", R"({"path": ")" + path + R"(", "n": 3})", "X-Path: " + path + "\r\n");
+  });
+  Requester requester;
+  HttpCall call{.url = server.url("/a?k=hunter2%2fx"),
+                .filters = {".path", ".n"},
+                .saves = {{.from = Saving::From::Header, .what = "x-path", .name = "A"}},
+                .hidden = {"HUNTER2/x"}};
+  const Answered told = requester.run(call);
+  using Values = std::vector<std::optional<std::string>>;
+  CHECK(told.values == Values{"\"/a?k=hunter2%2fx\"", "3"});
+  CHECK(told.shown == Values{"\"/a?k=*****\"", "3"});
+  CHECK(told.saved == Values{"/a?k=hunter2%2fx"});
+  call.hidden = {"nowhere"};
+  CHECK(requester.run(call).shown.empty());
+  const Answered lost = requester.run({.url = "http://hunter2.invalid/", .hidden = {"HUNTER2"}});
+  CHECK(lost.why.starts_with("cannot resolve *****.invalid"));
+}
+
 TEST_CASE("what is no JSON has no values", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", "<html>"); });
   Requester requester;

@@ -329,7 +329,7 @@ TEST_CASE("what a program writes stays small while no daemon is there", "[waiter
 
 TEST_CASE("a secret that a program has written goes when its end is settled", "[waiter]") {
   WaitedBench bench;
-  bench.secret = true;
+  bench.output = ActionFiles::Shown::Nothing;
   bench.begin(1, "echo hunter2");
   CHECK(bench.runner->hides_output(ActionId(1)));
   const bool away = GENERATE(false, true);
@@ -339,7 +339,7 @@ TEST_CASE("a secret that a program has written goes when its end is settled", "[
     bench.runner->adopt(ActionId(1));
   }
   bench.open_gate();
-  CHECK(bench.end(1).output == "begun\nhunter2\n");
+  CHECK(bench.end(1).output.empty());
   CHECK(bench.runner->hides_output(ActionId(1)));
   CHECK(bench.runner->files().kept(ActionId(1)) == "begun\nhunter2\n");
   const std::string gone = "[its output held a secret, and is not kept]\n";
@@ -356,18 +356,53 @@ TEST_CASE("a secret that a program has written goes when its end is settled", "[
   CHECK(reap_all());
 }
 
+TEST_CASE("a secret that a program was given is struck out of what it has written", "[waiter]") {
+  WaitedBench bench;
+  bench.output = ActionFiles::Shown::Struck;
+  bench.late = [] { return Result<LateVariables>({.values = {{"TOKEN", "hunter2"}}, .hidden = {"hunter2"}}); };
+  bench.begin(1, "echo no luck with $TOKEN");
+  SECTION("by the daemon that gave it") {
+    CHECK_FALSE(bench.runner->hides_output(ActionId(1)));
+    CHECK(bench.runner->given_secrets(ActionId(1))() == std::vector<std::string>{"hunter2"});
+    bench.open_gate();
+    CHECK(bench.end(1).output == "begun\nno luck with *****\n");
+    bench.runner->settle({ActionId(1)});
+    CHECK(run_until(bench.loop, [&] { return !bench.runner->keeps_secrets(ActionId(1)); }));
+    CHECK(read_file(bench.file("1.out")) == "begun\nno luck with *****\n");
+  }
+  SECTION("all of it by the next one, which does not know it") {
+    bench.end_while_away(1);
+    bench.new_daemon();
+    bench.runner->adopt(ActionId(1));
+    bench.open_gate();
+    CHECK(bench.end(1).output.empty());
+    CHECK(bench.runner->hides_output(ActionId(1)));
+    bench.runner->settle({ActionId(1)});
+    CHECK(run_until(bench.loop, [&] { return !bench.runner->keeps_secrets(ActionId(1)); }));
+    CHECK(read_file(bench.file("1.out")) == "[its output held a secret, and is not kept]\n");
+  }
+  CHECK(reap_all());
+}
+
+TEST_CASE("what could not be started has no secrets in its output", "[waiter]") {
+  WaitedBench bench;
+  bench.output = ActionFiles::Shown::Struck;
+  bench.late = [] { return Result<LateVariables>(Error{0, "secret x: gone"}); };
+  bench.shell(1, "echo said");
+  CHECK(bench.end(1).output == "secret x: gone");
+  CHECK_FALSE(bench.runner->keeps_secrets(ActionId(1)));
+}
+
 TEST_CASE("variables are read where a disk may be waited for, and replace others", "[waiter]") {
   WaitedBench bench;
   bench.environment = {"PATH=/usr/bin:/bin", "LANG=C"};
   SECTION("they are there") {
-    bench.late = [] {
-      return Result<std::vector<std::pair<std::string, std::string>>>({{"LANG", "other"}, {"TOKEN", "hunter2"}});
-    };
+    bench.late = [] { return Result<LateVariables>({.values = {{"LANG", "other"}, {"TOKEN", "hunter2"}}}); };
     bench.shell(1, "env | grep -E '^(LANG|TOKEN)=' | sort");
     CHECK(bench.end(1).output == "LANG=other\nTOKEN=hunter2\n");
   }
   SECTION("they cannot be read") {
-    bench.late = [] { return Result<std::vector<std::pair<std::string, std::string>>>(Error{0, "secret x: gone"}); };
+    bench.late = [] { return Result<LateVariables>(Error{0, "secret x: gone"}); };
     bench.shell(1, "echo said");
     CHECK(bench.end(1).outcome == Outcome::NotStarted);
     CHECK(bench.end(1).output == "secret x: gone");
@@ -376,8 +411,7 @@ TEST_CASE("variables are read where a disk may be waited for, and replace others
     std::promise<void> answers;
     bench.late = [answered = answers.get_future().share()] {
       answered.wait();
-      using Values = std::vector<std::pair<std::string, std::string>>;
-      return Result<Values>(Values{{"TOKEN", "hunter2"}});
+      return Result<LateVariables>({.values = {{"TOKEN", "hunter2"}}});
     };
     bench.shell(1, "echo $TOKEN");
     bench.late = {};

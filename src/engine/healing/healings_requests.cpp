@@ -34,11 +34,12 @@ bool is_to_save_secret(const Step& step, std::string_view name = {}) {
          });
 }
 
-/// What the first of the tests that is not met has said: ".status is "BUILDING""; nothing where that is not for people.
-std::string describe_value(const Step& step, const JsonTest& test, const std::optional<std::string>& value) {
+/// What the test `i` of an answer has said: ".status is "BUILDING""; nothing where that is not for people.
+std::string describe_value(const Step& step, const JsonTest& test, const event::Answered& answer, std::size_t i) {
   if (is_to_save_secret(step)) return {};
-  if (!value) return fmt::format("{} has no value", test.filter);
-  std::string text = printable(*value);
+  const std::vector<std::optional<std::string>>& values = answer.shown.empty() ? answer.values : answer.shown;
+  if (i >= values.size() || !values[i]) return fmt::format("{} has no value", test.filter);
+  std::string text = printable(*values[i]);
   if (text.size() > kMostOfValue) text.replace(kMostOfValue, text.size(), "...");
   return fmt::format("{} is {}", test.filter, text);
 }
@@ -138,10 +139,12 @@ bool Healings::leave_out_secrets(event::Answered& answer) const {
   const Step* const step = asker(answer.request);
   if (step == nullptr) {  // it came too late for whoever asked, and may hold anything
     answer.values.clear();
+    answer.shown.clear();
     answer.saved.clear();
     return true;
   }
-  if (!is_to_save_secret(*step)) return false;
+  const bool saves_one = is_to_save_secret(*step);
+  if (!saves_one && answer.shown.empty()) return false;
   const auto& http = std::get<step::Http>(step->what);
   std::vector<JsonTest> tests = http.expect_json;
   if (std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == answer.request; })) {
@@ -149,7 +152,12 @@ bool Healings::leave_out_secrets(event::Answered& answer) const {
     tests.insert(tests.end(), http.until->failed.begin(), http.until->failed.end());
   }
   answer.values.resize(tests.size());
-  for (std::size_t i = 0; i < tests.size(); ++i) answer.values[i] = stand_in(tests[i], answer.values[i]);
+  answer.shown.resize(tests.size());
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    const bool says_the_same = is_met(tests[i], answer.shown[i]) == is_met(tests[i], answer.values[i]);
+    answer.values[i] = !saves_one && says_the_same ? answer.shown[i] : stand_in(tests[i], answer.values[i]);
+  }
+  answer.shown.clear();
   empty_secrets(answer.saved, http.saves);
   return true;
 }
@@ -198,7 +206,7 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
     const JsonTest& test = http.expect_json[i];
     const std::optional<std::string> value = i < answer.values.size() ? answer.values[i] : std::nullopt;
     if (is_met(test, value)) continue;
-    const std::string said = describe_value(step, test, value);
+    const std::string said = describe_value(step, test, answer, i);
     return fails(fmt::format("answered {}, but {}", answer.status,
                              said.empty() ? fmt::format("{} is not as expected", test.filter) : said));
   }
@@ -316,12 +324,12 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
   for (std::size_t i = 0; i < until.failed.size(); ++i) {
     const std::optional<std::string> value = value_of(until.met.size() + i);
     if (!is_met(until.failed[i], value)) continue;
-    const std::string said = describe_value(step, until.failed[i], value);
+    const std::string said = describe_value(step, until.failed[i], answer, until.met.size() + i);
     return over(false, fmt::format(", and then failed{}", said.empty() ? "" : ": " + said));
   }
   for (std::size_t i = 0; i < until.met.size(); ++i) {
     if (is_met(until.met[i], value_of(i))) continue;
-    questions.last = describe_value(step, until.met[i], value_of(i));
+    questions.last = describe_value(step, until.met[i], answer, i);
     return;
   }
   over(true, fmt::format(", and was done {} later", format_duration(until.within - its.due->left(world.now()))));

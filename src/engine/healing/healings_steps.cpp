@@ -60,7 +60,7 @@ bool Healings::complete(const HealingWorld& world, effect::Exec& exec) const {
       if (program == nullptr) return true;
       const Variables values = variables(world, healing, is_guard ? "guard" : step->name);
       const FilledProgram filled = fill(*program, values, secrets(healing));
-      exec.place = place_of(filled.program, values);
+      exec.place = place_of(filled.program, values, secrets(healing));
       return filled.missing.empty() && filled.refused.empty();
     }
   }
@@ -94,7 +94,8 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing, std::uint32_t 
     world.save(healing);
     return guard_ended(world, healing, {.text = std::move(why), .output = {}});
   }
-  healing.under_way.front().action = world.run(healing, filled.program, guard.timeout, values, "guard");
+  healing.under_way.front().action =
+      world.run(healing, filled.program, guard.timeout, place_of(filled.program, values, secrets(healing)), "guard");
   world.save(healing);
 }
 
@@ -298,7 +299,8 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     run.begin(State::Running);
     Variables all = values;
     all.insert(secrets(healing).begin(), secrets(healing).end());
-    run.action = world.run(healing, filled.program, step.timeout, all, step.name);
+    run.action =
+        world.run(healing, filled.program, step.timeout, place_of(filled.program, all, secrets(healing)), step.name);
   } else if (std::holds_alternative<step::Http>(step.what)) {
     begin_request(world, healing, step, run);
     return;

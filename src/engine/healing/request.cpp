@@ -10,14 +10,13 @@
 
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
+#include "util/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
 namespace {
 
 using Writing = effect::Request::Writing;
-
-constexpr std::string_view kHidden = "*****";
 
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '.' || c == '_' ||
@@ -43,7 +42,7 @@ std::string without_user(std::string url) {
   if (begin == std::string::npos) return url;
   const std::size_t host = begin + 3;
   const std::size_t at = url.substr(0, url.find_first_of("/?#", host)).rfind('@');
-  if (at != std::string::npos && at > host) url.replace(host, at - host, kHidden);
+  if (at != std::string::npos && at > host) url.replace(host, at - host, kStruckOut);
   return url;
 }
 
@@ -95,7 +94,7 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   };
   effect::Request& made = filled.request;
   made.method = request.method;
-  // What a URL begins with is one already, as "${ENDPOINT}/stacks".
+  // What a URL begins with is one already, as "${ENDPOINT}/stacks". A secret there is written so when it is read.
   const bool begins = request.url.starts_with("${") && !request.url.starts_with("${secret:");
   bool first = begins;
   made.url = text(request.url, [&first](std::string_view, const std::string& value) {
@@ -104,9 +103,9 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   first = begins;
   const FilledParts shown = fill_parts(request.url, all, [&](std::string_view name, const std::string& value) {
     const Writing writing = std::exchange(first, false) ? Writing::Plain : Writing::Percent;
-    return secrets.contains(name) ? std::string(kHidden) : write_value(writing, value);
+    return secrets.contains(name) ? std::string(kStruckOut) : write_value(writing, value);
   });
-  for (const auto& [part, secret] : shown.parts) made.shown += secret ? kHidden : part;
+  for (const auto& [part, secret] : shown.parts) made.shown += secret ? kStruckOut : part;
   made.shown = printable(without_user(std::move(made.shown)));
   for (const std::string& header : request.headers) made.headers.push_back(text(header, as(Writing::Plain)));
   made.body_as = body_as(request.headers);
@@ -117,6 +116,7 @@ FilledRequest fill(const HttpRequest& request, const Variables& variables, const
   made.insecure = request.insecure;
   made.limit = request.limit;
   made.safe = request.only_asks();
+  made.hidden = values_of(secrets);
   return filled;
 }
 

@@ -99,7 +99,20 @@ std::string why_not_filled(const std::string& missing, const std::string& refuse
                          : fmt::format("cannot use the value of ${{{}}}: it holds control characters", refused);
 }
 
-std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables) {
+std::vector<std::string> values_of(const Variables& variables) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : variables) values.push_back(value);
+  return values;
+}
+
+bool effect::Place::has_secrets() const {
+  return !hidden.empty() || std::ranges::any_of(environment, [](const auto& variable) {
+    return std::ranges::any_of(variable.second, &Part::secret);
+  });
+}
+
+std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables,
+                                              const Variables& secrets) {
   auto place = std::make_shared<effect::Place>();
   for (const auto& [name, value] : variables) {
     std::string variable = "HEALER_" + name;
@@ -109,6 +122,7 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
   for (const auto& [name, value] : program.environment)
     place->environment.emplace_back(name, fill_parts(value, variables, as_it_is).parts);
   place->directory = program.directory;
+  place->hidden = values_of(secrets);
   return place;
 }
 

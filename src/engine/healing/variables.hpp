@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/healing/healing.hpp"
 #include "util/hash.hpp"
@@ -50,8 +51,12 @@ struct FilledProgram {
 /// "has no value for ${NAME}"; empty: both names are.
 [[nodiscard]] std::string why_not_filled(const std::string& missing, const std::string& refused);
 
-/// What a program gets of them: HEALER_NAME, and what its step says, filled.
-[[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables);
+/// What a program gets of them: HEALER_NAME, and what its step says, filled. `secrets`: those that are known to its
+/// healing, to be hidden.
+[[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables,
+                                                            const Variables& secrets);
+
+[[nodiscard]] std::vector<std::string> values_of(const Variables& variables);
 
 /// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.
 [[nodiscard]] std::string uuid_of(Hash128 hash);

@@ -62,7 +62,7 @@ class HealingWorld {
   virtual void look(ServiceId service) = 0;
   /// Starts a program of a healing when the journal knows of it; Healings::program_ended() tells of its end.
   virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
-                       const Variables& variables, std::string_view step) = 0;
+                       std::shared_ptr<const effect::Place> place, std::string_view step) = 0;
   virtual void end_program(ActionId action) = 0;
   /// Makes a request of a healing when the journal knows of it; Healings::answered() tells of the end.
   virtual void request(effect::Request request) = 0;
