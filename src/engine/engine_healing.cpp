@@ -111,6 +111,7 @@ class Engine::Ward final : public HealingWorld {
     return engine_.doubted_lists_.empty() ? "" : not_known_to_be_right(engine_.doubted_lists_.front());
   }
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
+  [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 
   std::uint64_t next_id() override { return engine_.next_id_++; }
   void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
@@ -225,8 +226,7 @@ void Engine::on(const event::ListsDoubted& event, Turn& turn) {
   doubted_lists_ = event.names;
   missing_rows_.clear();
   for (const event::ListsDoubted::Row& row : event.missing) missing_rows_.emplace(row.list, row.name);
-  Ward ward(*this, turn);
-  healings_.stir(ward);
+  stir_healings(turn);
 }
 
 /// The rule of a service that has that key, and its place.
@@ -436,6 +436,29 @@ std::string Engine::doubt(Instant now) const {
       return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
   }
   return {};
+}
+
+/// When time alone ends, first, a doubt, a person's pause or a maintenance window.
+std::optional<Duration> Engine::time_releases(Instant now) const {
+  std::optional<Duration> first;
+  const auto at = [&](Duration when) {
+    if (when > now.mono) first = std::min(first.value_or(when), when);
+  };
+  const auto at_wall = [&](WallTime when) { at(now.mono + (when - now.wall)); };
+  at(started_at_.mono + graph_->settings->cycle_length());
+  if (doubt_) at(doubt_->first);
+  for (const WidePause& wide : wide_pauses_)
+    if (wide.pause.until) at_wall(*wide.pause.until);
+  for (const ServiceId id : graph_->order)
+    if (const Rare<Pause>& pause = services_[id.index()].pause; pause && pause->until) at_wall(*pause->until);
+  if (const auto end = window_ends(now)) at_wall(*end);
+  return first;
+}
+
+/// Something that holds healings back may have changed.
+void Engine::stir_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.stir(ward);
 }
 
 std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) const {

@@ -168,6 +168,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     turn.save(id);
   }
   wake_waiting(ended, turn.now);
+  stir_healings(turn);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
   if (ServiceState& state = services_[job.service.index()]; (good && !state.presence.is_gone()) || job.cancelled) {

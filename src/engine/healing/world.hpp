@@ -55,6 +55,8 @@ class HealingWorld {
   [[nodiscard]] virtual std::string lists_doubt() const = 0;
   /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
   [[nodiscard]] virtual std::string doubt() const = 0;
+  /// Mono: when time alone ends, first, what paused(), all_paused() and doubt() tell of now; none: it ends nothing.
+  [[nodiscard]] virtual std::optional<Duration> time_releases() const = 0;
 
   // What is done.
   [[nodiscard]] virtual std::uint64_t next_id() = 0;
