@@ -331,6 +331,8 @@ void Engine::on(const event::Answered& event, Turn& turn) {
 void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
+  // Its members have recovered just before, and what was seen of it last was before that.
+  if (block.has_members()) take(id, std::make_shared<const Evidence>(look_at_members(id)), turn);
   const std::span<RuleState> states = rules_of(state);
   std::vector<RuleDecision> decisions;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
