@@ -143,6 +143,31 @@ class Engine::Ward final : public HealingWorld {
   void request(effect::Request request) override { turn_.acts.emplace_back(std::move(request)); }
   void ask(effect::Request request) override { turn_.sink.emit(std::move(request)); }
   void end_request(ActionId request) override { turn_.sink.emit(effect::EndRequest{request}); }
+  [[nodiscard]] std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                       const std::set<ServiceId>& stopped) const override {
+    const ServiceBlock& block = graph().at(service);
+    const ServiceState& state = engine_.services_[service.index()];
+    if (state.job && engine_.jobs_.at(state.job->number()).by == label(healing.id)) return {};  // it is under way
+    if (block.activity == ServiceBlock::Activity::Passive) return block.name + " is passive";
+    if (const std::string why = of_target ? std::string() : paused(service); !why.empty()) return why;
+    if (!state.monitored && !stopped.contains(service) && !given_up(service)) return block.name + " is not monitored";
+    if (what == Bringing::Stop) return {};
+    for (const ServiceId needed : requirements_of(graph(), service)) {
+      if (stopped.contains(needed)) continue;
+      const ServiceState& its = engine_.services_[needed.index()];
+      const ServiceBlock& other = graph().at(needed);
+      const bool seen = its.last != nullptr || other.foreground();
+      // A start looks first at what was not seen yet, and would start it.
+      const bool held = other.activity == ServiceBlock::Activity::Passive || !paused(needed).empty();
+      const bool down = its.monitored && other.has_process() && (seen ? !engine_.is_up(needed) : held);
+      if (!its.monitored || down)
+        return fmt::format("{} depends on {}, which is not {}", block.name, other.name,
+                           !down  ? "monitored"
+                           : seen ? "running"
+                                  : "known to run yet");
+    }
+    return {};
+  }
   void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
     using Kind = event::Command::Kind;
     const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;

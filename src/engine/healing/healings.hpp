@@ -246,6 +246,7 @@ class Healings {
   void try_failed(HealingWorld& world, Healing& healing);
   void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
+  [[nodiscard]] std::set<ServiceId> stopped_by(const HealingWorld& world, const Healing& healing) const;
   void verify(HealingWorld& world, Healing& healing);
   void verify_all(HealingWorld& world);
   void failed(HealingWorld& world, Healing& healing);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,10 @@ class HealingWorld {
   virtual void ask(effect::Request request) = 0;
   /// Nobody waits for it any more.
   virtual void end_request(ActionId request) = 0;
+  /// Why a rule would leave the service alone, and so does a step that is to do this; empty: it would not. `stopped`:
+  /// what the healing has stopped itself.
+  [[nodiscard]] virtual std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                               const std::set<ServiceId>& stopped) const = 0;
   /// Starts, stops or restarts a service; Healings::brought() tells of the end.
   virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
   /// Ends what the healing has begun so; Healings::brought() tells of that, too.
