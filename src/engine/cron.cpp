@@ -56,6 +56,15 @@ int matching_minutes(const CronSpec& cron, WallTime from, WallTime to, const Civ
   return found;
 }
 
+std::optional<WallTime> last_match(const CronSpec& cron, WallTime after, WallTime to, const CivilClock& civil) {
+  for (WallTime at = std::chrono::floor<minutes>(to); at > after;) {
+    const CivilTime local = civil(at);
+    if (cron.matches(local)) return at;
+    at -= hour_matches(cron, local) ? minutes{1} : minutes{local.minute + 1};
+  }
+  return std::nullopt;
+}
+
 std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::optional<std::int64_t> last,
                                    const CivilClock& civil) {
   if ((cron.minutes & kAllMinutes) == 0 || (cron.hours & kAllHours) == 0) return std::nullopt;

@@ -25,6 +25,10 @@ namespace healer::engine {
 [[nodiscard]] std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::optional<std::int64_t> last,
                                                  const CivilClock& civil);
 
+/// The last minute that matches: later than `after`, and no later than that of `to`.
+[[nodiscard]] std::optional<WallTime> last_match(const CronSpec& cron, WallTime after, WallTime to,
+                                                 const CivilClock& civil);
+
 /// How many minutes between two times match, counted no further than `most`.
 [[nodiscard]] int matching_minutes(const CronSpec& cron, WallTime from, WallTime to, const CivilClock& civil, int most);
 

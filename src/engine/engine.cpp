@@ -236,6 +236,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (!composites_due_.empty()) earlier(Duration{0});
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
+  if (release_at_) earlier(*release_at_);
   return next;
 }
 
@@ -308,6 +309,8 @@ void Engine::on(const event::Started& event, Turn& turn) {
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
   carry_pauses(turn);
+  for (const ServiceId id : graph_->order)
+    if (keeps_alert(id)) keep_alert(id, turn.now);
   resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};
@@ -447,6 +450,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
         reschedule(change.service, period_of(*before->at(change.service).schedule, cycle_before), turn.now);
   }
   maintenance_.first = -1;
+  if (!keeps_alerts_.empty()) release_at_ = turn.now.mono;
   if (graph_->settings->shadow || graph_->settings->dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   if (plan.empty()) return;

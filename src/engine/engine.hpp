@@ -419,6 +419,9 @@ class Engine {
   void command_acknowledge(const event::Command& command, Turn& turn);
   void forget_acknowledgement(ServiceId id, Turn& turn);
   void carry_pauses(Turn& turn);
+  [[nodiscard]] bool keeps_alert(ServiceId id) const;
+  void keep_alert(ServiceId id, Instant now);
+  void release_alerts(Turn& turn);
 
   // healing (engine_healing.cpp)
   void heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
@@ -433,6 +436,8 @@ class Engine {
   void note_doubts(Turn& turn);
   void resume_healings(Turn& turn);
   void wake_healings(Turn& turn);
+  void stir_healings(Turn& turn);
+  [[nodiscard]] std::optional<Duration> time_releases(Instant now) const;
   bool cancel_healing(const event::Command& command, Turn& turn);
   void let_go_healings(ServiceId id, const std::string& by, Turn& turn);
   void reload_healings(Turn& turn);
@@ -475,8 +480,12 @@ class Engine {
   std::vector<std::string> doubted_lists_;
   std::set<std::pair<std::string, std::string>>
       missing_rows_;  // of lists, that were well before, or since: list and row
-  [[nodiscard]] const std::vector<bool>& open_windows(Instant now) const;
-  mutable std::pair<std::int64_t, std::vector<bool>> maintenance_{-1, {}};  // in which windows a minute is
+  [[nodiscard]] const std::vector<WallTime>& windows(Instant now) const;
+  [[nodiscard]] std::optional<WallTime> window_ends(Instant now) const;
+  mutable std::pair<std::int64_t, std::vector<WallTime>> maintenance_{-1, {}};  // of a minute: when each window ends
+  std::set<ServiceId> keeps_alerts_;      // that a window holds: they are looked at when it is over
+  std::optional<WallTime> first_window_;  // when the first of the windows ends that were open then
+  std::optional<Duration> release_at_;    // mono: the same, as far as is known; none: no alert is held
   std::vector<WidePause> wide_pauses_;
   Timetable timetable_;
   bool running_ = false;

@@ -382,6 +382,7 @@ void Engine::on(const event::MailOutcome& event, Turn& turn) {
 void Engine::on(const event::Command& event, Turn& turn) {
   using Kind = event::Command::Kind;
   turn.commit.by_person = true;
+  stir_healings(turn);
   if (event.kind == Kind::Validate) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {

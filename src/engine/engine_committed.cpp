@@ -22,6 +22,7 @@ void Engine::on(const event::Committed& event, Turn& turn) {
           fmt::format("the state cannot be written, supervision continues without a journal: {}", event.reason));
     else
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
+    stir_healings(turn);
   }
   // A step of a healing, or what starts or stops a service for one.
   const auto heals = [&](const Effect& one) {

@@ -111,6 +111,7 @@ class Engine::Ward final : public HealingWorld {
     return engine_.doubted_lists_.empty() ? "" : not_known_to_be_right(engine_.doubted_lists_.front());
   }
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
+  [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 
   std::uint64_t next_id() override { return engine_.next_id_++; }
   void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
@@ -142,6 +143,31 @@ class Engine::Ward final : public HealingWorld {
   void request(effect::Request request) override { turn_.acts.emplace_back(std::move(request)); }
   void ask(effect::Request request) override { turn_.sink.emit(std::move(request)); }
   void end_request(ActionId request) override { turn_.sink.emit(effect::EndRequest{request}); }
+  [[nodiscard]] std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                       const std::set<ServiceId>& stopped) const override {
+    const ServiceBlock& block = graph().at(service);
+    const ServiceState& state = engine_.services_[service.index()];
+    if (state.job && engine_.jobs_.at(state.job->number()).by == label(healing.id)) return {};  // it is under way
+    if (block.activity == ServiceBlock::Activity::Passive) return block.name + " is passive";
+    if (const std::string why = of_target ? std::string() : paused(service); !why.empty()) return why;
+    if (!state.monitored && !stopped.contains(service) && !given_up(service)) return block.name + " is not monitored";
+    if (what == Bringing::Stop) return {};
+    for (const ServiceId needed : requirements_of(graph(), service)) {
+      if (stopped.contains(needed)) continue;
+      const ServiceState& its = engine_.services_[needed.index()];
+      const ServiceBlock& other = graph().at(needed);
+      const bool seen = its.last != nullptr || other.foreground();
+      // A start looks first at what was not seen yet, and would start it.
+      const bool held = other.activity == ServiceBlock::Activity::Passive || !paused(needed).empty();
+      const bool down = its.monitored && other.has_process() && (seen ? !engine_.is_up(needed) : held);
+      if (!its.monitored || down)
+        return fmt::format("{} depends on {}, which is not {}", block.name, other.name,
+                           !down  ? "monitored"
+                           : seen ? "running"
+                                  : "known to run yet");
+    }
+    return {};
+  }
   void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
     using Kind = event::Command::Kind;
     const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
@@ -225,8 +251,7 @@ void Engine::on(const event::ListsDoubted& event, Turn& turn) {
   doubted_lists_ = event.names;
   missing_rows_.clear();
   for (const event::ListsDoubted::Row& row : event.missing) missing_rows_.emplace(row.list, row.name);
-  Ward ward(*this, turn);
-  healings_.stir(ward);
+  stir_healings(turn);
 }
 
 /// The rule of a service that has that key, and its place.
@@ -331,6 +356,8 @@ void Engine::on(const event::Answered& event, Turn& turn) {
 void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
+  // Its members have recovered just before, and what was seen of it last was before that.
+  if (block.has_members()) take(id, std::make_shared<const Evidence>(look_at_members(id)), turn);
   const std::span<RuleState> states = rules_of(state);
   std::vector<RuleDecision> decisions;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
@@ -436,6 +463,29 @@ std::string Engine::doubt(Instant now) const {
       return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
   }
   return {};
+}
+
+/// When time alone ends, first, a doubt, a person's pause or a maintenance window.
+std::optional<Duration> Engine::time_releases(Instant now) const {
+  std::optional<Duration> first;
+  const auto at = [&](Duration when) {
+    if (when > now.mono) first = std::min(first.value_or(when), when);
+  };
+  const auto at_wall = [&](WallTime when) { at(now.mono + (when - now.wall)); };
+  at(started_at_.mono + graph_->settings->cycle_length());
+  if (doubt_) at(doubt_->first);
+  for (const WidePause& wide : wide_pauses_)
+    if (wide.pause.until) at_wall(*wide.pause.until);
+  for (const ServiceId id : graph_->order)
+    if (const Rare<Pause>& pause = services_[id.index()].pause; pause && pause->until) at_wall(*pause->until);
+  if (const auto end = window_ends(now)) at_wall(*end);
+  return first;
+}
+
+/// Something that holds healings back may have changed.
+void Engine::stir_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.stir(ward);
 }
 
 std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) const {

@@ -86,9 +86,9 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
 
 void Engine::begin_job(Order order, Turn& turn) {
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
-    // What could not be started again is not stopped because of another; nor is, by a rule, what a person paused,
-    // or what is passive.
-    const bool by_rule = order.by == kByRule;
+    // What could not be started again is not stopped because of another; nor is, by a rule or a healing, what a person
+    // paused, or what is passive.
+    const bool by_rule = order.by == kByRule || order.by.starts_with(kByHealing);
     const bool held = paused(id, turn.now);
     if (order.kind == ActionKind::Stop) return !by_rule || !held;
     const bool passive = graph_->at(id).activity == ServiceBlock::Activity::Passive;
@@ -168,6 +168,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     turn.save(id);
   }
   wake_waiting(ended, turn.now);
+  stir_healings(turn);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
   if (ServiceState& state = services_[job.service.index()]; (good && !state.presence.is_gone()) || job.cancelled) {

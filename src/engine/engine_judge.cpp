@@ -238,6 +238,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
       alert(std::move(recipients), decision.cause, turn);
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
+    if (kept && !recovered) keep_alert(id, turn.now);
   }
   if (reminds || decision.what == What::Tell) return;
   if (held != Hold::None) {

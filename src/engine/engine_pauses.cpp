@@ -196,39 +196,76 @@ void Engine::forget_acknowledgement(ServiceId id, Turn& turn) {
 
 // ---- maintenance --------------------------------------------------------------------------------------------------
 
-/// Which of the windows are in force.
-const std::vector<bool>& Engine::open_windows(Instant now) const {
-  auto& [minute, open] = maintenance_;
+/// When each of the windows ends that has begun last, as of this minute: it is in force until then. The beginning of
+/// time: it is not.
+const std::vector<WallTime>& Engine::windows(Instant now) const {
+  auto& [minute, ends] = maintenance_;
   if (const std::int64_t current = minute_of(now.wall); minute != current) {
     minute = current;
-    open.clear();
+    ends.clear();
     const WallTime begun = std::chrono::floor<minutes>(now.wall);
-    for (const Maintenance& window : graph_->settings->maintenance)  // those that began in this minute, too
-      open.push_back(matching_minutes(window.begin, begun - window.length, begun + minutes{1}, civil_, 1) > 0);
+    for (const Maintenance& window : graph_->settings->maintenance) {
+      const std::optional<WallTime> last = last_match(window.begin, begun - window.length, begun, civil_);
+      ends.push_back(last ? *last + window.length : WallTime::min());
+    }
   }
-  return open;
+  return ends;
+}
+
+/// When the first of the windows ends that are in force; none: none is.
+std::optional<WallTime> Engine::window_ends(Instant now) const {
+  std::optional<WallTime> first;
+  if (graph_->settings->maintenance.empty()) return first;
+  for (const WallTime end : windows(now))
+    if (end > now.wall) first = std::min(first.value_or(end), end);
+  return first;
 }
 
 bool Engine::in_maintenance(ServiceId id, Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings->maintenance;
-  if (windows.empty()) return false;
-  const std::vector<bool>& open = open_windows(now);
-  const std::vector<std::string>& groups = graph_->at(id).groups;
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    if (open[i] && (windows[i].group.empty() || std::ranges::any_of(groups, [&](const std::string& group) {
-                      return to_lower(group) == to_lower(windows[i].group);
-                    })))
-      return true;
+  const std::vector<Maintenance>& all = graph_->settings->maintenance;
+  if (all.empty()) return false;
+  const std::vector<WallTime>& ends = windows(now);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (ends[i] > now.wall && (all[i].group.empty() || is_in(graph_->at(id), all[i].group))) return true;
   return false;
 }
 
 bool Engine::all_in_maintenance(Instant now) const {
-  const std::vector<Maintenance>& windows = graph_->settings->maintenance;
-  if (windows.empty()) return false;
-  const std::vector<bool>& open = open_windows(now);
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    if (open[i] && windows[i].group.empty()) return true;
+  const std::vector<Maintenance>& all = graph_->settings->maintenance;
+  if (all.empty()) return false;
+  const std::vector<WallTime>& ends = windows(now);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (ends[i] > now.wall && all[i].group.empty()) return true;
   return false;
+}
+
+/// Whether a rule of it stands failed, and maintenance keeps that from people.
+bool Engine::keeps_alert(ServiceId id) const {
+  return std::ranges::any_of(
+      rules(id), [](const RuleState& rule) { return rule.status == RuleStatus::Failed && rule.told == Told::Kept; });
+}
+
+void Engine::keep_alert(ServiceId id, Instant now) {
+  if (keeps_alerts_.insert(id).second && !release_at_) release_at_ = now.mono;
+}
+
+/// Whose alert was held is looked at when its window is over, however rarely that is done else: what still fails is
+/// told then. The wall clock ends windows, and may be set.
+void Engine::release_alerts(Turn& turn) {
+  if (keeps_alerts_.empty()) return;
+  const std::optional<WallTime> end = window_ends(turn.now);
+  if (!end || end != first_window_ || *release_at_ <= turn.now.mono) {
+    first_window_ = end;
+    const Duration soonest = std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay);
+    std::erase_if(keeps_alerts_, [&](ServiceId id) {
+      const bool known = graph_->slots[id.index()] != nullptr;
+      if (known && in_maintenance(id, turn.now)) return false;
+      if (known && keeps_alert(id)) look_later(id, Reason::Again, soonest);
+      return true;
+    });
+  }
+  release_at_.reset();
+  if (!keeps_alerts_.empty()) release_at_ = turn.now.mono + (*end - turn.now.wall);
 }
 
 }  // namespace healer::engine

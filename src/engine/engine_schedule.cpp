@@ -60,6 +60,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   wake_jobs(turn);
   wake_healings(turn);
+  release_alerts(turn);
   wake_looks(turn);
   sum_up_overruns(turn);
   warn_long_actions(turn);

@@ -2,7 +2,9 @@
 // Services made of others.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/simulator.hpp"
+#include "engine/workflow.hpp"
 #include "support/engine_world.hpp"
 
 namespace composite_test {
@@ -144,6 +147,33 @@ TEST_CASE("a composite acts at once when the last member that is needed fails, a
   CHECK(world.engine.health(world.id("web")) == Health::Ok);
   CHECK(world.records.back().text == "1 of 3 members failed: b");
   CHECK(world.count(RecordKind::RuleRecovered) == 2);
+}
+
+TEST_CASE("that a composite has recovered by its healing is told as its members are then", "[engine][composite]") {
+  Rule heals = kAnyFailed;
+  heals->action = {.kind = ActionKind::Heal, .heal = std::make_shared<const HealOrder>(HealOrder{.workflow = "mend"})};
+  RuleSet rules = rule_set(with({composite("web", {heals}, {"a", "b", "c"})}, three()), seconds{10});
+  rules.workflows = {std::make_shared<const Workflow>(
+      Workflow{.name = "mend",
+               .steps = {{.name = "rest", .what = step::Wait{.length = seconds{3}}},
+                         {.name = "verify", .what = step::Recovered{.within = minutes{1}}}},
+               .key = hash128("mend")})};
+  World world(std::move(rules));
+  Answers answers(world);
+  world.start();
+  world.advance(seconds{5});
+  for (const char* name : {"a", "b"}) answers.status[name] = 1;
+  world.advance(seconds{7});
+  REQUIRE(seen(world, "web") == "2 of 3 members failed: a, b");
+  for (const char* name : {"a", "b"}) answers.status[name] = 0;
+  world.advance(seconds{3});
+  CHECK(world.engine.healings().idle());
+  const auto recovered = std::ranges::find_if(world.records, [](const Record& record) {
+    return record.kind == RecordKind::RuleRecovered && record.service == "web";
+  });
+  REQUIRE(recovered != world.records.end());
+  CHECK(recovered->text == "no member of 3 failed");
+  CHECK(seen(world, "web") == "no member of 3 failed");
 }
 
 TEST_CASE("with a tolerance a composite is counted once a cycle", "[engine][composite]") {

@@ -336,9 +336,9 @@ Duration Healings::gathers() const {
 void Healings::stir(HealingWorld& world) {
   if (!heeds_runs() && memory_.closed.empty()) return;
   stirred_ = true;
-  if (consider_at_) return;
-  consider_at_ = world.now().mono + gathers();
-  next_ = next_ ? std::min(*next_, *consider_at_) : *consider_at_;
+  const Duration soon = world.now().mono + gathers();
+  consider_at_ = std::min(consider_at_.value_or(soon), soon);
+  next_ = std::min(next_.value_or(*consider_at_), *consider_at_);
 }
 
 void Healings::looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {
@@ -401,10 +401,7 @@ void Healings::plan_wake(const HealingWorld& world) {
   next_.reset();
   const auto at = [&](Duration when) { next_ = next_ ? std::min(*next_, when) : when; };
   if (consider_at_) at(*consider_at_);
-  bool waits = false;
   for (const auto& [id, healing] : healings_) {
-    waits = waits || healing.stage == Healing::Stage::Held || healing.stage == Healing::Stage::Between ||
-            healing.stage == Healing::Stage::Approval;
     if (healing.not_before && healing.waits() && !healing.not_before->over(now))
       at(now.mono + healing.not_before->left(now));
     for (const StepRun& run : healing.under_way)
@@ -416,8 +413,7 @@ void Healings::plan_wake(const HealingWorld& world) {
     if (const Duration left = memory.cooldown.left(now); left > Duration{0}) at(now.mono + left);
     if (memory.probation && !memory.probation->over(now)) at(now.mono + memory.probation->left(now));
   }
-  // What a brake of time holds is asked again in each cycle.
-  if (waits || !memory_.closed.empty() || !verifying_.empty()) at(now.mono + world.graph().settings->cycle_length());
+  if (!verifying_.empty()) at(now.mono + world.graph().settings->cycle_length());
 }
 
 void Healings::reloaded(HealingWorld& world) {

@@ -246,6 +246,7 @@ class Healings {
   void try_failed(HealingWorld& world, Healing& healing);
   void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);
+  [[nodiscard]] std::set<ServiceId> stopped_by(const HealingWorld& world, const Healing& healing) const;
   void verify(HealingWorld& world, Healing& healing);
   void verify_all(HealingWorld& world);
   void failed(HealingWorld& world, Healing& healing);
@@ -298,6 +299,7 @@ class Healings {
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
   void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
   void plan_wake(const HealingWorld& world);
+  [[nodiscard]] std::optional<Duration> asked_again(const HealingWorld& world) const;
   /// Null: there is none of that name, or it stands alone.
   [[nodiscard]] const Target* target(std::string_view name) const;
   [[nodiscard]] std::string target_of(const Graph& graph, const std::string& name) const;
@@ -325,7 +327,7 @@ class Healings {
   std::unordered_map<std::uint32_t, Duration> judged_;       // when a service was judged last, while something waits
   mutable bool counted_ = false;                             // the groups, in this turn
   bool stirred_ = false;
-  std::optional<Duration> consider_at_;
+  std::optional<Duration> consider_at_;  // mono: when all that waits is asked again
   std::optional<Duration> next_;
 };
 

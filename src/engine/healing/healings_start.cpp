@@ -130,7 +130,40 @@ void Healings::consider(HealingWorld& world) {
     if (consider(world, *healing)) count_again(world, target);
   }
   if (healings_.empty()) judged_.clear();
+  if (const auto again = asked_again(world)) consider_at_ = std::min(consider_at_.value_or(*again), *again);
   plan_wake(world);
+}
+
+/// Mono: when all that waits is to be asked again, though nothing happens: time lets something go then, or people are
+/// to be told; at the latest in a cycle. None: nothing waits.
+std::optional<Duration> Healings::asked_again(const HealingWorld& world) const {
+  const Instant now = world.now();
+  Duration next = now.mono + world.graph().settings->cycle_length();
+  const auto in = [&](Duration left) {
+    if (left > Duration{0}) next = std::min(next, now.mono + left);
+  };
+  bool waits = !memory_.closed.empty();
+  std::set<Duration> spans;  // of limits
+  const auto add_spans = [&](const std::vector<HealingLimit>& limits) {
+    for (const HealingLimit& limit : limits)
+      if (limit.within > Duration{0}) spans.insert(limit.within);
+  };
+  for (const auto& [id, healing] : healings_) {
+    if (!healing.waits()) continue;
+    waits = true;
+    if (healing.stage == Stage::Held && !healing.seen)
+      in(healing.asked + world.graph().settings->cycle_length() - now.wall);
+    if (!healing.told_long) in(healing.asked + kLongHeld - now.wall);
+    add_spans(healing.plan->limits);
+  }
+  if (!waits) return std::nullopt;
+  if (const auto released = world.time_releases()) in(*released - now.mono);
+  for (const TargetMemory& memory : memory_.targets) in(memory.cooldown.left(now));
+  add_spans(world.graph().settings->healing.limits);
+  for (const Duration span : spans)
+    for (const WorkflowMemory& memory : memory_.workflows)
+      for (const WorkflowMemory::Try& begun : memory.tries) in(begun.when + span - now.wall);
+  return next;
 }
 
 /// One that waits. Whether it has gone on, or ended.

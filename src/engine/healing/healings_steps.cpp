@@ -329,6 +329,11 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
     if (!service) return fails(fmt::format("there is no service {} any more", name));
+    // A pause of the target has let the healing begin, or has come since: it holds no step back.
+    const std::vector<ServiceId> own = concerned(world, healing);
+    const bool of_target = std::ranges::find(own, *service) != own.end();
+    const std::string why = world.left_alone(healing, bring->what, *service, of_target, stopped_by(world, healing));
+    if (!why.empty()) return fails("not done: " + why);
     run.begin(State::Bringing);
     world.bring(healing, index_of(healing, run), bring->what, *service);
   } else if (const auto* const other = std::get_if<step::Escalate>(&step.what)) {
@@ -354,6 +359,29 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     return stir(world);
   }
   world.save(healing);
+}
+
+/// What its steps have stopped, with all that depends on that.
+std::set<ServiceId> Healings::stopped_by(const HealingWorld& world, const Healing& healing) const {
+  std::set<ServiceId> stopped;
+  const auto add = [&](const Step& step) {
+    const auto* const bring = std::get_if<step::Bring>(&step.what);
+    if (bring == nullptr || bring->what != Bringing::Stop) return;
+    if (std::ranges::none_of(healing.outcomes,
+                             [&](const StepOutcome& one) { return one.good && one.name == step.name; }))
+      return;
+    const auto service = world.graph().find(fill(bring->service, variables(world, healing, step.name)).text);
+    if (!service) return;
+    for (const ServiceId one : with_dependents(world.graph(), {*service})) stopped.insert(one);
+  };
+  // After an escalation the steps before it are those of another plan.
+  for (const auto& plan : {healing.plan, world.graph().workflow(healing.workflow)}) {
+    if (plan == nullptr) continue;
+    for (const auto* const steps : {&plan->steps, &plan->on_failure, &plan->on_cancel})
+      for (const Step& step : *steps)
+        for (std::size_t i = 0; i < runs_of(step); ++i) add(step_of(step, i));
+  }
+  return stopped;
 }
 
 void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,

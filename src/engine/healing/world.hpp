@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,8 @@ class HealingWorld {
   [[nodiscard]] virtual std::string lists_doubt() const = 0;
   /// Why healer doubts itself: "the state cannot be written", "its loop was late"; empty: it does not.
   [[nodiscard]] virtual std::string doubt() const = 0;
+  /// Mono: when time alone ends, first, what paused(), all_paused() and doubt() tell of now; none: it ends nothing.
+  [[nodiscard]] virtual std::optional<Duration> time_releases() const = 0;
 
   // What is done.
   [[nodiscard]] virtual std::uint64_t next_id() = 0;
@@ -70,6 +73,10 @@ class HealingWorld {
   virtual void ask(effect::Request request) = 0;
   /// Nobody waits for it any more.
   virtual void end_request(ActionId request) = 0;
+  /// Why a rule would leave the service alone, and so does a step that is to do this; empty: it would not. `stopped`:
+  /// what the healing has stopped itself.
+  [[nodiscard]] virtual std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                               const std::set<ServiceId>& stopped) const = 0;
   /// Starts, stops or restarts a service; Healings::brought() tells of the end.
   virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
   /// Ends what the healing has begun so; Healings::brought() tells of that, too.

@@ -107,10 +107,11 @@ class Judge {
   }
 
   /// A run that does not count moves nothing; but what is down is not left down until the next that does, nor what has
-  /// died before anybody had seen that its start had done good.
+  /// died before anybody had seen that its start had done good; nor is it kept from people any longer than it must.
   void try_again(std::uint32_t i) {
     const RuleState& now = states_[i];
     const Reason reason = run_.reason;
+    if (now.status == RuleStatus::Failed && now.told == Told::Kept && !run_.in_maintenance) decide(i, What::Tell);
     if (reason == Reason::Asked || reason == Reason::Member || reason == Reason::Healing) return;
     if (now.status != RuleStatus::Failed || !rule(i)->action.is_job()) return;
     if (due_again(rule(i), now, run_.now.mono) || (reason == Reason::Death && rule(i)->tolerance.immediate()))
