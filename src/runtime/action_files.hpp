@@ -4,11 +4,11 @@
 //
 //   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output, and,
 //            for a foreground process, "service NAME"; then the child's own /proc/self/stat, which it writes before it
-//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end. The space of the later
-//            lines is reserved with blanks when the file is made, so that they need no more disk space (except on file
-//            systems that never overwrite in place). The file is locked until the child has become the program: a line
-//            that is missing when it is not locked was never written. If a waiter runs the program (runtime/waiter),
-//            its line "waiter PID TICKS" comes before that of the child.
+//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter finds
+//            no room for ID.end. The space of the later lines is reserved with blanks when the file is made, so that
+//            they need no more disk space (except on file systems that never overwrite in place). The file is locked
+//            until the child has become the program: a line that is missing when it is not locked was never written.
+//            If a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -125,7 +125,8 @@ class ActionFiles {
   void forget(engine::ActionId action) const;
   /// An Error where there may be more to know than can be read now.
   [[nodiscard]] Result<Trace> read(engine::ActionId action) const;
-  void write_end(engine::ActionId action, const End& end, bool durable = true) const;
+  /// Writes the end into ID.pid, into the room that was reserved for it. False: it could not be written.
+  bool write_end(engine::ActionId action, const End& end, bool durable = true) const;
   /// Writes ID.end, which is there, whole and for good, when this returns: what a waiter does with the `folder` of the
   /// files.
   [[nodiscard]] static Result<void> write_record(int folder, engine::ActionId action, const End& end);
