@@ -101,12 +101,22 @@ void Daemon::perform(effect::Exec& effect) {
     }
     return Result<decltype(values)>(std::move(values));
   };
+  std::optional<runtime::ActionFiles::Purpose> purpose;
+  if (!of_job && !effect.foreground) {
+    const auto origin = of_healing ? engine_->healings().origin_of(effect.action) : std::nullopt;
+    purpose = {.healing = effect.healing,
+               .rule = effect.rule,
+               .recovery = effect.recovery,
+               .service = effect.cause->service,
+               .target = origin ? origin->healing->target : std::string()};
+  }
   actions_->start(
       {.action = effect.action,
        .command = effect.command,
        .environment = std::move(environment),
        .foreground = effect.foreground,
        .service = effect.foreground ? effect.cause->service : std::string(),
+       .purpose = std::move(purpose),
        .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
        .repeatable = of_job,
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,

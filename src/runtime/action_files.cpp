@@ -108,6 +108,9 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   if (start.locked) text += "locked\n";
   if (start.secret) text += "secret\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
+  if (const auto& purpose = start.purpose)
+    text += fmt::format("for {} {} {:d} {} {}\n", purpose->healing.number(), to_string(purpose->rule),
+                        purpose->recovery, encode(purpose->service), encode(purpose->target));
   return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
 }
@@ -270,6 +273,18 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);
+    } else if (word == "for") {
+      std::uint64_t healing = 0;
+      Purpose purpose;
+      std::string rule, target;
+      if (fields >> healing >> rule >> purpose.recovery >> word) {
+        fields >> target;  // a rule's has none
+        purpose.healing = engine::HealingId{healing};
+        purpose.rule = parse_hash128(rule).value_or(Hash128{});
+        purpose.service = decode(word);
+        purpose.target = decode(target);
+        trace.start.purpose = std::move(purpose);
+      }
     } else if (word == "ended") {
       int outcome = 0;
       std::int64_t elapsed = 0;

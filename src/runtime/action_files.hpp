@@ -3,12 +3,14 @@
 // so they are made on worker threads, or before the loop runs.
 //
 //   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output, and,
-//            for a foreground process, "service NAME"; then the child's own /proc/self/stat, which it writes before it
-//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter finds
-//            no room for ID.end. The space of the later lines is reserved with blanks when the file is made, so that
-//            they need no more disk space (except on file systems that never overwrite in place). The file is locked
-//            until the child has become the program: a line that is missing when it is not locked was never written.
-//            If a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of the child.
+//            for a foreground process, "service NAME"; for other programs of rules and healings,
+//            "for HEALING RULE RECOVERY SERVICE TARGET"; then the child's own /proc/self/stat, which it writes before
+//            it becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter
+//            finds no room for ID.end. The space of the later lines is reserved with blanks when the file is made, so
+//            that they need no more disk space (except on file systems that never overwrite in place). The file is
+//            locked until the child has become the program: a line that is missing when it is not locked was never
+//            written. If a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of
+//            the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -50,6 +52,7 @@
 #include "engine/outcome.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/process_watch.hpp"
+#include "util/hash.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 
@@ -71,13 +74,25 @@ class ActionFiles {
     WallTime when{};       ///< in a record alone
     std::string reason{};  ///< why it could not be started; in a record alone
   };
+  /// What a program is started for, by which a later daemon that has lost its state knows it; not of a job, nor of a
+  /// foreground process.
+  struct Purpose {
+    engine::HealingId healing{};  ///< whose step it is; 0: it is a rule's
+    Hash128 rule;
+    bool recovery = false;  ///< of the rule's `else` branch
+    std::string service;    ///< whose rule it was
+    std::string target{};   ///< of the healing
+
+    bool operator==(const Purpose&) const = default;
+  };
   /// What is written down of an action before it is started.
   struct Start {
     std::uint64_t boot = 0;
     Duration deadline{0};   ///< mono; 0: none
     std::string service{};  ///< whose foreground process it is; empty: none
     bool secret = false;    ///< what it writes is not for people
-    bool locked = false;    ///< written down by create(), where the file could be locked: it tells of any child
+    std::optional<Purpose> purpose{};
+    bool locked = false;  ///< written down by create(), where the file could be locked: it tells of any child
   };
   /// What the files know of an action.
   struct Trace {

@@ -103,14 +103,14 @@ void ActionRunner::spawn(Action& action) {
   launch.gid = command.identity->gid;
   launch.must_prove = action.foreground;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
-                  timeout = command.timeout, uid = command.identity->uid, durable = !action.request.repeatable,
-                  secret = action.request.secret, late = action.request.late,
+                  purpose = action.request.purpose, timeout = command.timeout, uid = command.identity->uid,
+                  durable = !action.request.repeatable, secret = action.request.secret, late = action.request.late,
                   groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
-    auto opened = files->create(id, {moment.boot, deadline, service, secret}, uid, durable);
+    auto opened = files->create(id, {moment.boot, deadline, service, secret, purpose}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     if (late) {

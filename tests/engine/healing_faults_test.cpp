@@ -461,6 +461,23 @@ TEST_CASE("that healings may have been lost is told, where there are any", "[hea
   CHECK(world.engine.healings().memory().targets.empty());
 }
 
+TEST_CASE("while a program of a lost healing runs, no healing of its target begins", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  SavedState saved;
+  PendingExec stray{.exec = {.action = ActionId{3}, .healing = HealingId{5}}, .started = true};
+  stray.exec.command.arguments = {"/bin/rebuild"};
+  stray.exec.cause = std::make_shared<const effect::Cause>(effect::Cause{.service = "n0", .when = World::kStart.wall});
+  saved.execs.push_back(std::move(stray));
+  FleetWorld world(make_graph(fleet_rules(fleet)), saved, {false}, World::kStart);
+  world.fail(0);
+  world.advance(minutes{20});
+  CHECK(world.programs("guard") == 0);
+  REQUIRE(world.engine.healings().all().size() == 1);
+  CHECK(only(world).reason.find("program /bin/rebuild of an earlier healing (5) is under way") != std::string::npos);
+  world.handle(event::ActionEnded{.action = ActionId{3}, .unseen = true});
+  CHECK(world.wait_for("guard") == "n0");
+}
+
 TEST_CASE("equal steps of two plans have keys of their own", "[healing]") {
   const Fleet fleet{.targets = 1, .tries = 1, .escalate = true};
   FleetWorld world = world_of(changed(fleet, "redeploy",
