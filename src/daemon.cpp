@@ -91,24 +91,27 @@ void Daemon::perform(effect::Exec& effect) {
   if (const auto service = engine_->graph()->find(effect.cause->service))
     if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   // Secrets are read where the program is started: their folder may be on a disk that does not answer.
-  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets]() {
-    runtime::LateVariables late{.values = {}, .hidden = place->hidden};
-    for (const auto& [name, value] : place->environment) {
-      if (name == actions::kMarkVariable) continue;
-      Result<std::string> text = with_secrets(value, folder, late.hidden);
-      if (!text) return Result<runtime::LateVariables>(text.error());  // without it the program would do something else
-      late.values.emplace_back(name, std::move(*text));
-    }
-    return Result<runtime::LateVariables>(std::move(late));
+  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets] {
+    return late_variables(*place, folder);
   };
   using Shown = runtime::ActionFiles::Shown;
   const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
+  std::optional<runtime::ActionFiles::Purpose> purpose;
+  if (!of_job && !effect.foreground) {
+    const auto origin = of_healing ? engine_->healings().origin_of(effect.action) : std::nullopt;
+    purpose = {.healing = effect.healing,
+               .rule = effect.rule,
+               .recovery = effect.recovery,
+               .service = effect.cause->service,
+               .target = origin ? origin->healing->target : std::string()};
+  }
   actions_->start(
       {.action = effect.action,
        .command = effect.command,
        .environment = std::move(environment),
        .foreground = effect.foreground,
        .service = effect.foreground ? effect.cause->service : std::string(),
+       .purpose = std::move(purpose),
        .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
        .repeatable = of_job,
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,

@@ -58,22 +58,42 @@ std::string host_of(const Graph& graph) {
   return host;
 }
 
-/// Foreground processes that run still, and that the store does not name since it could not be written when they were
-/// started, become acts of the daemon before all the same; and no number is issued again of which there are files.
+/// A program of a healing that the state does not know runs: that healing has been lost.
+void add_lost_healing(SavedState& saved, const runtime::ActionFiles::Purpose& purpose) {
+  const auto same = [&](const auto& other) { return other.id == purpose.healing; };
+  if (std::ranges::any_of(saved.healings, same)) return;
+  auto known = std::ranges::find_if(saved.damaged_healings, same);
+  if (known == saved.damaged_healings.end()) {
+    saved.damaged_healings.push_back({.id = purpose.healing});
+    known = std::prev(saved.damaged_healings.end());
+  }
+  if (known->target.empty()) known->target = purpose.target;
+  if (known->service.empty()) known->service = purpose.service;
+}
+
+/// Programs that run still, and that the store does not name since it could not be written when they were started, or
+/// was damaged, become acts of the daemon before all the same; and no number is issued again of which there are files.
 void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files) {
   runtime::SurvivingServices survivors = runtime::find_surviving_services(files, runtime::now());
   saved.last_id = std::max(saved.last_id, survivors.newest.number());
   for (runtime::SurvivingService& survivor : survivors.processes) {
     const auto named = [&](const PendingExec& pending) { return pending.exec.action == survivor.action; };
     if (std::ranges::any_of(saved.execs, named)) continue;
-    effect::Exec exec{
-        .action = survivor.action,
-        .job = JobId{survivor.action.number()},  // which nobody knows any more: its number is no other job's
-        .foreground = true};
+    effect::Exec exec{.action = survivor.action};
+    if (const auto& purpose = survivor.purpose) {
+      exec.rule = purpose->rule;
+      exec.recovery = purpose->recovery;
+      exec.healing = purpose->healing;
+      if (purpose->healing != HealingId{}) add_lost_healing(saved, *purpose);
+    } else {
+      exec.job = JobId{survivor.action.number()};  // which nobody knows any more: its number is no other job's
+      exec.foreground = true;
+    }
     exec.command.arguments = std::move(survivor.command);
     if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
-    exec.cause = std::make_shared<effect::Cause>(
-        effect::Cause{.service = std::move(survivor.service), .action_text = "start", .when = survivor.since});
+    exec.cause = std::make_shared<effect::Cause>(effect::Cause{.service = std::move(survivor.service),
+                                                               .action_text = exec.foreground ? "start" : "exec",
+                                                               .when = survivor.since});
     saved.execs.push_back({std::move(exec), true});
   }
 }

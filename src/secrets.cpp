@@ -8,6 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "actions/environment.hpp"
 #include "runtime/open_regular.hpp"
 
 namespace healer {
@@ -64,6 +65,17 @@ Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>&
     read.push_back(std::move(*secret));
   }
   return whole;
+}
+
+Result<runtime::LateVariables> late_variables(const engine::effect::Place& place, const std::string& directory) {
+  runtime::LateVariables late{.values = {}, .hidden = place.hidden};
+  for (const auto& [name, value] : place.environment) {
+    if (name == actions::kMarkVariable) continue;
+    Result<std::string> text = with_secrets(value, directory, late.hidden);
+    if (!text) return text.error();
+    late.values.emplace_back(name, std::move(*text));
+  }
+  return late;
 }
 
 }  // namespace healer

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/act.hpp"
+#include "runtime/action_runner.hpp"
 #include "util/result.hpp"
 
 namespace healer {
@@ -21,5 +22,10 @@ using WriteSecret = std::function<std::optional<std::string>(const std::string& 
 [[nodiscard]] Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>& parts,
                                                const std::string& directory, std::vector<std::string>& read,
                                                const WriteSecret& write = {});
+
+/// The variables that a program is given by its step, and the secrets that it is to tell nobody. Errors: as above;
+/// without one of them the program would do something else.
+[[nodiscard]] Result<runtime::LateVariables> late_variables(const engine::effect::Place& place,
+                                                            const std::string& directory);
 
 }  // namespace healer

@@ -111,10 +111,14 @@ struct PendingExec {
   bool started = false;
 };
 
-/// A healing that was under way, of which nothing more can be read.
+/// A healing that was under way and cannot be gone on with: what is still known of it. Nothing at all: there may have
+/// been some.
 struct DamagedHealing {
-  HealingId id;
-  std::string target;  ///< may be empty
+  HealingId id{};
+  std::string target{};
+  std::string workflow{};  ///< of its plan
+  std::string service{};   ///< whose rule it was
+  std::string told{};      ///< the last record of it
 
   bool operator==(const DamagedHealing&) const = default;
 };

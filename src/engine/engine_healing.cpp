@@ -82,6 +82,12 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up_by(service) != nullptr; }
   [[nodiscard]] std::string busy(ServiceId service) const override {
+    for (const ActionId action : engine_.actions_of(graph().at(service).name)) {
+      const effect::Exec& exec = engine_.actions_.at(action.number()).exec;
+      if (exec.healing != HealingId{} && !engine_.healings_.all().contains(exec.healing))
+        return fmt::format("program {} of an earlier healing ({})", exec.command.arguments.front(),
+                           exec.healing.number());
+    }
     const Rare<JobId>& job = engine_.services_[service.index()].job;
     if (!job) return {};
     return fmt::format("{} of {} (job {})", to_string(engine_.jobs_.at(job->number()).kind), graph().at(service).name,
@@ -335,6 +341,7 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   Ward ward(*this, turn);
   healings_.program_ended(ward, exec.action,
                           {.end = how, .text = std::move(text), .output = event.output, .saved = event.saved});
+  if (!healings_.all().contains(exec.healing)) healings_.stir(ward);  // it may have held another one back
 }
 
 std::optional<Event> Engine::without_secrets(const Event& event) const {

@@ -112,6 +112,9 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   if (start.output == ActionFiles::Shown::Nothing) text += "secret\n";
   if (start.output == ActionFiles::Shown::Struck) text += "given\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
+  if (const auto& purpose = start.purpose)
+    text += fmt::format("for {} {} {:d} {} {}\n", purpose->healing.number(), to_string(purpose->rule),
+                        purpose->recovery, encode(purpose->service), encode(purpose->target));
   return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
          ::lseek(file, static_cast<off_t>(text.size()), SEEK_SET) >= 0;
 }
@@ -276,6 +279,18 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);
+    } else if (word == "for") {
+      std::uint64_t healing = 0;
+      Purpose purpose;
+      std::string rule, target;
+      if (fields >> healing >> rule >> purpose.recovery >> word) {
+        fields >> target;  // a rule's has none
+        purpose.healing = engine::HealingId{healing};
+        purpose.rule = parse_hash128(rule).value_or(Hash128{});
+        purpose.service = decode(word);
+        purpose.target = decode(target);
+        trace.start.purpose = std::move(purpose);
+      }
     } else if (word == "ended") {
       int outcome = 0;
       std::int64_t elapsed = 0;
@@ -296,15 +311,15 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
   return trace;
 }
 
-void ActionFiles::write_end(engine::ActionId action, const End& end, bool durable) const {
+bool ActionFiles::write_end(engine::ActionId action, const End& end, bool durable) const {
   const Descriptor file(::open(pid_path(action).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!file) return;
+  if (!file) return false;
   // Over the blanks after the last line, in the place of its end.
   const std::size_t last = read_at(file.get(), 0, kMostOfTrace).find_last_not_of(" \n");
   ::lseek(file.get(), last == std::string::npos ? 0 : static_cast<off_t>(last + 1), SEEK_SET);
-  write_whole(file.get(),
-              fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status, end.elapsed.count()));
-  if (durable) ::fdatasync(file.get());
+  return write_whole(file.get(), fmt::format("\nended {} {} {}\n", static_cast<int>(end.outcome), end.status,
+                                             end.elapsed.count())) &&
+         (!durable || ::fdatasync(file.get()) == 0);
 }
 
 Result<void> ActionFiles::write_record(int folder, engine::ActionId action, const End& end) {
@@ -317,8 +332,11 @@ Result<void> ActionFiles::write_record(int folder, engine::ActionId action, cons
   const Descriptor file(
       ::openat(folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file || !write_whole(file.get(), text) || ::fsync(file.get()) != 0 ||
-      ::renameat(folder, unfinished.c_str(), folder, name.c_str()) != 0 || ::fsync(folder) != 0)
-    return system_error(errno, "cannot write " + name);
+      ::renameat(folder, unfinished.c_str(), folder, name.c_str()) != 0 || ::fsync(folder) != 0) {
+    const Error error = system_error(errno, "cannot write " + name);
+    ::unlinkat(folder, unfinished.c_str(), 0);
+    return error;
+  }
   return {};
 }
 

@@ -3,13 +3,14 @@
 // so they are made on worker threads, or before the loop runs.
 //
 //   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output,
-//            "given" if they must not see secrets in it, and, for a foreground process, "service NAME"; then the
-//            child's own /proc/self/stat, which it writes before it becomes the program; then "ended OUTCOME STATUS MS"
-//            once a daemon has seen its end. The space of the later lines is reserved with blanks when the file is
-//            made, so that they need no more disk space (except on file systems that never overwrite in place). The
-//            file is locked until the child has become the program: a line that is missing when it is not locked was
-//            never written. If a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before
-//            that of the child.
+//            "given" if they must not see secrets in it, and, for a foreground process, "service NAME"; for other
+//            programs of rules and healings, "for HEALING RULE RECOVERY SERVICE TARGET"; then the child's own
+//            /proc/self/stat, which it writes before it becomes the program; then "ended OUTCOME STATUS MS" once a
+//            daemon has seen its end, or if its waiter finds no room for ID.end. The space of the later lines is
+//            reserved with blanks when the file is made, so that they need no more disk space (except on file systems
+//            that never overwrite in place). The file is locked until the child has become the program: a line that is
+//            missing when it is not locked was never written. If a waiter runs the program (runtime/waiter), its line
+//            "waiter PID TICKS" comes before that of the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -51,6 +52,7 @@
 #include "engine/outcome.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/process_watch.hpp"
+#include "util/hash.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 
@@ -78,12 +80,24 @@ class ActionFiles {
     Struck,  ///< all but the secrets that it was given: nothing where a later daemon does not know them
     Nothing
   };
+  /// What a program is started for, by which a later daemon that has lost its state knows it; not of a job, nor of a
+  /// foreground process.
+  struct Purpose {
+    engine::HealingId healing{};  ///< whose step it is; 0: it is a rule's
+    Hash128 rule;
+    bool recovery = false;  ///< of the rule's `else` branch
+    std::string service;    ///< whose rule it was
+    std::string target{};   ///< of the healing
+
+    bool operator==(const Purpose&) const = default;
+  };
   /// What is written down of an action before it is started.
   struct Start {
     std::uint64_t boot = 0;
     Duration deadline{0};   ///< mono; 0: none
     std::string service{};  ///< whose foreground process it is; empty: none
     Shown output = Shown::All;
+    std::optional<Purpose> purpose{};
     bool locked = false;  ///< written down by create(), where the file could be locked: it tells of any child
   };
   /// What the files know of an action.
@@ -132,7 +146,8 @@ class ActionFiles {
   void forget(engine::ActionId action) const;
   /// An Error where there may be more to know than can be read now.
   [[nodiscard]] Result<Trace> read(engine::ActionId action) const;
-  void write_end(engine::ActionId action, const End& end, bool durable = true) const;
+  /// Writes the end into ID.pid, into the room that was reserved for it. False: it could not be written.
+  bool write_end(engine::ActionId action, const End& end, bool durable = true) const;
   /// Writes ID.end, which is there, whole and for good, when this returns: what a waiter does with the `folder` of the
   /// files.
   [[nodiscard]] static Result<void> write_record(int folder, engine::ActionId action, const End& end);

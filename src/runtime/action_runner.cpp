@@ -104,14 +104,14 @@ void ActionRunner::spawn(Action& action) {
   launch.must_prove = action.foreground;
   if (action.request.output != ActionFiles::Shown::All) guarded_[action.id.number()] = action.request.output;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
-                  timeout = command.timeout, uid = command.identity->uid, durable = !action.request.repeatable,
-                  shown = action.request.output, given = given_, late = action.request.late,
-                  groups = action.request.grouped ? options_.groups : nullptr,
+                  purpose = action.request.purpose, timeout = command.timeout, uid = command.identity->uid,
+                  durable = !action.request.repeatable, shown = action.request.output, given = given_,
+                  late = action.request.late, groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
-    auto opened = files->create(id, {moment.boot, deadline, service, shown}, uid, durable);
+    auto opened = files->create(id, {moment.boot, deadline, service, shown, purpose}, uid, durable);
     if (!opened) return opened.error();
     *made = true;
     if (late) {

@@ -86,11 +86,12 @@ struct ActionRequest {
   std::vector<std::string> environment;  ///< NAME=value, complete
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
   std::string service;                   ///< whose foreground process it is; written down
-  std::string line{};                    ///< those of one line are started in the order of start(); empty: of none
-  bool repeatable = false;               ///< after a reboot it may be started once more
-  std::string directory = "/";           ///< where it begins
-  bool grouped = false;                  ///< it gets a control group of its own, if there can be one
-  bool waited = false;                   ///< it runs under a waiter of its own; not a foreground process
+  std::optional<ActionFiles::Purpose> purpose{};  ///< written down, too
+  std::string line{};           ///< those of one line are started in the order of start(); empty: of none
+  bool repeatable = false;      ///< after a reboot it may be started once more
+  std::string directory = "/";  ///< where it begins
+  bool grouped = false;         ///< it gets a control group of its own, if there can be one
+  bool waited = false;          ///< it runs under a waiter of its own; not a foreground process
   /// What people may see of what it writes; the rest goes when its end is settled.
   ActionFiles::Shown output = ActionFiles::Shown::All;
   /// Variables that are set in the environment just before the start, read where slow disks may be waited for; an

@@ -43,8 +43,12 @@ SurvivingServices find_surviving_services(const ActionFiles& files, Instant now)
     if (!trace) continue;
     ActionFiles::Start& start = trace->start;
     if (start.boot != 0 && start.boot != now.boot) break;  // nor do older ones live
-    if (start.service.empty() || has_ended(*trace)) continue;
-    SurvivingService survivor{.action = action, .service = std::move(start.service), .command = {}, .since = now.wall};
+    if ((start.service.empty() && !start.purpose) || has_ended(*trace)) continue;
+    SurvivingService survivor{.action = action,
+                              .service = start.purpose ? start.purpose->service : std::move(start.service),
+                              .purpose = std::move(start.purpose),
+                              .command = {},
+                              .since = now.wall};
     if (trace->pid > 0) {
       survivor.command = command_of(trace->pid);
       survivor.since = now.wall - (now.mono - start_time(trace->start_ticks));

@@ -4,6 +4,7 @@
 // a service must not run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,13 @@
 
 namespace healer::runtime {
 
-/// A foreground process that is not known to have ended.
+/// A foreground process, or a program of a rule or a healing, that is not known to have ended.
 struct SurvivingService {
   engine::ActionId action;
-  std::string service;               ///< whose it is
-  std::vector<std::string> command;  ///< as the process has it now; empty where that cannot be seen
-  WallTime since{};                  ///< when it was started, as far as is known
+  std::string service;                            ///< whose it is
+  std::optional<ActionFiles::Purpose> purpose{};  ///< none: it is a foreground process
+  std::vector<std::string> command;               ///< as the process has it now; empty where that cannot be seen
+  WallTime since{};                               ///< when it was started, as far as is known
 };
 
 struct SurvivingServices {

@@ -37,6 +37,8 @@ constexpr Duration kQuietThinInterval{1000};  // at most, while it does not
 
 void pause_for(Duration duration) { ::poll(nullptr, 0, static_cast<int>(duration.count())); }
 
+std::string path_of(const Descriptor& folder) { return fmt::format("/proc/self/fd/{}", folder.get()); }
+
 /// What happens to a program between its start and its end. It is our child and leads a session of its own; until it is
 /// reaped, its numbers are nobody else's.
 class Wait {
@@ -45,7 +47,7 @@ class Wait {
       : pid_(pid),
         deadline_(order.deadline),
         action_(order.action),
-        files_(fmt::format("/proc/self/fd/{}", order.folder.get())),
+        files_(path_of(order.folder)),
         signals_(signals),
         timer_(timer) {}
 
@@ -137,6 +139,12 @@ void write_self(const Descriptor& proof) {
     write_whole(proof.get(), fmt::format("waiter {} {}\n", self->pid, self->start_ticks));
 }
 
+/// Writes down how the program ended. On a full disk there is room for that in the file that its start was written to.
+bool record(const WaiterOrder& order, const ActionFiles::End& end) {
+  return ActionFiles::write_record(order.folder.get(), order.action, end) ||
+         ActionFiles(path_of(order.folder)).write_end(order.action, end);
+}
+
 }  // namespace
 
 bool is_waiter(int argc, char** argv) {
@@ -172,14 +180,13 @@ int run_waiter() {
                                .status = kNotStartedStatus,
                                .when = now().wall,
                                .reason = started.error().what};
-    (void)ActionFiles::write_record(order.folder.get(), order.action, end);
+    (void)record(order, end);
     say_start(STDIN_FILENO, started);
     return 1;
   }
   say_start(STDIN_FILENO, started);
   const ActionFiles::End end = Wait(started->pid, order, signals.get(), timer.get()).until_end();
-  const bool recorded = static_cast<bool>(ActionFiles::write_record(order.folder.get(), order.action, end));
-  say_end(STDIN_FILENO, {end, recorded});
+  say_end(STDIN_FILENO, {end, record(order, end)});
   return 0;
 }
 

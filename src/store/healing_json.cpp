@@ -571,8 +571,10 @@ Result<Struct> from_text(std::string_view text, void (*check)(Struct&) = nullptr
     return value;
   } catch (const std::invalid_argument& error) {
     return Error{0, error.what()};
-  } catch (const Json::exception& error) {
-    return Error{0, error.what()};
+  } catch (const Json::parse_error& error) {
+    return Error{0, text.empty() ? "it is empty" : fmt::format("it cannot be read from byte {} on", error.byte)};
+  } catch (const Json::exception&) {
+    return Error{0, "a value in it is of another kind"};
   }
 }
 

@@ -29,6 +29,9 @@ namespace healer::store {
 
 class Database;
 
+/// How long a reader of a state file waits for the lock of somebody else.
+inline constexpr Duration kReadBusy{1000};
+
 /// Bytes as they are.
 struct Blob {
   std::string bytes;

@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "store/salvage.hpp"
 #include "store/sqlite_healings.hpp"
 #include "store/sqlite_schema.hpp"
 #include "store/sqlite_store.hpp"
@@ -30,9 +32,6 @@ constexpr unsigned char kNewestMonit = 16;
 constexpr std::string_view kOwnSuffix = ".healer";
 constexpr int kRefused = -1;
 constexpr int kFoundDamaged = -2;
-constexpr Duration kReadBusy{1000};
-constexpr std::uint32_t kSalvagedRecords = 10'000;
-constexpr Duration kLastTime{253'402'300'799'999};  // of the year 9999; it counts both ways
 
 bool exists(const std::string& path) {
   struct stat status {};
@@ -101,7 +100,7 @@ bool is_found_damaged(const Error& error) { return error.code == kFoundDamaged |
 
 /// What is wrong with a row that SQLite takes for a good one, and that no healer has written; empty: nothing.
 std::string unsound_row(Database& database) {
-  // Times lie before the year 9999 (kLastTime).
+  // Times lie before the year 9999, as those that are salvaged do.
   static constexpr std::pair<const char*, const char*> kFaults[] = {
       {"a time is not valid",
        "SELECT count(*) FROM services WHERE saved_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
@@ -168,77 +167,6 @@ std::string corrupt_name(const std::string& path) {
   }
 }
 
-bool is_sound(WallTime when) { return when.time_since_epoch() >= -kLastTime && when.time_since_epoch() <= kLastTime; }
-bool is_sound(const std::optional<WallTime>& when) { return !when || is_sound(*when); }
-bool is_sound(const engine::SavedService& service) {
-  const auto is_sound_rule = [](const engine::SavedRule& saved) {
-    const engine::RuleState& rule = saved.state;
-    const auto within = [](const std::optional<Duration>& since) {
-      return !since || (*since >= -kLastTime && *since <= kLastTime);
-    };
-    return within(rule.past->failing_since) && within(rule.past->clear_since) && is_sound(rule.past->changed);
-  };
-  return is_sound(service.saved) && is_sound(service.starts->last) && is_sound(service.starts->not_before) &&
-         (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
-         (!service.action_failure || is_sound(service.action_failure->when)) &&
-         (!service.acknowledged || is_sound(service.acknowledged->when));
-}
-
-/// What can be read of a damaged file, table by table, as a batch for the new one; `healings` were under way.
-Batch salvage(const std::string& path, std::vector<std::string>& notes,
-              std::vector<std::pair<engine::HealingId, std::string>>& healings) {
-  Batch batch;
-  auto opened = Database::open(path, Database::Mode::Read, kReadBusy);
-  if (!opened) return batch;
-  Database& database = **opened;
-  engine::effect::Commit commit;
-  engine::SavedState state;
-  read_numbers(database, state);
-  if (database.ok()) {
-    commit.sequence = state.last_sequence;
-    commit.ended.emplace_back(state.last_id);  // hands the number on, no more
-  }
-  database.clear_error();
-  constexpr std::uint64_t kLastNumber = std::uint64_t{1} << 62;
-  if (commit.sequence > kLastNumber || state.last_id > kLastNumber) {
-    commit.sequence = 0;
-    commit.ended.clear();
-  }
-  read_services(database, state);
-  if (database.ok()) {
-    std::erase_if(state.services, [](const auto& named) { return !is_sound(named.second); });
-    for (auto& [name, service] : state.services) commit.services.emplace_back(name, std::move(service));
-    notes.push_back(fmt::format("the states of {} services were recovered from {}", commit.services.size(), path));
-  } else {
-    notes.push_back(fmt::format("no states of services could be recovered from {}: every rule starts afresh", path));
-  }
-  database.clear_error();
-  DamagedJournal journal;
-  read_healings(database, state, journal);  // up to the damage
-  healings = std::move(journal.healings);
-  for (const engine::Healing& healing : state.healings) healings.emplace_back(healing.id, healing.target);
-  commit.targets = std::move(state.healing.targets);
-  commit.workflows = std::move(state.healing.workflows);
-  if (!state.healing.closed.empty()) commit.closed_brakes = std::move(state.healing.closed);
-  database.clear_error();
-  std::vector<engine::WidePause> pauses = read_pauses(database);
-  std::erase_if(pauses, [](const engine::WidePause& wide) { return !is_sound(wide.pause.until); });
-  if (!pauses.empty()) commit.wide_pauses = std::move(pauses);
-  database.clear_error();
-  HistoryQuery newest;
-  newest.limit = kSalvagedRecords;
-  commit.records = read_history(database, newest);  // up to the damage
-  std::erase_if(commit.records, [](const engine::Record& record) { return !is_sound(record.when); });
-  if (!commit.records.empty()) commit.sequence = std::max(commit.sequence, commit.records.back().sequence);
-  database.clear_error();
-  auto sources = read_sources(database);
-  if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));
-  if (commit.sequence == 0 && (!commit.services.empty() || commit.of_healings() || commit.wide_pauses))
-    commit.sequence = 1;
-  if (commit.sequence > 0) batch.add(std::move(commit));
-  return batch;
-}
-
 }  // namespace
 
 Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged) {
@@ -255,8 +183,11 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   std::remove((path + "-shm").c_str());
   Opened result;
   result.notes.push_back(fmt::format("{}; it was moved to {}", opened.error().what, aside));
-  std::vector<std::pair<engine::HealingId, std::string>> healings;
-  const Batch saved = salvage(aside, result.notes, healings);
+  Salvaged saved = salvage(aside);
+  std::ranges::move(saved.notes, std::back_inserter(result.notes));
+  // Whoever writes to it has read it, and knows what is under way.
+  if (known_damaged)
+    std::erase_if(saved.healings, [](const engine::DamagedHealing& lost) { return lost.id == engine::HealingId{}; });
   std::remove((aside + "-shm").c_str());
   std::error_code none;
   if (std::filesystem::file_size(aside + "-wal", none) == 0 && !none) std::remove((aside + "-wal").c_str());
@@ -264,8 +195,9 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   auto fresh = open_existing(path, busy);
   if (!fresh) return fresh.error();
   result.database = std::move(*fresh);
-  give_up_healings(*result.database, healings);
-  if (!saved.empty() && !TableWriter(*result.database, Retention{}).write(saved)) return result.database->error();
+  give_up_healings(*result.database, saved.healings);
+  if (!saved.batch.empty() && !TableWriter(*result.database, Retention{}).write(saved.batch))
+    return result.database->error();
   return result;
 }
 

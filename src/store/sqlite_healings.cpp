@@ -3,7 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "store/healing_json.hpp"
 #include "util/text.hpp"
@@ -15,6 +20,31 @@ using namespace engine;
 namespace {
 
 constexpr std::string_view kSaveHealing = "INSERT OR REPLACE INTO healings(healing, target, state) VALUES(?, ?, ?)";
+
+constexpr std::string_view kGivenUp = "given up\n";
+
+/// What stands in place of the state of a healing that nobody can go on with: each part behind its length.
+std::string given_up_text(const DamagedHealing& lost) {
+  std::string text(kGivenUp);
+  for (const std::string* const part : {&lost.workflow, &lost.service, &lost.told})
+    text += fmt::format("{} {}\n", part->size(), *part);
+  return text;
+}
+
+std::optional<DamagedHealing> given_up_from_text(std::string_view text) {
+  if (!text.starts_with(kGivenUp)) return std::nullopt;
+  text.remove_prefix(kGivenUp.size());
+  DamagedHealing lost;
+  for (std::string* const part : {&lost.workflow, &lost.service, &lost.told}) {
+    std::size_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    const auto begin = static_cast<std::size_t>(end - text.data()) + 1;
+    if (error != std::errc{} || begin > text.size() || size > text.size() - begin) break;
+    *part = text.substr(begin, size);
+    text.remove_prefix(std::min(begin + size + 1, text.size()));
+  }
+  return lost;
+}
 
 Error another() { return {0, "it is of another one"}; }
 
@@ -44,11 +74,19 @@ void HealingWriter::write(const Batch& batch) {
   }
 }
 
-void read_healings(Database& database, SavedState& state, DamagedJournal& damaged) {
+void read_under_way(Database& database, SavedState& state, DamagedJournal& damaged) {
   database.prepare("SELECT healing, target, state FROM healings ORDER BY healing").rows([&](Statement& row) {
-    std::uint64_t id = 0;
+    std::int64_t number = 0;
     std::string target, text;
-    row.read(id, target, text);
+    row.read(number, target, text);
+    const auto id = static_cast<std::uint64_t>(number);
+    if (auto lost = given_up_from_text(text)) {
+      damaged.healings.emplace_back(id, target);
+      lost->id = HealingId{number > 0 ? id : 0};
+      lost->target = std::move(target);
+      state.damaged_healings.push_back(std::move(*lost));
+      return;
+    }
     auto healing = healing_from_json(text);
     if (healing && (healing->id.number() != id || !iequals(healing->target, target))) healing = another();
     if (healing) {
@@ -56,11 +94,14 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
       return;
     }
     const std::string name = target.empty() ? fmt::format("{}", id) : fmt::format("{} of {}", id, printable(target));
-    state.damaged_healings.push_back({HealingId{id}, target});
+    state.damaged_healings.push_back({.id = HealingId{id}, .target = target});
     damaged.healings.emplace_back(id, target);
     damaged.notes.push_back(
         fmt::format("healing {} cannot be resumed: its journal is damaged: {}", name, healing.error().what));
   });
+}
+
+void read_targets(Database& database, SavedState& state, DamagedJournal& damaged) {
   database.prepare("SELECT target, rehearsed, state FROM healing_targets ORDER BY target, rehearsed")
       .rows([&](Statement& row) {
         std::string target, text;
@@ -78,6 +119,9 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
             fmt::format("{} is put into a cooldown, because the saved record of its last healing is damaged: {}",
                         printable(target), memory.error().what));
       });
+}
+
+void read_workflows(Database& database, SavedState& state, DamagedJournal& damaged) {
   database.prepare("SELECT workflow, state FROM healing_workflows ORDER BY workflow").rows([&](Statement& row) {
     std::string workflow, text;
     row.read(workflow, text);
@@ -94,6 +138,9 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
           printable(workflow), printable(workflow), memory.error().what));
     }
   });
+}
+
+void read_closed_brakes(Database& database, SavedState& state, DamagedJournal& damaged) {
   database.prepare("SELECT state FROM closed_brakes ORDER BY position").rows([&](Statement& row) {
     std::string text;
     row.read(text);
@@ -109,14 +156,25 @@ void read_healings(Database& database, SavedState& state, DamagedJournal& damage
   });
 }
 
+void read_healings(Database& database, SavedState& state, DamagedJournal& damaged) {
+  read_under_way(database, state, damaged);
+  read_targets(database, state, damaged);
+  read_workflows(database, state, damaged);
+  read_closed_brakes(database, state, damaged);
+}
+
 void drop_damaged(const DamagedJournal& damaged, effect::Commit& commit) {
   for (const auto& [id, target] : damaged.healings) commit.ended_healings.push_back(id);
   commit.forgotten_targets.insert(commit.forgotten_targets.end(), damaged.targets.begin(), damaged.targets.end());
 }
 
-void give_up_healings(Database& database, const std::vector<std::pair<HealingId, std::string>>& healings) {
+void give_up_healings(Database& database, const std::vector<DamagedHealing>& healings) {
   Statement save = database.prepare(kSaveHealing);
-  for (const auto& [id, target] : healings) save.run(id.number(), target, "");
+  std::int64_t unnumbered = 0;
+  for (const DamagedHealing& lost : healings) {
+    const bool numbered = lost.id != HealingId{};
+    save.run(numbered ? static_cast<std::int64_t>(lost.id.number()) : --unnumbered, lost.target, given_up_text(lost));
+  }
 }
 
 }  // namespace healer::store

@@ -36,10 +36,16 @@ struct DamagedJournal {
 /// What cannot be read is left out, and is in `damaged`; of healings, in SavedState::damaged_healings, too.
 void read_healings(Database& database, engine::SavedState& state, DamagedJournal& damaged);
 
+// The same, one table each.
+void read_under_way(Database& database, engine::SavedState& state, DamagedJournal& damaged);
+void read_targets(Database& database, engine::SavedState& state, DamagedJournal& damaged);
+void read_workflows(Database& database, engine::SavedState& state, DamagedJournal& damaged);
+void read_closed_brakes(Database& database, engine::SavedState& state, DamagedJournal& damaged);
+
 /// Has `commit` drop the rows of what is damaged.
 void drop_damaged(const DamagedJournal& damaged, engine::effect::Commit& commit);
 
-/// Saves healings of which nobody can go on, so that who reads them next is told that they are damaged.
-void give_up_healings(Database& database, const std::vector<std::pair<engine::HealingId, std::string>>& healings);
+/// Saves what is known of healings that nobody can go on with: who reads them next has them as damaged ones.
+void give_up_healings(Database& database, const std::vector<engine::DamagedHealing>& healings);
 
 }  // namespace healer::store

@@ -417,7 +417,7 @@ TEST_CASE("a program of which nobody ever sees the end is not run again and agai
 TEST_CASE("a healing whose journal is damaged is told as interrupted, and its target rests", "[healing]") {
   const Fleet fleet{.targets = 1};
   SavedState saved;
-  saved.damaged_healings = {{HealingId{5}, "n0"}};
+  saved.damaged_healings = {{.id = HealingId{5}, .target = "n0"}};
   saved.damaged_targets = {{"n0", true}};
   FleetWorld world(make_graph(fleet_rules(fleet)), saved, {true}, World::kStart);
   CHECK(world.alerts_of("Healing interrupted") == 1);
@@ -426,6 +426,55 @@ TEST_CASE("a healing whose journal is damaged is told as interrupted, and its ta
   world.heal(0);  // by hand
   world.advance(seconds{5});
   world.fail(0);
+  CHECK(world.wait_for("guard") == "n0");
+}
+
+TEST_CASE("of a lost healing what is left tells its target, its number and its cooldown", "[healing]") {
+  const Fleet fleet{.targets = 2};
+  const Duration cooldown{7'000};
+  RuleSet rules = changed(fleet, "rebuild", [&](Workflow& plan) { plan.cooldown = cooldown; });
+  SavedState saved;
+  SECTION("its workflow") { saved.damaged_healings = {{.id = HealingId{5}, .target = "n0", .workflow = "rebuild"}}; }
+  SECTION("its last record") {
+    saved.damaged_healings = {{.id = HealingId{5}, .told = "healing of n0 with rebuild, step \"shutdown\": begins"}};
+  }
+  SECTION("the service whose rule it was") { saved.damaged_healings = {{.id = HealingId{5}, .service = "n0"}}; }
+  SECTION("the rules of its target") { saved.damaged_healings = {{.id = HealingId{5}, .target = "n0"}}; }
+  const FleetWorld world(make_graph(std::move(rules)), saved, {false, false}, World::kStart);
+  CHECK(world.alerts_of("Healing interrupted") == 1);
+  const auto& targets = world.engine.healings().memory().targets;
+  REQUIRE(targets.size() == 1);
+  CHECK(targets[0].target == "n0");
+  CHECK(targets[0].healing == HealingId{5});
+  CHECK(targets[0].end == HealingEnd::Interrupted);
+  CHECK(targets[0].cooldown.left(World::kStart) == cooldown);
+}
+
+TEST_CASE("that healings may have been lost is told, where there are any", "[healing]") {
+  SavedState saved;
+  saved.damaged_healings = {{}};
+  RuleSet rules = fleet_rules({.targets = 1});
+  const bool heals = GENERATE(true, false);
+  if (!heals) rules.workflows.clear();
+  const FleetWorld world(make_graph(std::move(rules)), saved, {false}, World::kStart);
+  CHECK(world.alerts_of("Healing interrupted") == (heals ? 1 : 0));
+  CHECK(world.engine.healings().memory().targets.empty());
+}
+
+TEST_CASE("while a program of a lost healing runs, no healing of its target begins", "[healing]") {
+  const Fleet fleet{.targets = 1};
+  SavedState saved;
+  PendingExec stray{.exec = {.action = ActionId{3}, .healing = HealingId{5}}, .started = true};
+  stray.exec.command.arguments = {"/bin/rebuild"};
+  stray.exec.cause = std::make_shared<const effect::Cause>(effect::Cause{.service = "n0", .when = World::kStart.wall});
+  saved.execs.push_back(std::move(stray));
+  FleetWorld world(make_graph(fleet_rules(fleet)), saved, {false}, World::kStart);
+  world.fail(0);
+  world.advance(minutes{20});
+  CHECK(world.programs("guard") == 0);
+  REQUIRE(world.engine.healings().all().size() == 1);
+  CHECK(only(world).reason.find("program /bin/rebuild of an earlier healing (5) is under way") != std::string::npos);
+  world.handle(event::ActionEnded{.action = ActionId{3}, .unseen = true});
   CHECK(world.wait_for("guard") == "n0");
 }
 

@@ -208,6 +208,28 @@ TEST_CASE("any name of a service comes back as it was", "[trace]") {
   }
 }
 
+TEST_CASE("what a program was started for comes back as it was", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const ActionFiles files(directory.path().string());
+  const ActionFiles::Purpose of_rule{.rule = hash128("rule"), .recovery = true, .service = "my shop"};
+  const ActionFiles::Purpose of_healing{.healing = HealingId{7}, .rule = {}, .service = "a\nb", .target = "two words"};
+  std::uint64_t id = 0;
+  std::vector<Result<ActionFiles::Opened>> starting;  // as long as they are locked
+  for (const auto& purpose : {of_rule, of_healing}) {
+    starting.push_back(files.create(ActionId(++id), {.boot = now().boot, .purpose = purpose}, std::nullopt));
+    REQUIRE(starting.back());
+    const auto trace = files.read(ActionId(id));
+    REQUIRE(trace);
+    CHECK((trace->start.purpose == purpose));
+  }
+  const SurvivingServices survivors = find_surviving_services(files, now());
+  REQUIRE(survivors.processes.size() == 2);
+  CHECK((survivors.processes[0].purpose == of_healing));
+  CHECK(survivors.processes[1].service == "my shop");
+  starting.clear();
+  CHECK(find_surviving_services(files, now()).processes.empty());
+}
+
 TEST_CASE("a line that was cut tells nothing", "[trace]") {
   const test::TemporaryDirectory directory;
   const ActionFiles files(directory.path().string());

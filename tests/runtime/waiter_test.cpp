@@ -11,11 +11,14 @@
 #include <future>
 #include <string>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/proc_table.hpp"
 #include "support/child.hpp"
+#include "support/small_disk.hpp"
 
 namespace waiter_test {
 
@@ -38,12 +41,13 @@ struct WaitedBench : healer::test::ActionBench {
   /// Starts a program that says that it has begun, waits at the gate, and then does `rest`.
   void begin(std::uint64_t id, const std::string& rest, Duration timeout = Duration{0}) {
     shell(id, "echo begun; while [ ! -e " + gate + " ]; do sleep 0.02; done; " + rest, timeout);
-    REQUIRE(run_until(
-        loop, [&] { return started.contains(id) && read_file(file(std::to_string(id) + ".out")) == "begun\n"; }));
+    REQUIRE(run_until(loop, [&] {
+      return started.contains(id) && read_file(options.directory + fmt::format("/{}.out", id)) == "begun\n";
+    }));
   }
   void open_gate() const { test::write_with_mode(gate, "", 0644); }
   [[nodiscard]] ActionFiles::Trace trace(std::uint64_t id) const {
-    auto found = ActionFiles((directory.path() / "actions").string()).read(ActionId(id));
+    auto found = ActionFiles(options.directory).read(ActionId(id));
     REQUIRE(found);
     return *found;
   }
@@ -125,6 +129,26 @@ TEST_CASE("the end of a program that has a waiter is known though no daemon was 
   }
   bench.runner->settle({ActionId(1)});
   CHECK(run_until(bench.loop, [&] { return !std::filesystem::exists(bench.record(1)); }));
+  CHECK(reap_all());
+}
+
+TEST_CASE("the end of a program is known though the disk was full when it came, and no daemon was there", "[waiter]") {
+  test::SmallDisk disk;
+  if (!disk.works()) {
+    WARN("SKIPPED: no file system can be mounted here");
+    return;
+  }
+  WaitedBench bench;
+  bench.options.directory = disk.file("actions");
+  bench.begin(1, "exit 3");
+  disk.fill();
+  bench.end_while_away(1);
+  CHECK_FALSE(std::filesystem::exists(disk.file("actions/1.end.new")));
+  bench.new_daemon();
+  bench.runner->adopt(ActionId(1));
+  CHECK_FALSE(bench.end(1).unseen);
+  CHECK(bench.end(1).outcome == Outcome::Exited);
+  CHECK(bench.end(1).status == 3);
   CHECK(reap_all());
 }
 

@@ -221,22 +221,6 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
   stir(world);
 }
 
-void Healings::lost(HealingWorld& world, const DamagedHealing& healing) {
-  const std::string text = fmt::format("healing {}{}{} is interrupted: its journal is damaged", healing.id.number(),
-                                       healing.target.empty() ? "" : " of ", healing.target);
-  world.record(RecordKind::HealingFailed, Severity::Error, {}, text).subject = healing.id.number();
-  world.tell_all("Healing interrupted", effect::Cause::State::Failed, text);
-  if (!healing.target.empty()) rest(world, healing.target, false, HealingEnd::Interrupted);
-}
-
-void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end) {
-  remember(world, {.target = target,
-                   .rehearsed = rehearsed,
-                   .cooldown = Deadline::in(Workflow{}.cooldown, world.now()),
-                   .end = end,
-                   .ended = world.now().wall});
-}
-
 Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
                                std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
   const ServiceBlock& block = world.graph().at(service);

@@ -80,9 +80,10 @@ class Healings {
   /// What world.bring() was to do is done, or has failed.
   void brought(HealingWorld& world, HealingId healing, std::size_t run, StepEnd how, const std::string& text);
   /// What is journalled of a healing cannot be read: it is told as interrupted, and its target rests.
-  void lost(HealingWorld& world, const DamagedHealing& healing);
-  /// The target rests for a cooldown, as nobody knows what its last healing was.
-  void rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end = HealingEnd::Dropped);
+  void lost(HealingWorld& world, const DamagedHealing& damaged);
+  /// The target rests for a cooldown, as what was journalled of its last healing is lost but for what is given.
+  void rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end = HealingEnd::Dropped,
+            HealingId healing = {}, std::string_view workflow = {});
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
   void wake(HealingWorld& world);
@@ -196,6 +197,8 @@ class Healings {
     std::uint32_t clear = 0;                ///< runs in a row in which no test held
     std::optional<Duration> clear_since{};  ///< mono
   };
+
+  [[nodiscard]] Duration cooldown_of(const Graph& graph, std::string_view target, std::string_view workflow) const;
 
   // start (healings_start.cpp)
   void consider(HealingWorld& world);

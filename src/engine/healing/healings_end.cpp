@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 // How a healing ends: what is counted, remembered and told.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/commit.hpp"
 #include "engine/healing/healings.hpp"
+#include "engine/healing/told.hpp"
+#include "engine/rule.hpp"
 #include "engine/service.hpp"
 
 namespace healer::engine {
@@ -108,6 +114,55 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
     }
   stir(world);
   plan_wake(world);
+}
+
+// ---- what the journal has lost --------------------------------------------------------------------------------------
+
+/// How long a target rests after a healing with a workflow; where that is not known, the longest of those that its
+/// rules heal with.
+Duration Healings::cooldown_of(const Graph& graph, std::string_view target, std::string_view workflow) const {
+  if (const auto known = graph.workflow(workflow)) return known->cooldown;
+  std::optional<Duration> longest;
+  for (const ServiceId service : services_of(graph, target))
+    for (const auto& rule : graph.at(service).rules) {
+      const HealOrder* const order = rule->action.heal.get();
+      const auto plan = order == nullptr ? nullptr : graph.workflow(order->workflow);
+      if (plan != nullptr) longest = std::max(longest.value_or(plan->cooldown), plan->cooldown);
+    }
+  return longest.value_or(Workflow{}.cooldown);
+}
+
+void Healings::lost(HealingWorld& world, const DamagedHealing& damaged) {
+  const Graph& graph = world.graph();
+  std::string target = damaged.target;
+  std::string workflow = damaged.workflow;
+  Record last;
+  last.text = damaged.told;
+  if (const auto told = told_of(last, graph)) {
+    if (target.empty()) target = told->target;
+    if (workflow.empty()) workflow = told->workflow;
+  }
+  const auto service = damaged.service.empty() ? std::nullopt : graph.find(damaged.service);
+  if (target.empty() && service) target = graph.at(*service).target();
+  const std::uint64_t number = damaged.id.number();
+  if (target.empty() && number == 0 && graph.workflows.empty()) return;  // nothing is healed here
+  const std::string which = number != 0 ? fmt::format("healing {}{}{} is", number, target.empty() ? "" : " of ", target)
+                            : target.empty() ? "what healings were under way is not known: they are"
+                                             : fmt::format("a healing of {} is", target);
+  const std::string text = fmt::format("{} interrupted: the state file was damaged", which);
+  world.record(RecordKind::HealingFailed, Severity::Error, {}, text).subject = number;
+  world.tell_all("Healing interrupted", effect::Cause::State::Failed, text);
+  if (!target.empty()) rest(world, target, false, HealingEnd::Interrupted, damaged.id, workflow);
+}
+
+void Healings::rest(HealingWorld& world, const std::string& target, bool rehearsed, HealingEnd end, HealingId healing,
+                    std::string_view workflow) {
+  remember(world, {.target = target,
+                   .rehearsed = rehearsed,
+                   .cooldown = Deadline::in(cooldown_of(world.graph(), target, workflow), world.now()),
+                   .healing = healing,
+                   .end = end,
+                   .ended = world.now().wall});
 }
 
 }  // namespace healer::engine
