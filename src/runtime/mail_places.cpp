@@ -10,15 +10,11 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/descriptor.hpp"
 #include "runtime/open_regular.hpp"
 
 namespace healer::runtime {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kLongestFile = 1U << 20;
 
@@ -40,12 +36,14 @@ Result<std::vector<std::string>> read_mail_places(const std::string& file) {
     text.append(piece.data(), static_cast<std::size_t>(size));
     if (text.size() > kLongestFile) return Error{EFBIG, file + " is damaged"};
   }
-  const json read = json::parse(text, nullptr, false);
-  const auto is_path = [](const json& one) {
-    return one.is_string() && one.get_ref<const std::string&>().starts_with('/');
-  };
-  if (!read.is_array() || !std::ranges::all_of(read, is_path)) return Error{EINVAL, file + " is damaged"};
-  return read.get<std::vector<std::string>>();
+  std::vector<std::string> places;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    if (end == std::string::npos || text.front() != '/') return Error{EINVAL, file + " is damaged"};
+    places.push_back(text.substr(0, end));
+    text.erase(0, end + 1);
+  }
+  return places;
 }
 
 Result<void> write_mail_places(const std::string& file, const std::vector<std::string>& places) {
@@ -56,10 +54,9 @@ Result<void> write_mail_places(const std::string& file, const std::vector<std::s
   if (places.empty()) {
     good = ::unlink(file.c_str()) == 0 || errno == ENOENT;
   } else {
+    std::string text;
     const std::size_t kept = std::min(places.size(), kMostMailPlaces);
-    const std::string text =
-        json(std::vector<std::string>(places.end() - static_cast<std::ptrdiff_t>(kept), places.end()))
-            .dump(-1, ' ', false, json::error_handler_t::replace);
+    for (std::size_t i = places.size() - kept; i < places.size(); ++i) text.append(places[i]).push_back('\0');
     const Descriptor target(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     good = target && ::write(target.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
            ::fsync(target.get()) == 0 && ::rename(fresh.c_str(), file.c_str()) == 0;

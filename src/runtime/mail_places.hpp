@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where mails of this daemon may still wait: the directories of its queues, the newest last, in a file beside the state
-// file (0600). Without it, mails would stay behind in a queue whose place has changed, and what was sent from there
-// would be sent again when the old place comes back.
+// file (0600), each with a NUL behind it. Without it, mails would stay behind in a queue whose place has changed, and
+// what was sent from there would be sent again when the old place comes back.
 #pragma once
 
 #include <string>

@@ -130,7 +130,7 @@ TEST_CASE("A queue whose place cannot be had is remembered until it can, and no 
     CHECK(test::eventually([&] { return sink.count() == 1; }));
   }
   SECTION("what names it is damaged") {
-    test::write_file(place("places"), "[\"first\"]");
+    test::write_file(place("places"), "first\n");
     const auto mailer = world.start();
     CHECK(
         test::eventually([&] { return contains(world.heard.everything(), "is damaged; mails that wait elsewhere"); }));
