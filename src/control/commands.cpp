@@ -537,7 +537,7 @@ void Commands::reply(const engine::effect::Reply& reply) {
   if (!asked) return;  // its client has gone
   std::string text = reply.text;
   if (asked->lasts && impl_->daemon.engine.is_unjournalled())
-    text += "; the state cannot be written: this is forgotten when healerd ends";
+    text += "; the state cannot be written: if healerd ends before it can, this is forgotten";
   asked->outcome = Done{reply.ok, std::move(text)};
   asked->wake();
 }

@@ -369,7 +369,7 @@ TEST_CASE("a group that no service is in any more can be resumed by its name", "
 TEST_CASE("who gives a command is told that it will be forgotten where the state cannot be written",
           "[control][jobs]") {
   DaemonWorld world(two_services());
-  const std::string forgotten = "; the state cannot be written: this is forgotten when healerd ends";
+  const std::string forgotten = "; the state cannot be written: if healerd ends before it can, this is forgotten";
   world.act([](World& engine) { engine.unjournalled = true; });
   CHECK(ask(world, {.verb = Verb::Pause, .names = {"db"}}).reply.end.at("text") == "db paused" + forgotten);
   world.act([](World& engine) { engine.unjournalled = false; });
