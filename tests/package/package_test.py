@@ -408,7 +408,10 @@ class Role(InContainer):
             env={**os.environ, "ANSIBLE_ROLES_PATH": str(TOP / "packaging/ansible/roles"), "ANSIBLE_HOME": str(folder / "home"),
                  "ANSIBLE_CONNECTION_PLUGINS": str(Path(__file__).parent / "connection_plugins"), "ANSIBLE_NOCOWS": "1",
                  "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"), "ANSIBLE_PIPELINING": "1"})
-        self.assertEqual(done.returncode == 0, good, done.stdout + done.stderr)
+        said = done.stdout + done.stderr
+        if (done.returncode == 0) != good:
+            said += self.box.run("journalctl", "-u", "healer", "--no-pager", check=False).stdout
+        self.assertEqual(done.returncode == 0, good, said)
         return done.stdout
 
     def rules_file(self, text: str) -> None:
