@@ -306,8 +306,8 @@ class Lexer : TokenWriter {
       case LexState::GroupName:
       case LexState::Names:
         // Behind `depends on` a name may stand at once: `depends onion` names `ion` to Monit.
-        if (const bool may_touch = entry.spelling.find('\t') != std::string_view::npos && end < text().size();
-            !is_blank(peek(end)) && !(may_touch && !is_space(peek(end))))
+        if (const bool may_touch = entry.spelling.find('\t') != std::string_view::npos;
+            !is_blank(peek(end)) && (!may_touch || end == text().size() || is_space(peek(end))))
           return bare(begin, end);
         break;
       default: break;

@@ -12,6 +12,7 @@
 
 #include "runtime/descriptor.hpp"
 #include "runtime/open_regular.hpp"
+#include "runtime/safe_path.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -25,9 +26,8 @@ Result<std::vector<std::string>> read_mail_places(const std::string& file) {
   if (::lstat(file.c_str(), &facts) != 0 && errno == ENOENT) return std::vector<std::string>{};
   const Result<Descriptor> source = open_regular(file, Links::Refused);
   if (!source) return source.error();
-  if (::fstat(source->get(), &facts) != 0) return system_error(errno, "cannot look at " + file);
   // In a folder that others may write to, another could name a queue of his own making here.
-  if (facts.st_uid != ::geteuid()) return Error{EPERM, file + " belongs to another user"};
+  if (const auto own = stat_of_own(source->get(), file); !own) return own.error();
   std::string text;
   std::array<char, 4'096> piece{};
   while (const ssize_t size = ::read(source->get(), piece.data(), piece.size())) {

@@ -155,10 +155,9 @@ Result<Descriptor> open_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(errno, "cannot make " + path);
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) return system_error(errno, "cannot open " + path);
-  struct stat facts {};
-  if (::fstat(directory.get(), &facts) != 0) return system_error(errno, "cannot look at " + path);
-  if (facts.st_uid != ::geteuid()) return Error{EPERM, path + " belongs to another user"};
-  if ((facts.st_mode & 07777) != 0700 && ::fchmod(directory.get(), 0700) != 0)
+  const Result<struct stat> facts = stat_of_own(directory.get(), path);
+  if (!facts) return facts.error();
+  if ((facts.value().st_mode & 07777) != 0700 && ::fchmod(directory.get(), 0700) != 0)
     return system_error(errno, "cannot close " + path + " to others");
   return directory;
 }
@@ -225,9 +224,7 @@ Result<bool> MailQueue::take_over(const std::string& former, const std::string& 
   if (fs::symlink_status(former, error).type() != fs::file_type::directory) return false;
   const Descriptor from(::open(former.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!from) return system_error(errno, "cannot open " + former);
-  struct stat facts {};
-  if (::fstat(from.get(), &facts) != 0) return system_error(errno, "cannot look at " + former);
-  if (facts.st_uid != ::geteuid()) return Error{EPERM, former + " belongs to another user"};
+  if (const auto own = stat_of_own(from.get(), former); !own) return own.error();
   const Result<Descriptor> to = open_directory(path);
   if (!to) return to.error();
   std::vector<std::string> copied;

@@ -109,4 +109,11 @@ Result<std::string> safe_path(std::string_view what, const std::string& path, Us
   return Walk(what, path, use).go();
 }
 
+Result<struct stat> stat_of_own(int file, const std::string& path) {
+  struct stat facts {};
+  if (::fstat(file, &facts) != 0) return system_error(errno, "cannot look at " + path);
+  if (facts.st_uid != ::geteuid()) return Error{EPERM, path + " belongs to another user"};
+  return facts;
+}
+
 }  // namespace healer::runtime

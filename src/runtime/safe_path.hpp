@@ -4,6 +4,8 @@
 // way.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,5 +29,9 @@ enum class Use : std::uint8_t {
 /// sticky folder as /tmp nobody can replace what is root's or ours, so that is fine where the next entry is); the file
 /// itself is a symbolic link, or another user's. What is not there yet is fine.
 [[nodiscard]] Result<std::string> safe_path(std::string_view what, const std::string& path, Use use = Use::State);
+
+/// What the kernel says of an open file or folder that must be our own. Errors: it cannot be looked at, or it belongs
+/// to another user (EPERM). `path` is for the message.
+[[nodiscard]] Result<struct stat> stat_of_own(int file, const std::string& path);
 
 }  // namespace healer::runtime
