@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bitset>
 #include <span>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -286,10 +287,24 @@ bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
   return (tokens.tokens[token].flags & kFirstOfLine) != 0;
 }
 
-bool Expectation::reach(std::size_t token) {
-  if (token < furthest) return false;
-  if (token > furthest) *this = Expectation{.furthest = token};
-  return true;
+void Expectation::gather() {
+  for (const Terminal* terminal : missed) {
+    if (!terminal->phrase.empty()) add_phrase(terminal->phrase);
+    for (const Kind kind : terminal->kinds) (terminal->is_near ? near : kinds).set(static_cast<std::size_t>(kind));
+    for (const std::string_view text : terminal->texts) terminal->is_near ? add_near_text(text) : add_text(text);
+  }
+  missed.clear();
+  is_gathered = true;
+}
+
+void Expectation::reach(std::size_t token) {
+  if (token <= furthest) return;
+  furthest = token;
+  missed.clear();
+  if (!std::exchange(is_gathered, false)) return;
+  kinds.reset();
+  near.reset();
+  for (auto* texts_of : {&phrases, &texts, &near_texts}) texts_of->clear();
 }
 
 void Expectation::add_phrase(std::string_view phrase) { add_once(phrases, phrase); }

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,14 @@ namespace healer::grammar {
 /// Whether a token is the first of its line.
 [[nodiscard]] bool is_first_of_line(const TokenStream& tokens, std::size_t token);
 
+/// What a terminal of the grammar would have taken. It lives for ever, as do the texts.
+struct Terminal {
+  std::string_view phrase;  ///< what it is called in a message; empty: it is not told of by such a name
+  bool is_near = false;     ///< its kinds and texts are only worth a "did you mean"
+  std::span<const Kind> kinds;
+  std::span<const std::string_view> texts;
+};
+
 /// What was tried, and failed, at the furthest token that was reached. Views are to texts that live for ever.
 struct Expectation {
   std::size_t furthest = 0;                  ///< index of the token
@@ -24,9 +33,19 @@ struct Expectation {
   std::vector<std::string_view> phrases;     ///< "a program"
   std::vector<std::string_view> texts;       ///< healer's own words
   std::vector<std::string_view> near_texts;  ///< as `near`
+  std::vector<const Terminal*> missed;       ///< what is not in them yet
+  bool is_gathered = false;                  ///< something is in them
 
-  /// Begins anew where `token` is further than all before; whether it counts at all.
-  bool reach(std::size_t token);
+  /// A terminal did not fit at `token`. Right texts, too, are full of that: it is only noted, for gather().
+  void miss(std::size_t token, const Terminal& terminal) {
+    if (token < furthest) return;
+    if (token > furthest) reach(token);
+    missed.push_back(&terminal);
+  }
+  /// Makes the sets above of all that was missed. Requires: it was called before they are read.
+  void gather();
+  /// Begins anew where `token` is further than all before.
+  void reach(std::size_t token);
   void add_phrase(std::string_view phrase);
   void add_text(std::string_view text);
   void add_near_text(std::string_view text);

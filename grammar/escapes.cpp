@@ -16,6 +16,7 @@ int digit_of(char c) {
 }  // namespace
 
 std::string replace_escapes(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {

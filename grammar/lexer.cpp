@@ -100,9 +100,9 @@ class Lexer : TokenWriter {
 
   /// Whether the word names something by `define` or `for each`: it may be a word of the language.
   [[nodiscard]] bool is_defined_name(std::size_t begin, std::size_t end) const {
-    if (out_.tokens.empty() || !is_identifier(text().substr(begin, end - begin))) return false;
+    if (out_.tokens.empty() || out_.tokens.back().kind != Kind::String) return false;
+    if (!is_identifier(text().substr(begin, end - begin))) return false;
     const Token& before = out_.tokens.back();
-    if (before.kind != Kind::String) return false;
     const std::size_t word = before.offset;
     const std::string_view gap = text().substr(word + before.length, begin - word - before.length);
     if (gap.empty() || !std::ranges::all_of(gap, is_blank)) return false;

@@ -2,7 +2,9 @@
 #include "grammar/tight.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <unordered_map>
 
 #include "util/text.hpp"
 
@@ -107,9 +109,18 @@ std::optional<TightComparison> tight_comparison(std::string_view text) {
 }
 
 Kind kind_of_word(std::string_view word) {
-  const auto* found =
-      std::ranges::find_if(kWords, [&](const WordEntry& entry) { return iequals(entry.spelling, word); });
-  return found == std::end(kWords) ? Kind::String : found->kind;
+  static const auto kKinds = [] {
+    std::unordered_map<std::string_view, Kind> kinds;
+    for (const WordEntry& entry : kWords) kinds.try_emplace(entry.spelling, entry.kind);
+    return kinds;
+  }();
+  static constexpr std::size_t kLongest =
+      std::ranges::max(kWords, {}, [](const WordEntry& entry) { return entry.spelling.size(); }).spelling.size();
+  std::array<char, kLongest> low;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  if (word.size() > low.size()) return Kind::String;
+  std::ranges::transform(word, low.begin(), lower);
+  const auto found = kKinds.find({low.data(), word.size()});
+  return found == kKinds.end() ? Kind::String : found->second;
 }
 
 bool is_tight_duration(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grammar/words.hpp"
+#include "util/text.hpp"
 
 namespace healer::grammar::lexing {
 
@@ -35,7 +36,6 @@ inline bool in_path(char c) { return in_word(c) || c == '@'; }
 inline bool is_plain_space(char c) { return c == ' '; }
 inline bool is_blank(char c) { return class_of(c) == Class::Blank; }
 inline bool is_space(char c) { return is_blank(c) || class_of(c) == Class::Newline; }
-inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The table by first word: the entries of one first word stand side by side, the longest first.
 class WordIndex {

@@ -6,6 +6,9 @@ target_compile_options(healer_options INTERFACE -Wall -Wextra -Wshadow -Wconvers
                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds>
                                                 -Wno-missing-field-initializers) # designated initialisers leave the defaults; g++ 12 warns wrongly of std::string (GCC bug 105651), with precompiled headers all the more
 target_compile_definitions(healer_options INTERFACE HEALER_VERSION="${PROJECT_VERSION}")
+# A precompiled header of clang keeps the times of all files it is made of, unless it is told not to: to a compiler cache
+# every checkout would be another.
+target_compile_options(healer_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 # Libraries like programs (all of them end up in programs), so that one precompiled header serves both.
 target_compile_options(healer_options INTERFACE -fPIE)
 if(HEALER_WERROR)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <limits>
-#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -249,7 +248,7 @@ class ServiceCompiler {
     block_ = {};
     check_ = &check;
     programs_ = programs_of(check);
-    texts_.clear();
+    prints_.clear();
     silenced_.clear();
     comes_alive_ = false;
     block_.name = check.name.value;
@@ -290,22 +289,25 @@ class ServiceCompiler {
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule->dormant = true;
-    for (engine::Rule& rule : block_.rules) share_body(rule);
+    for (std::size_t i = 0; i < block_.rules.size(); ++i) prints_[i] = share_body(block_.rules[i], prints_[i]);
     block_.recipients = recipients_.shared(std::move(block_.recipients));
     block_.plan = plans_.shared(block_.kind->plan(block_));
-    block_.key = fingerprint(block_);
+    block_.key = fingerprint(block_, prints_);
     return std::make_shared<const engine::ServiceBlock>(std::move(block_));
   }
 
  private:
   /// Conditions of the same words are one.
   Shared<engine::RuleCondition> shared(engine::RuleCondition condition) {
-    return conditions_.try_emplace(fingerprint(*check_->kind, condition), std::move(condition)).first->second;
+    prints_.push_back(fingerprint(*check_->kind, condition));
+    return conditions_.try_emplace(prints_.back(), std::move(condition)).first->second;
   }
 
-  /// Rules of the same words have the same body.
-  void share_body(engine::Rule& rule) {
-    rule.body = bodies_.try_emplace(fingerprint(*check_->kind, *std::as_const(rule.body)), rule.body).first->second;
+  /// Rules of the same words have the same body. Returns its fingerprint, for which that of its condition is needed.
+  Hash128 share_body(engine::Rule& rule, const Hash128& condition) {
+    const Hash128 print = fingerprint(*std::as_const(rule.body), condition);
+    rule.body = bodies_.try_emplace(print, rule.body).first->second;
+    return print;
   }
 
   [[nodiscard]] engine::SourcePlace place(const SourceRange& range) const {
@@ -499,7 +501,9 @@ class ServiceCompiler {
     rule.text = rule_text(syntax, condition_words);
     rule.text.shrink_to_fit();
     rule.actions_hash = actions_hash(rule);
-    const Hash128 key = rule_key(block_.name, rule.text, texts_[rule.text]++);
+    const auto same = std::ranges::count(block_.rules, rule.text,
+                                         [](const engine::Rule& one) -> const std::string& { return one->text; });
+    const Hash128 key = rule_key(block_.name, rule.text, static_cast<std::size_t>(same));
     block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = key, .place = place(syntax.range)});
   }
 
@@ -568,8 +572,8 @@ class ServiceCompiler {
   Pool<std::vector<engine::Recipient>> recipients_;
   Pool<engine::Plan> plans_;
   Pool<engine::Schedule> schedules_;
-  std::map<std::string, std::size_t> texts_;  ///< how often a rule's text has come so far
-  std::vector<std::string> silenced_;         ///< addresses that the service has a word of its own on
+  std::vector<Hash128> prints_;        ///< fingerprints of the conditions of its rules, and then of the rules
+  std::vector<std::string> silenced_;  ///< addresses that the service has a word of its own on
   bool comes_alive_ = false;
 };
 

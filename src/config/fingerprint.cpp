@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "config/fingerprint.hpp"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <concepts>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,24 +20,27 @@
 namespace healer::config {
 namespace {
 
+/// How numbers are gathered.
+enum class Form : std::uint8_t {
+  Lasting,  ///< as digits: the same in every version, for what is saved
+  Fleeting  ///< as they are: for what is compared within one run of the program, of which there is much more
+};
+
 /// Gathers values so that different sequences of values give different texts: every text carries its length.
+template <Form form>
 class Gatherer {
  public:
   void add(std::string_view text) {
-    number(text.size());
-    text_ += ':';
-    text_ += text;
+    number(text.size(), ':');
+    write(text);
   }
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
-  void add(Number number) {
-    this->number(static_cast<std::int64_t>(number));
-    text_ += ',';
-  }
+  void add(Number number) { this->number(static_cast<std::int64_t>(number), ','); }
   void add(Duration duration) { add(duration.count()); }
   template <typename Value>
   void add(const std::optional<Value>& value) {
-    text_ += value ? '+' : '-';
+    write(value ? "+" : "-");
     if (value) add(*value);
   }
   template <typename Value>
@@ -52,7 +57,7 @@ class Gatherer {
   }
   template <typename Value>
   void add(const Rare<Value>& value) {
-    text_ += value ? '+' : '-';
+    write(value ? "+" : "-");
     if (value) add(*value);
   }
   template <typename Value>
@@ -116,15 +121,12 @@ class Gatherer {
     const auto& [tolerance, action] = recovery;
     all(tolerance, action);
   }
-  void add(const engine::Rule& rule) {
-    [[maybe_unused]] const auto& [body, key, text_hash, place] = rule;
-    add(*body, key);
-  }
-  /// `key`: what it is known by, besides.
-  void add(const engine::RuleBody& body, const Hash128& key) {
+  void add(const Hash128& hash) { all(hash.high, hash.low); }
+  /// `print`: that of the condition.
+  void add(const engine::RuleBody& body, const Hash128& print) {
     [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
         body;
-    all(condition, tolerance, action, recovery, mode, event, key.high, key.low, dormant, text);
+    all(print, tolerance, action, recovery, mode, event, dormant, text);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -149,10 +151,12 @@ class Gatherer {
     all(recipient.address, recipient.events.to_string(), recipient.listed, recipient.reminder, recipient.digest,
         recipient.format);
   }
-  void add(const engine::ServiceBlock& block) {
+  /// `rules`: what each of its rules says.
+  void add(const engine::ServiceBlock& block, std::span<const Hash128> rules) {
+    for (std::size_t i = 0; i < rules.size(); ++i) all(rules[i], block.rules[i].key);
     all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.composite,
         block.interface, block.host, block.probes, block.start, block.stop, block.restart, block.depends,
-        block.schedule, block.rules, block.groups, block.recipients, block.on_reboot, block.activity,
+        block.schedule, rules.size(), block.groups, block.recipients, block.on_reboot, block.activity,
         block.end_leftovers);
     if (block.row) all(block.row->target, block.row->variables);
   }
@@ -191,60 +195,86 @@ class Gatherer {
         workflow.approval, workflow.mode);
   }
 
-  [[nodiscard]] Hash128 hash() const { return hash128(text_); }
+  [[nodiscard]] Hash128 hash() const { return hash128(std::string_view(text_).substr(0, size_)); }
 
  private:
+  static constexpr std::size_t kUsual = 1024;
+  static constexpr std::size_t kLongestNumber = 24;
+
   template <typename Number>
-  void number(Number number) {
-    std::array<char, 24> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    text_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+  void number(Number number, char end) {
+    char* const begin = room(kLongestNumber);
+    if constexpr (form == Form::Fleeting) {
+      std::memcpy(begin, &number, sizeof number);
+      size_ += sizeof number;
+    } else {
+      char* const behind = std::to_chars(begin, begin + kLongestNumber - 1, number).ptr;
+      *behind = end;
+      size_ += static_cast<std::size_t>(behind + 1 - begin);
+    }
+  }
+  void write(std::string_view text) {
+    std::memcpy(room(text.size()), text.data(), text.size());
+    size_ += text.size();
+  }
+  /// Where so many bytes can be written.
+  char* room(std::size_t bytes) {
+    if (text_.size() - size_ < bytes) text_.resize(std::max(text_.size() * 2, text_.size() + bytes + kUsual));
+    return text_.data() + size_;
   }
 
-  std::string text_;
+  std::string text_;      ///< with room behind what is written
+  std::size_t size_ = 0;  ///< what is written of it
 };
 
 }  // namespace
 
 Hash128 fingerprint(const engine::Workflow& workflow) {
-  Gatherer gatherer;
+  Gatherer<Form::Lasting> gatherer;
   gatherer.add(workflow);
   return gatherer.hash();
 }
 
 Hash128 fingerprint(const engine::ServiceBlock& block) {
-  Gatherer gatherer;
-  gatherer.add(block);
-  return gatherer.hash();
+  std::vector<Hash128> rules;
+  for (const engine::Rule& rule : block.rules)
+    rules.push_back(fingerprint(*rule.body, fingerprint(*block.kind, *rule.body->condition)));
+  return fingerprint(block, rules);
 }
 
-Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body) {
-  Gatherer gatherer;
-  // The kind stands for what tests have beside what is written.
-  gatherer.add(kind.word);
-  gatherer.add(body, body.condition->hash);
+Hash128 fingerprint(const engine::ServiceBlock& block, std::span<const Hash128> rules) {
+  Gatherer<Form::Fleeting> gatherer;
+  gatherer.add(block, rules);
   return gatherer.hash();
 }
 
 Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleCondition& condition) {
-  Gatherer gatherer;
-  gatherer.all(kind.word, condition, condition.hash.high, condition.hash.low);
+  Gatherer<Form::Fleeting> gatherer;
+  // The kind stands for what tests have beside what is written.
+  gatherer.all(kind.word, condition, condition.hash);
+  return gatherer.hash();
+}
+
+Hash128 fingerprint(const engine::RuleBody& body, const Hash128& condition) {
+  Gatherer<Form::Fleeting> gatherer;
+  gatherer.add(body, condition);
   return gatherer.hash();
 }
 
 Hash128 condition_hash(std::string_view condition) {
-  Gatherer gatherer;
+  Gatherer<Form::Lasting> gatherer;
   gatherer.all(std::string_view("condition"), condition);
   return gatherer.hash();
 }
 
 Hash128 actions_hash(const engine::RuleBody& body) {
-  Gatherer gatherer;
+  Gatherer<Form::Lasting> gatherer;
   gatherer.all(std::string_view("actions"), body.action, body.recovery->action);
   return gatherer.hash();
 }
 
 Hash128 rule_key(std::string_view service, std::string_view text, std::size_t ordinal) {
-  Gatherer gatherer;
+  Gatherer<Form::Lasting> gatherer;
   gatherer.all(std::string_view("rule"), std::string_view(to_lower(service)), text, ordinal);
   return gatherer.hash();
 }

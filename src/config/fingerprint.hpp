@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "util/hash.hpp"
@@ -20,10 +21,13 @@ namespace healer::config {
 /// Hash of all fields but the places and the key itself.
 [[nodiscard]] Hash128 fingerprint(const engine::Workflow& workflow);
 [[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block);
+/// The same, for whoever has those of its rules, in their order.
+[[nodiscard]] Hash128 fingerprint(const engine::ServiceBlock& block, std::span<const Hash128> rules);
 
-/// Hash of all that a rule, or its condition, of that kind of service says.
-[[nodiscard]] Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleBody& body);
+/// Hash of all that the condition of a rule of that kind of service says, and the rule itself, by the one of its
+/// condition.
 [[nodiscard]] Hash128 fingerprint(const engine::CheckKind& kind, const engine::RuleCondition& condition);
+[[nodiscard]] Hash128 fingerprint(const engine::RuleBody& body, const Hash128& condition);
 
 /// What tells a rule from others when the files are edited (engine::RuleIdentity): its condition, as text, and what it
 /// does.

@@ -111,22 +111,17 @@ template <typename Rule>
 struct control : pegtl::normal<Rule> {
   template <typename Input>
   static void failure(const Input& in, Build& build, auto&&...) {
-    if constexpr (Phrased<Rule> || OfKinds<Rule> || OfTexts<Rule>) {
-      auto& expectation = build.expectation;
-      if (!expectation.reach(in.index())) return;
-      if constexpr (Phrased<Rule>) {
-        if (!Rule::kExpected.empty()) expectation.add_phrase(Rule::kExpected);
-      }
-      if constexpr (OfKinds<Rule>) {
-        for (const auto kind : Rule::kKinds)
-          (Phrased<Rule> ? expectation.near : expectation.kinds).set(static_cast<std::size_t>(kind));
-      }
-      if constexpr (OfTexts<Rule>) {
-        for (const auto text : Rule::kTexts)
-          Phrased<Rule> ? expectation.add_near_text(text) : expectation.add_text(text);
-      }
-    }
+    if constexpr (Phrased<Rule> || OfKinds<Rule> || OfTexts<Rule>) build.expectation.miss(in.index(), kTerminal);
   }
+
+ private:
+  static constexpr grammar::Terminal kTerminal = [] {
+    grammar::Terminal terminal{.is_near = Phrased<Rule>};
+    if constexpr (Phrased<Rule>) terminal.phrase = Rule::kExpected;
+    if constexpr (OfKinds<Rule>) terminal.kinds = Rule::kKinds;
+    if constexpr (OfTexts<Rule>) terminal.texts = Rule::kTexts;
+    return terminal;
+  }();
 };
 
 /// Notes that an extension was used; what an action of such a rule does, or does besides.

@@ -188,6 +188,10 @@ class Joiner {
 
 }  // namespace
 
-std::vector<Op> joined(Build& build, const WrittenCondition& written) { return Joiner(build, written).run(); }
+std::vector<Op> joined(Build& build, const WrittenCondition& written) {
+  const bool is_lone = written.terms.size() == 1 && written.negations.empty();
+  if (is_lone && grammar::parentheses_before(build.tokens, written.begin) == build.tokens.parentheses.end()) return {};
+  return Joiner(build, written).run();
+}
 
 }  // namespace healer::config::parsing

@@ -187,6 +187,7 @@ class Parser : Tokens {
 
   /// Tells what is wrong with the header of a block, and goes on behind its brace.
   void broken_block(std::uint32_t begin) {
+    build_.expectation.gather();
     const std::size_t token = std::max(build_.expectation.furthest, at_);
     error_at(token, grammar::unexpected(stream_, begin_, token, build_.expectation));
     out_.is_whole = false;
@@ -373,6 +374,7 @@ class Parser : Tokens {
     }
     const bool after_another = expectation.furthest == at_ && at_ > 0;
     expectation.reach(at_);
+    expectation.gather();
     const bool open = service_ == Service::Open;
     if (after_another)
       expectation.add_phrase("another statement");
@@ -392,6 +394,7 @@ class Parser : Tokens {
 
   /// Reports what the last attempt stumbled over, and goes on.
   void failed() {
+    build_.expectation.gather();
     const std::size_t token = std::max(build_.expectation.furthest, at_);
     out_.begins_cut = out_.begins_cut || (token == 0 && fresh_starts_ == 0);
     out_.ends_cut = out_.ends_cut || stream_.tokens[token].kind == Kind::End;

@@ -46,6 +46,7 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
   }
   std::size_t token = std::max(build.expectation.furthest, matched ? in.index() : 0);
   build.expectation.reach(token);
+  build.expectation.gather();
   if (!has_target)
     for (const Kind target : kTargets) build.expectation.near.set(static_cast<std::size_t>(target));
   grammar::Complaint complaint = stream.tokens[token].kind == Kind::End

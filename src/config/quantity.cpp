@@ -144,14 +144,15 @@ std::string number_text(std::string_view digits) {
 }
 
 /// The units of these measures, for people.
-std::string units_text(const std::vector<const Quantity*>& rows) {
+std::string units_text(const CheckKind& kind, std::string_view words) {
   std::vector<std::string> units;
-  for (const Quantity* row : rows) {
-    switch (measure_of(*row)) {
+  for (const Quantity& row : kind.quantities) {
+    if (row.words != words) continue;
+    switch (measure_of(row)) {
       case Measure::Percent: units.emplace_back("'%'"); break;
-      case Measure::Size: units.emplace_back(is_rate(*row) ? "'MB/s'" : "'MB'"); break;
+      case Measure::Size: units.emplace_back(is_rate(row) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
-      case Measure::Packets: units.emplace_back(is_rate(*row) ? "'packets/s'" : "'packets'"); break;
+      case Measure::Packets: units.emplace_back(is_rate(row) ? "'packets/s'" : "'packets'"); break;
       case Measure::Latency: units.insert(units.end(), {"'ms'", "'seconds'"}); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
@@ -174,10 +175,7 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
     reading.remedy = std::move(remedy);
     return reading;
   };
-  std::vector<const Quantity*> rows;
-  for (const Quantity& row : kind.quantities)
-    if (row.words == test.name.value) rows.push_back(&row);
-  if (rows.empty()) {
+  if (kind.find_quantity(test.name.value) == nullptr) {
     std::vector<std::string> others;
     for (const CheckKind* other : engine::all_kinds())
       if (other->find_quantity(test.name.value) != nullptr) others.push_back(fmt::format("'check {}'", other->word));
@@ -187,20 +185,22 @@ QuantityReading read_quantity(const CheckKind& kind, const CompareSyntax& test) 
 
   const UnitWord* unit = test.unit ? find_unit(test.unit->value) : nullptr;
   const bool is_unknown = test.unit && unit == nullptr;
-  const auto found = std::ranges::find_if(rows, [&](const Quantity* row) { return !is_unknown && fits(*row, unit); });
-  if (found == rows.end()) {
+  const auto found = std::ranges::find_if(kind.quantities, [&](const Quantity& row) {
+    return row.words == test.name.value && !is_unknown && fits(row, unit);
+  });
+  if (found == kind.quantities.end()) {
     if (!test.unit)
       return refuse(test.number.range, fmt::format("this number of '{}' needs a unit", test.name.value),
-                    fmt::format("write {} after it", units_text(rows)));
+                    fmt::format("write {} after it", units_text(kind, test.name.value)));
     return refuse(test.unit->range,
                   fmt::format("{} is not a unit of '{}'", in_quotes(test.unit->value), test.name.value),
-                  fmt::format("the number must be followed by {}", units_text(rows)));
+                  fmt::format("the number must be followed by {}", units_text(kind, test.name.value)));
   }
-  if (is_whole(measure_of(**found)) && test.number.value.find('.') != std::string::npos)
+  if (is_whole(measure_of(*found)) && test.number.value.find('.') != std::string::npos)
     return refuse(test.number.range, fmt::format("this must be a whole number, not {}", test.number.value), "");
-  reading.row = *found;
+  reading.row = &*found;
   reading.value =
-      number_of(test.number.value) * (unit != nullptr ? times_of(*unit, measure_of(**found)).value_or(1) : 1);
+      number_of(test.number.value) * (unit != nullptr ? times_of(*unit, measure_of(*found)).value_or(1) : 1);
   return reading;
 }
 

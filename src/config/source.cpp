@@ -13,15 +13,13 @@ bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) !
 }  // namespace
 
 void Sources::advance(Mark& mark, std::string_view text, std::uint32_t from, std::uint32_t to) {
-  for (std::uint32_t i = from; i < to; ++i) {
-    if (text[i] == '\n') {
-      ++mark.line;
-      mark.line_start = i + 1;
-      mark.characters = 0;
-    } else if (begins_character(text[i])) {
-      ++mark.characters;
-    }
+  const std::string_view part = text.substr(0, to);
+  for (std::size_t end = 0; (end = part.find('\n', from)) != std::string_view::npos;) {
+    ++mark.line;
+    mark.line_start = from = static_cast<std::uint32_t>(end + 1);
+    mark.characters = 0;
   }
+  mark.characters += static_cast<std::uint32_t>(std::ranges::count_if(part.substr(from), begins_character));
 }
 
 std::uint32_t Sources::add(std::string path, std::string text) {

@@ -125,6 +125,9 @@ namespace {
 
 /// Text as it stands between quotes, where the language reads C-like escapes; `quotes` may not stand there themselves.
 std::string escaped(std::string_view text, std::string_view quotes) {
+  if (is_plain(text) && text.find_first_of(quotes) == std::string_view::npos &&
+      text.find('\\') == std::string_view::npos)
+    return std::string(text);
   std::string result;
   bool after_backslash = false;
   while (!text.empty()) {

@@ -11,14 +11,12 @@
 namespace healer {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace
 
-bool iequals(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 std::string to_lower(std::string_view text) {
@@ -103,6 +101,7 @@ bool is_control(std::uint32_t code) {
 }
 
 std::string printable(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {

@@ -14,8 +14,19 @@ namespace healer {
 /// Whether it is an ASCII digit, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// ASCII lower case.
+[[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// Whether two ASCII texts are equal without regard to case (as Monit compares names and words).
-[[nodiscard]] bool iequals(std::string_view a, std::string_view b);
+[[nodiscard]] inline bool iequals(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (lower(a[i]) != lower(b[i])) return false;
+  return true;
+}
+
+/// Whether all of it is ASCII that can be seen, or blanks: printable() changes nothing of that.
+[[nodiscard]] bool is_plain(std::string_view text);
 
 /// ASCII lower case.
 [[nodiscard]] std::string to_lower(std::string_view text);
