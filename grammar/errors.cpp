@@ -287,7 +287,8 @@ bool is_first_of_line(const TokenStream& tokens, std::size_t token) {
   return (tokens.tokens[token].flags & kFirstOfLine) != 0;
 }
 
-void Expectation::gather() {
+void Expectation::gather(std::size_t token) {
+  reach(token);
   for (const Terminal* terminal : missed) {
     if (!terminal->phrase.empty()) add_phrase(terminal->phrase);
     for (const Kind kind : terminal->kinds) (terminal->is_near ? near : kinds).set(static_cast<std::size_t>(kind));

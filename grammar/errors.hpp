@@ -42,8 +42,9 @@ struct Expectation {
     if (token > furthest) reach(token);
     missed.push_back(&terminal);
   }
-  /// Makes the sets above of all that was missed. Requires: it was called before they are read.
-  void gather();
+  /// Makes the sets above of all that was missed, at `token` where that is further. Requires: it was called before they
+  /// are read.
+  void gather(std::size_t token = 0);
   /// Begins anew where `token` is further than all before.
   void reach(std::size_t token);
   void add_phrase(std::string_view phrase);

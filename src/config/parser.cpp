@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -373,8 +372,7 @@ class Parser : Tokens {
       return recover();
     }
     const bool after_another = expectation.furthest == at_ && at_ > 0;
-    expectation.reach(at_);
-    expectation.gather();
+    expectation.gather(at_);
     const bool open = service_ == Service::Open;
     if (after_another)
       expectation.add_phrase("another statement");

@@ -45,8 +45,7 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
     return has_errors(said) ? std::nullopt : std::optional(std::move(scratch.connection));
   }
   std::size_t token = std::max(build.expectation.furthest, matched ? in.index() : 0);
-  build.expectation.reach(token);
-  build.expectation.gather();
+  build.expectation.gather(token);
   if (!has_target)
     for (const Kind target : kTargets) build.expectation.near.set(static_cast<std::size_t>(target));
   grammar::Complaint complaint = stream.tokens[token].kind == Kind::End
