@@ -461,8 +461,8 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
   if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
-  in_force_ = outcome.text;
-  store_->save_sources(sources_of(*in_force_));
+  in_force_ = outcome.loaded.result.lists.empty() ? nullptr : outcome.text;
+  store_->save_sources(sources_of(*outcome.text));
   lists_->declare(outcome.loaded.result.lists);
   handle(lists_->doubted());
   compiler_->release(std::move(before));

@@ -177,7 +177,8 @@ class Daemon : public engine::EffectSink {
   bool reloading_ = false;
   bool reload_again_ = false;
   bool lists_changed_ = false;                                   ///< since the load under way began
-  std::shared_ptr<const engine::recorded::RulesText> in_force_;  ///< what the rules in force were loaded from
+  /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
+  std::shared_ptr<const engine::recorded::RulesText> in_force_;
   std::vector<Answer> diffs_;                                    ///< who asked for a comparison that has not begun
   bool comparing_ = false;
   bool confirmed_ = false;       ///< of the reload under way

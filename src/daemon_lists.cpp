@@ -275,7 +275,7 @@ void Daemon::begin_lists() {
 /// The rules in force, as they are, with the rows that lists have now: what was edited meanwhile is not taken over.
 void Daemon::reload_lists() {
   lists_changed_ = true;
-  if (stopping_ || std::exchange(reloading_, true)) return;
+  if (stopping_ || !in_force_ || std::exchange(reloading_, true)) return;
   lists_changed_ = false;
   compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload,
                      {.lists = lists_->rows(), .saved = sources_of(*in_force_)},

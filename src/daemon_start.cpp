@@ -299,9 +299,10 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto locked = lock(); !locked) return locked.error();
   if (!store_)
     if (auto opened = open_store(); !opened) return opened.error();
-  in_force_ = text_of(options().config, loaded.result, lists_->rows());
+  const auto text = text_of(options().config, loaded.result, lists_->rows());
+  if (!loaded.result.lists.empty()) in_force_ = text;
   if (broken.empty()) {
-    std::vector<store::SavedSource> sources = sources_of(*in_force_);
+    std::vector<store::SavedSource> sources = sources_of(*text);
     if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
     store_->save_sources(std::move(sources));
   }
@@ -321,7 +322,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   files.remove_records(known);
 
   const Instant now = runtime::now();
-  open_recorder(graph, in_force_, *saved, now);
+  open_recorder(graph, text, *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });

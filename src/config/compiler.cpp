@@ -300,7 +300,7 @@ class ServiceCompiler {
     const auto same = std::ranges::count(block_.rules, rule.text,
                                          [](const engine::Rule& one) -> const std::string& { return one->text; });
     const Hash128 key = rule_key(block_.name, rule.text, static_cast<std::size_t>(same));
-    block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = key, .place = place(syntax.range)});
+    block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = {}, .place = place(syntax.range)});
   }
 
   void add(const ServiceProgramSyntax& syntax) {

@@ -45,7 +45,7 @@ std::shared_ptr<const ServiceBlock> with_keys(std::shared_ptr<const ServiceBlock
   }
   if (std::ranges::equal(wanted, block->rules, {}, {}, &Rule::key)) return block;
   auto copy = std::make_shared<ServiceBlock>(*block);
-  for (std::size_t i = 0; i < wanted.size(); ++i) copy->rules[i].key = wanted[i];
+  for (std::size_t i = 0; i < wanted.size(); ++i) copy->rules[i].become(wanted[i]);
   return copy;
 }
 

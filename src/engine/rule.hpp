@@ -14,6 +14,7 @@
 #include "engine/source_place.hpp"
 #include "engine/test.hpp"
 #include "util/hash.hpp"
+#include "util/rare.hpp"
 #include "util/shared.hpp"
 #include "util/time.hpp"
 
@@ -109,13 +110,18 @@ struct Rule {
   /// Names the rule within its service, in the saved state and the history. A new rule's is that of its text; an edited
   /// rule keeps the one it had.
   Hash128 key;
-  Hash128 text_hash;  ///< RuleIdentity::text
+  Rare<Hash128> text_hash;  ///< RuleIdentity::text, where the key is another
   SourcePlace place;
 
   const RuleBody* operator->() const { return body.operator->(); }
   RuleBody* operator->() { return body.operator->(); }
+  /// From now on it has that key, and says what it said.
+  void become(const Hash128& other) {
+    if (!text_hash && other != key) text_hash = key;
+    key = other;
+  }
   [[nodiscard]] RuleIdentity identity() const {
-    return {.text = text_hash,
+    return {.text = text_hash.value_or(key),
             .condition = body->condition->hash,
             .actions = body->actions_hash,
             .kind = body->action.kind};

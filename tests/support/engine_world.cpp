@@ -30,7 +30,7 @@ std::shared_ptr<ServiceBlock> service(std::string name, std::vector<Rule> rules)
   std::string all = block->name;
   for (Rule& rule : rules) {
     all += rule->text;
-    rule.key = rule.text_hash = hash128(block->name + rule->text);
+    rule.key = hash128(block->name + rule->text);
     std::string done = std::string(to_string(rule->action.kind)) + std::string(to_string(rule->recovery->action.kind));
     for (const Command* command : {&*rule->action.command, &*rule->recovery->action.command})
       for (const std::string& argument : command->arguments) done += " " + argument;
