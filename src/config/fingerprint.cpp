@@ -83,7 +83,7 @@ class Gatherer {
   void add(const engine::InterfaceSpec& spec) { all(spec.name, spec.address); }
   void add(const engine::Value& value) {
     if (const auto* number = std::get_if<std::int64_t>(&value)) return all('n', *number);
-    all('t', std::get<std::string>(value));
+    all('t', *engine::text_in(value));
   }
   void add(const engine::Compare& test) {
     all('c', test.what, test.comparison, std::bit_cast<std::uint64_t>(test.value));

@@ -43,7 +43,7 @@ std::optional<Attribute> present_of(Attribute attribute) {
 
 std::string format_value(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-  return std::get<std::string>(value);
+  return *text_in(value);
 }
 
 }  // namespace healer::engine

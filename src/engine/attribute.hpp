@@ -8,6 +8,8 @@
 #include <string_view>
 #include <variant>
 
+#include "util/shared.hpp"
+
 namespace healer::engine {
 
 enum class Attribute : std::uint8_t {
@@ -53,7 +55,13 @@ enum class Attribute : std::uint8_t {
 /// The other way round: Md5 of FirstMd5.
 [[nodiscard]] std::optional<Attribute> present_of(Attribute attribute);
 
-using Value = std::variant<std::int64_t, std::string>;
+/// A number, or a text: few attributes are texts, and of each service all that it has are kept.
+using Value = std::variant<std::int64_t, Shared<std::string>>;
+/// Null: it is a number.
+[[nodiscard]] inline const std::string* text_in(const Value& value) {
+  const auto* text = std::get_if<Shared<std::string>>(&value);
+  return text != nullptr ? &**text : nullptr;
+}
 
 /// As messages write it.
 [[nodiscard]] std::string format_value(const Value& value);

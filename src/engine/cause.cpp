@@ -110,7 +110,7 @@ class Account {
     if (seen_.run.answer != Answer::Told) return std::string(output_of(seen_.run));
     const std::optional<Value> errors = attribute_of(seen_.run, Attribute::LinkErrors);
     if (errors && failed_ && !test.up) return format_value(*errors);
-    return "link " + format_value(attribute_of(seen_.run, Attribute::Link).value_or("up"));
+    return "link " + format_value(attribute_of(seen_.run, Attribute::Link).value_or(std::string("up")));
   }
 
   std::string operator()(const Differs& test) const {
@@ -214,7 +214,7 @@ class Account {
 
   /// What is said about what nobody knows: 0, or no text.
   static Value nothing_like(const Value& wanted) {
-    if (std::holds_alternative<std::string>(wanted)) return std::string();
+    if (text_in(wanted) != nullptr) return std::string();
     return std::int64_t{0};
   }
 

@@ -326,7 +326,8 @@ std::string Engine::left_behind(ServiceId id) const {
 const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
   static const std::vector<LeftProcess> kNothing;
   const std::shared_ptr<const Evidence>& last = services_[id.index()].last;
-  return last && last->facts && process_of(*last) == nullptr ? last->facts->left : kNothing;
+  if (!last || !last->facts || process_of(*last) != nullptr) return kNothing;
+  return last->facts->left;
 }
 
 /// What the process of a service has left when it died, though that was its start's; empty: nothing. It may stand in

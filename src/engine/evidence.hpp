@@ -17,6 +17,7 @@
 #include "engine/ids.hpp"
 #include "engine/metric.hpp"
 #include "engine/outcome.hpp"
+#include "util/few.hpp"
 #include "util/rare.hpp"
 #include "util/time.hpp"
 
@@ -112,15 +113,15 @@ struct Facts {
   Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
   Metrics metrics;
   std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
-  std::vector<TotalSeen> totals;                        ///< of the times that were asked for
-  std::vector<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
-  std::vector<ConnectionSeen> connections;              ///< by ServiceBlock::probes; empty: nobody was to try
+  Few<TotalSeen> totals;                                ///< of the times that were asked for
+  Few<std::string> lines;                               ///< by LinesSpec::patterns: the new lines that fulfil each
+  Few<ConnectionSeen> connections;                      ///< by ServiceBlock::probes; empty: nobody was to try
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.
-  std::vector<LeftProcess> left;
+  Few<LeftProcess> left;
   ActionId left_by{};
-  Rare<MembersSeen> members{};      ///< of a composite
-  std::vector<ValueSeen> values{};  ///< of the output of a program: by ProgramSpec::filters
+  Rare<MembersSeen> members{};  ///< of a composite
+  Few<ValueSeen> values{};      ///< of the output of a program: by ProgramSpec::filters
 };
 
 /// Whether what was to be looked at was found.

@@ -249,7 +249,7 @@ void write_attributes(const Facts& facts, ByteWriter& out) {
     if (number != nullptr)
       out.difference(*number);
     else
-      out.text(std::get<std::string>(value));
+      out.text(*engine::text_in(value));
   }
 }
 

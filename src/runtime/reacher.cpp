@@ -142,7 +142,7 @@ void Reacher::begin(Run& run) {
     if (lived <= run.rest) resting = run.rest - lived;
   }
   for (const engine::Probe& plan : plans) {
-    ConnectionSeen& seen = run.facts->connections.emplace_back();
+    ConnectionSeen& seen = run.facts->connections.edit().emplace_back();
     seen.name = protocols::name_of(*plan);
     if (!is_spoken(*plan)) {
       seen.text = fmt::format("protocol {} is not supported yet", plan->protocol->name);
@@ -168,7 +168,7 @@ void Reacher::probe(std::uint64_t id, std::size_t index) {
 void Reacher::probed(std::uint64_t id, std::size_t index, const ProbeResult& result) {
   Run& run = *runs_.at(id);
   run.probes[index] = 0;
-  run.facts->connections[index] = seen_of(*run.block->probes[index], result);
+  run.facts->connections.edit()[index] = seen_of(*run.block->probes[index], result);
   if (--run.open == 0) go_on(id);
 }
 
@@ -184,7 +184,7 @@ void Reacher::go_on(std::uint64_t id) {
     const ProbePlan& plan = *run.block->probes[i];
     if (plan.transport == Transport::Ping || !is_spoken(plan)) continue;
     if (spared)
-      seen[i].text = "not tried: the host does not answer pings";
+      seen.edit()[i].text = "not tried: the host does not answer pings";
     else
       probe(id, i);
   }

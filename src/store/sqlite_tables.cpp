@@ -310,7 +310,7 @@ void TableWriter::write_services(const Batch& batch) {
     forget_baselines_.run(name);
     for (const auto& [what, value] : baselines) {
       const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-      const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+      const auto* text = value ? engine::text_in(*value) : nullptr;
       save_baseline_.run(name, to_string(what), number != nullptr ? std::optional(*number) : std::nullopt,
                          text != nullptr ? std::optional(*text) : std::nullopt);
     }

@@ -40,6 +40,7 @@ class Few {
   /// The list, to be changed.
   std::vector<T>& edit() { return all_ ? *all_ : all_.emplace(); }
   void push_back(T one) { edit().push_back(std::move(one)); }
+  void clear() { all_.reset(); }
 
   friend bool operator==(const Few& one, const Few& other) { return one.all() == other.all(); }
   friend bool operator==(const Few& one, const std::vector<T>& other) { return one.all() == other; }

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Loading 100,000 services with two rules each: `healerd -t` and `nagios4 -v` with as many, in one run; whether the time is
-linear in their number; and what a service takes of the memory of a running healerd that has looked at all of them once.
+linear in their number; and what a service takes of the memory of a running healerd that has looked at all of them once,
+where all is well: a file that is not there has nothing to be remembered of.
 
 usage: bench_loading.py BUILD [--short]      prints times, peaks and ratios; --short has a twentieth of the services
 """
@@ -69,9 +70,9 @@ SERVICE = """define service{{
 """
 
 
-def of_healer(count: int) -> str:
+def of_healer(count: int, watched: Path) -> str:
     return "set daemon 3600\nset mailserver localhost\nset alert root@localhost\n" + "".join(
-        f"check file service{number} with path /var/tmp/none/file{number}\n  if size > 10 MB for 3 cycles then alert\n"
+        f"check file service{number} with path {watched}/file{number}\n  if size > 10 MB for 3 cycles then alert\n"
         f'  if timestamp > 1 hour then exec "/bin/true service{number}"\n' for number in range(count))
 
 
@@ -94,7 +95,8 @@ def measured(command: list[str]) -> tuple[float, float]:
 
 class Bench:
     def __init__(self, build: Path, folder: Path) -> None:
-        self.build, self.folder = build, folder
+        self.build, self.folder, self.watched = build, folder, folder / "w"
+        self.watched.mkdir()
 
     def healer(self, count: int) -> tuple[float, float]:
         rules = self.rules(count)
@@ -102,7 +104,7 @@ class Bench:
 
     def rules(self, count: int) -> Path:
         path = self.folder / f"{count}.rules"
-        path.write_text(of_healer(count))
+        path.write_text(of_healer(count, self.watched))
         path.chmod(0o600)
         return path
 
@@ -118,6 +120,8 @@ class Bench:
         """Memory in MB of a daemon that has looked at all services once: what it keeps, and the most it has had."""
         own = self.folder / f"daemon{count}"
         own.mkdir(mode=0o700)
+        for number in range(count):
+            (self.watched / f"file{number}").touch()
         rules = self.rules(count)
         beat = own / "beat"
         beat.write_text(f"#!/bin/sh\n: > {own}/done\n")

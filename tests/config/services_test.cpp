@@ -195,7 +195,7 @@ TEST_CASE("tests of processes keep what they ask for", "[services]") {
   CHECK(changed("pid") == engine::Attribute::Pid);
   CHECK(
       std::get<engine::Differs>(rule(kProcess, "if failed security attribute \"a b\" then alert")->condition->tests[0])
-          .wanted == engine::Value("a b"));
+          .wanted == engine::Value(std::string("a b")));
   const auto owner = [](const std::string& text) {
     return std::get<engine::Differs>(rule(kProcess, "if failed " + text + " then alert")->condition->tests[0]);
   };

@@ -284,7 +284,7 @@ TEST_CASE("Owners are described as Monit describes them") {
   CHECK(word(Attribute::Euid).recovered() == "euid test succeeded [current euid = 2]");
   CHECK(word(Attribute::Gid).failed() == "gid test failed for burner -- current gid is 3");
   CHECK(word(Attribute::Gid).recovered() == "gid test succeeded [current gid = 3]");
-  Word attribute(Differs{Attribute::Security, "foo"});
+  Word attribute(Differs{Attribute::Security, std::string("foo")});
   CHECK(attribute.process({.attribute = ""}).failed() ==
         "Security attribute test failed for burner -- current attribute is ''");
   CHECK(attribute.process({.attribute = "foo"}).recovered() ==

@@ -72,7 +72,7 @@ TEST_CASE("What a process that is not there would have cannot be told") {
     CHECK(told(Compare{Metric::Cpu, Comparison::Less, 5}, gone) == kUnknown);
     CHECK(told(Differs{Attribute::Uid, 0}, gone) == kUnknown);
     CHECK(told(Changed{Attribute::Pid}, gone, memory) == kUnknown);
-    CHECK(told(Differs{Attribute::Security, "x"}, gone) == kUnknown);
+    CHECK(told(Differs{Attribute::Security, std::string("x")}, gone) == kUnknown);
     CHECK(told(Restarts{}, gone) == false);
   }
 }
@@ -103,8 +103,8 @@ TEST_CASE("Owners and attributes fail where they are others") {
   CHECK(told(Differs{Attribute::Euid, 1}, seen) == true);
   CHECK(told(Differs{Attribute::Gid, 3}, seen) == false);
   CHECK(told(Differs{Attribute::Gid, 1}, seen) == true);
-  CHECK(told(Differs{Attribute::Security, "confined"}, seen) == false);
-  CHECK(told(Differs{Attribute::Security, ""}, seen) == true);
+  CHECK(told(Differs{Attribute::Security, std::string("confined")}, seen) == false);
+  CHECK(told(Differs{Attribute::Security, std::string("")}, seen) == true);
 }
 
 TEST_CASE("A process has changed where another one was seen before") {
@@ -213,9 +213,9 @@ TEST_CASE("A link is up, down or not there, and one with errors fails those that
     bool up;
     bool down;
   };
-  for (const Case& one : {Case{link({{Attribute::Link, "up"}}), true, false}, Case{link({}), true, false},
-                          Case{link({{Attribute::Link, "down"}}), false, true}, Case{nothing(), false, true},
-                          Case{link({{Attribute::LinkErrors, "2 upload errors detected"}}), true, true}}) {
+  for (const Case& one : {Case{link({{Attribute::Link, std::string("up")}}), true, false}, Case{link({}), true, false},
+                          Case{link({{Attribute::Link, std::string("down")}}), false, true}, Case{nothing(), false, true},
+                          Case{link({{Attribute::LinkErrors, std::string("2 upload errors detected")}}), true, true}}) {
     CHECK(told(up, one.run) == one.up);
     CHECK(told(down, one.run) == one.down);
   }

@@ -339,7 +339,7 @@ TEST_CASE("what no script tells of a process is as its rules want it", "[engine]
   Rule owner = missing_rule(ActionKind::Alert);
   owner->condition = RuleCondition{{Differs{Attribute::Uid, 33}}};
   Rule attribute = owner;
-  attribute->condition = RuleCondition{{Differs{Attribute::Security, "web_t"}}};
+  attribute->condition = RuleCondition{{Differs{Attribute::Security, std::string("web_t")}}};
   Rule uptime = resource_rule(Metric::Uptime, 60, {}, ActionKind::Restart);
   Rule pid = owner;
   pid->condition = RuleCondition{{Changed{Attribute::Pid}}};

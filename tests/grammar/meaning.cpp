@@ -173,7 +173,7 @@ struct TestText {
     if (row.form == engine::Form::Checksum) text += " expect";
     if (row.form == engine::Form::Mode) return text + fmt::format(" {:04o}", std::get<std::int64_t>(*test.wanted));
     if (const auto* number = std::get_if<std::int64_t>(&*test.wanted)) return text + fmt::format(" {}", *number);
-    const std::string& wanted = std::get<std::string>(*test.wanted);
+    const std::string& wanted = *engine::text_in(*test.wanted);
     return text + " " + (row.form == engine::Form::Text ? config::written_text(wanted) : wanted);
   }
   std::string operator()(const engine::Changed& test) const {

@@ -50,7 +50,7 @@ class Chance {
           ProcessFacts{.pid = pick(9), .parent = 1, .uid = ~0U, .start_ticks = random_(), .attribute = "a"};
     for (int i = 0; i < 5; ++i) facts->metrics.set(static_cast<Metric>(pick(static_cast<int>(kMetrics))), figure());
     if (one_in(2)) facts->attributes.emplace_back(Attribute::Pid, std::int64_t{pick(3)});
-    if (one_in(2)) facts->attributes.emplace_back(Attribute::Md5, "abc");
+    if (one_in(2)) facts->attributes.emplace_back(Attribute::Md5, std::string("abc"));
     if (one_in(3)) facts->totals.push_back({Metric::TotalUpload, hours{1}, figure()});
     if (one_in(3)) facts->lines = {"", "a line"};
     if (one_in(3)) facts->left = {{7, 8, "left"}};

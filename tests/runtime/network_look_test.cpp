@@ -65,9 +65,9 @@ TEST_CASE("an interface tells its link, what it can carry and what it has carrie
   const NetworkLook look = all.look();
   CHECK(look.answer == Answer::Told);
   CHECK(look.up);
-  CHECK(attribute(look.facts, Attribute::Link) == Value("up"));
+  CHECK(attribute(look.facts, Attribute::Link) == Value(std::string("up")));
   CHECK(attribute(look.facts, Attribute::LinkSpeed) == Value(std::int64_t{100}));
-  CHECK(attribute(look.facts, Attribute::LinkMode) == Value("full"));
+  CHECK(attribute(look.facts, Attribute::LinkMode) == Value(std::string("full")));
   REQUIRE(look.sample);
   CHECK(look.sample->interface == 7);
   CHECK(look.sample->counters.bytes_in == 18446744073709551615U);
@@ -85,7 +85,7 @@ TEST_CASE("a link is down by the kernel's word, and so is one on a link that is 
     all.say("operstate", state);
     const NetworkLook look = all.look();
     CHECK(look.answer == Answer::Told);
-    CHECK(attribute(look.facts, Attribute::Link) == Value("down"));
+    CHECK(attribute(look.facts, Attribute::Link) == Value(std::string("down")));
     CHECK_FALSE(attribute(look.facts, Attribute::LinkSpeed));
     CHECK(look.sample);
   }
@@ -168,7 +168,7 @@ TEST_CASE("what goes over an interface is told by the second, and in parts of wh
 
   Facts facts;
   add_means(facts, sample(10, true), sample(10, true, {.bytes_in = 1, .errors_in = 4}));
-  CHECK(attribute(facts, Attribute::LinkErrors) == Value("2 download errors detected"));
+  CHECK(attribute(facts, Attribute::LinkErrors) == Value(std::string("2 download errors detected")));
   Facts anew;
   add_means(anew, sample(10, true, counters), sample(10, true, {.bytes_in = 1}));
   CHECK(anew.metrics == Metrics{});
@@ -178,7 +178,7 @@ TEST_CASE("the loopback is up; its totals are those that rules ask for", "[runti
   InspectorBench bench;
   auto block = InspectorBench::block(kind_named("network"));
   block->interface->name = "lo";
-  CHECK(attribute_of(bench.see(block), Attribute::Link) == Value("up"));
+  CHECK(attribute_of(bench.see(block), Attribute::Link) == Value(std::string("up")));
   CHECK(bench.see(block).facts->totals.empty());
   InspectorBench::asking(block, Total{.what = Metric::TotalDownload, .span = hours{1}});
   const Total total{.what = Metric::TotalDownload, .span = hours{1}};
