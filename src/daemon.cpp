@@ -41,14 +41,6 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
 
 constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
 
-/// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
-/// a check.
-std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
-  constexpr Duration kGathered{2};
-  if (!deadline || *deadline <= now) return deadline;
-  return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
-}
-
 }  // namespace
 
 // ---- events and effects -------------------------------------------------------------------------------------------
@@ -57,7 +49,8 @@ void Daemon::handle(const Event& event) {
   statistics_.note(event);
   const Instant now = runtime::now();
   const std::optional<Event> shown = engine_->without_secrets(event);
-  witness_->goes_in(shown ? *shown : event, engine_->next_deadline(), now);
+  const bool woken = std::holds_alternative<event::Wake>(event);
+  witness_->goes_in(shown ? *shown : event, woken ? engine_->next_deadline() : std::nullopt, now);
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
@@ -70,7 +63,7 @@ void Daemon::handle(const Event& event) {
     effects.clear();
     spare_ = std::move(effects);
   }
-  deadline_.set_deadline(gathered(engine_->next_deadline(), now.mono));
+  if (!std::exchange(deadline_moves_, true)) loop_.at_end_of_turn([this] { set_deadline(); });
 }
 
 void Daemon::perform(effect::Measure& effect) {

@@ -66,6 +66,7 @@ class Daemon : public engine::EffectSink {
 
   // events and effects
   void handle(const engine::Event& event);
+  void set_deadline();
   void perform(engine::effect::Measure& effect);
   void perform(engine::effect::CancelRun& effect);
   void perform(engine::effect::Exec& effect);
@@ -161,6 +162,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<RulesCompiler> compiler_;
   std::unique_ptr<DaemonLists> lists_;
   runtime::Loop::Timer deadline_;
+  bool deadline_moves_ = false;  // in this turn
   std::optional<runtime::Loop::Timer> beat_;
   std::optional<runtime::Loop::Timer> status_timer_;
   bool status_due_ = false;  ///< the timer runs

@@ -26,6 +26,7 @@
 #include "readings/readings_file.hpp"
 #include "rules_text.hpp"
 #include "runtime/action_files.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/host.hpp"
 #include "runtime/safe_path.hpp"
 #include "runtime/surviving_services.hpp"
@@ -96,6 +97,14 @@ void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files
                                                                .when = survivor.since});
     saved.execs.push_back({std::move(exec), true});
   }
+}
+
+/// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
+/// a check.
+std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
+  constexpr Duration kGathered{2};
+  if (!deadline || *deadline <= now) return deadline;
+  return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
 }
 
 }  // namespace
@@ -244,7 +253,7 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
     loop_.post([this, text = std::move(text)] { say(Severity::Warning, text); });
   };
   recorder_ = std::make_unique<readings::Recorder>(readings::readings_path(paths_.state_file), read_state, noted);
-  witness_.emplace([this](recorded::Item item) {
+  witness_.emplace([this](recorded::Item&& item) {
     if (recorder_) recorder_->take(std::move(item));
   });
   witness_->made({.made = now,
@@ -349,6 +358,12 @@ Result<void> Daemon::start(LoadedRules loaded) {
   beat();
   tell_ready();
   return {};
+}
+
+/// When the engine is woken next: once a turn, whatever has moved that in it.
+void Daemon::set_deadline() {
+  deadline_moves_ = false;
+  deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
 }
 
 void Daemon::open_shells(const Graph& graph) {

@@ -42,13 +42,18 @@ void keep_once(std::vector<Id>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-/// Offset within the cycle of the `index`th of `count` services that begin together: side by side, but a herd of more
-/// than a hundred is spread over at most 5 s.
+/// Offset within the cycle of the `index`th of `count` services that begin together: a hundred side by side, and a
+/// larger herd in groups of so many, spread over at most 5 s; in larger ones where these would come too close to one
+/// another. What begins together costs less.
 Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
   constexpr std::size_t kHerd = 100;
+  constexpr Duration kLeastApart{20};
   if (index < kHerd) return Duration{0};
   const Duration spread = std::min<Duration>(seconds{5}, cycle / 2);
-  return spread * static_cast<std::int64_t>(index - kHerd + 1) / static_cast<std::int64_t>(count - kHerd);
+  const std::size_t most = std::max<std::size_t>(static_cast<std::size_t>(spread / kLeastApart), 1);
+  const std::size_t groups = std::min((count - 1) / kHerd, most);
+  const std::size_t group = (index - kHerd) * groups / (count - kHerd) + 1;
+  return spread * static_cast<std::int64_t>(group) / static_cast<std::int64_t>(groups);
 }
 
 /// The order of first runs: processes first, what others depend on before them; composites last, after their members.

@@ -17,14 +17,12 @@ constexpr std::size_t kMostFlights = 4;
 
 /// When the run was begun that ends, if it is awaited.
 std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
-  const auto known = flights_.find(service.number());
-  if (known == flights_.end()) return std::nullopt;
-  std::vector<Flight>& flights = known->second;
+  if (service.index() >= flights_.size()) return std::nullopt;
+  std::vector<Flight>& flights = flights_[service.index()];
   const auto flight = std::ranges::find(flights, run, &Flight::run);
   if (flight == flights.end()) return std::nullopt;
   const Duration begun = flight->begun;
   flights.erase(flight);
-  if (flights.empty()) flights_.erase(known);
   return begun;
 }
 
@@ -81,7 +79,9 @@ void Witness::goes_in(const Event& event, std::optional<Duration> deadline, Inst
 
 void Witness::comes_out(const Effect& effect, Instant now) {
   if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
-    std::vector<Flight>& flights = flights_[measure->service.number()];
+    const std::size_t slot = measure->service.index();
+    if (slot >= flights_.size()) flights_.resize(slot + 1);
+    std::vector<Flight>& flights = flights_[slot];
     if (flights.size() == kMostFlights) flights.erase(flights.begin());  // it is not awaited any more
     flights.push_back({measure->run, now.mono});
     return;

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace healer::engine {
 
 class Witness {
  public:
-  using Take = std::function<void(recorded::Item)>;
+  using Take = std::function<void(recorded::Item&&)>;
   explicit Witness(Take take) : take_(std::move(take)) {}
 
   /// With what the engine was made; the life begins with event::Started, and what that says is filled in then.
@@ -29,8 +28,8 @@ class Witness {
   }
   /// What the rules were loaded from that the next event::Swap takes over.
   void loaded_from(std::shared_ptr<const recorded::RulesText> text) { text_ = std::move(text); }
-  /// Before the engine is told; `deadline` is Engine::next_deadline() then. The event is as it may be recorded, see
-  /// Engine::without_secrets().
+  /// Before the engine is told; `deadline` is Engine::next_deadline() then, of a Wake. The event is as it may be
+  /// recorded, see Engine::without_secrets().
   void goes_in(const Event& event, std::optional<Duration> deadline, Instant now);
   /// Of each effect; `now` is the instant at which the event was handled that it came of.
   void comes_out(const Effect& effect, Instant now);
@@ -45,8 +44,8 @@ class Witness {
   std::optional<Duration> landed(ServiceId service, RunId run);
 
   Take take_;
-  std::optional<recorded::Begun> made_;                             // none: the life has begun
-  std::unordered_map<std::uint32_t, std::vector<Flight>> flights_;  // by slot: a run, and looks of a job; none is empty
+  std::optional<recorded::Begun> made_;       // none: the life has begun
+  std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
   bool sick_ = false;
   std::shared_ptr<const recorded::RulesText> text_;
 };

@@ -3,6 +3,7 @@
 // every further step returns nothing, and ok() is false.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,12 @@ class ByteWriter {
 
   void byte(std::uint8_t value) { out_.push_back(static_cast<char>(value)); }
   void number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
-    byte(static_cast<std::uint8_t>(value));
+    constexpr std::size_t kMost = 10;
+    std::array<char, kMost> bytes;
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    out_.append(bytes.data(), size);
   }
   /// Small ones, below and above zero, in few bytes. Differences of any two numbers come back as they were.
   void difference(std::int64_t value) {

@@ -47,7 +47,7 @@ class Recorder::Worker {
   Worker(std::string path, ReadState read_state, Noted noted, RecorderOptions options)
       : path_(std::move(path)), read_state_(std::move(read_state)), noted_(std::move(noted)), options_(options) {}
 
-  void take(Item item) {
+  void take(Item&& item) {
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() >= options_.most_waiting && !std::holds_alternative<recorded::Begun>(item.what) &&
         !std::holds_alternative<recorded::Reloaded>(item.what)) {
@@ -285,6 +285,6 @@ Recorder::Recorder(std::string path, ReadState read_state, Noted noted, Recorder
 
 Recorder::~Recorder() { worker_->stop(); }
 
-void Recorder::take(Item item) { worker_->take(std::move(item)); }
+void Recorder::take(Item&& item) { worker_->take(std::move(item)); }
 
 }  // namespace healer::readings

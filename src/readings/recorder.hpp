@@ -49,7 +49,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Never waits. The first is a Begun.
-  void take(engine::recorded::Item item);
+  void take(engine::recorded::Item&& item);
 
  private:
   class Worker;

@@ -133,20 +133,29 @@ void Inspector::read_system(const engine::effect::Measure& run) {
 /// A look that is begun in this turn of the loop.
 Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
   auto made = std::make_unique<Look>();
+  made->service = run.service;
+  made->run = run.run.number();
+  made->begun = mono_now();
+  fresh_.push_back(made->run);
+  flush_at_end_of_turn();
+  return keep(std::move(made));
+}
+
+/// Until it is answered, at the latest when that has lasted too long.
+Inspector::Look& Inspector::keep(std::unique_ptr<Look> made) {
   Look& look = *made;
-  look.service = run.service;
-  look.run = run.run.number();
-  look.begun = mono_now();
   while (!expiries_.empty() && !looks_.contains(expiries_.front().run)) expiries_.pop_front();
-  if (expiries_.empty()) patience_.set_deadline(look.begun + options_.patience);
+  if (expiries_.empty() && path_looks_.empty()) patience_.set_deadline(look.begun + options_.patience);
   expiries_.push_back({look.begun + options_.patience, look.run});
   looks_.insert_or_assign(look.run, std::move(made));
-  fresh_.push_back(look.run);
-  if (!std::exchange(flushing_, true))
-    loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
-      if (!alive.expired()) flush();
-    });
   return look;
+}
+
+void Inspector::flush_at_end_of_turn() {
+  if (std::exchange(flushing_, true)) return;
+  loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
+    if (!alive.expired()) flush();
+  });
 }
 
 /// Some looks may have had no answer for too long.
@@ -162,9 +171,16 @@ void Inspector::expire() {
     if (Look& late = *entry->second; late.meanwhile)
       answer(first.run, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
     else
-      fail(first.run, fmt::format("there was no answer within {}", format_duration(options_.patience)));
+      fail(first.run, too_late());
   }
-  if (!expiries_.empty()) patience_.set_deadline(expiries_.front().at);
+  expire_paths(now);
+  std::optional<Duration> next;
+  if (!expiries_.empty()) next = expiries_.front().at;
+  if (!path_looks_.empty()) {
+    const Duration of_paths = path_looks_.front()->begun + options_.patience;
+    next = std::min(next.value_or(of_paths), of_paths);
+  }
+  if (next) patience_.set_deadline(next);
 }
 
 Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
@@ -173,7 +189,12 @@ Inspector::Memory& Inspector::memory_of(engine::ServiceId service) {
   return *kept;
 }
 
+std::string Inspector::too_late() const {
+  return fmt::format("there was no answer within {}", format_duration(options_.patience));
+}
+
 void Inspector::cancel(engine::RunId run) {
+  cancel_path(run);
   looks_.erase(run.number());
   sums_.cancel(run.number());
 }
@@ -221,6 +242,7 @@ void Inspector::flush() {
     }
   }
   pool_.submit(std::move(tasks));
+  submit_paths();
   if (old && !walking_) walk();
   if (!for_commands_.empty()) read_commands();
 }
@@ -550,15 +572,20 @@ void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> f
   if (entry == looks_.end()) return;
   const std::unique_ptr<Look> look = std::move(entry->second);
   looks_.erase(entry);
-  engine::Evidence seen;
-  seen.answer = answer;
-  seen.elapsed = mono_now() - look->begun;
+  tell(look->service, engine::RunId(run), look->begun, std::move(facts), std::move(output), answer);
+}
+
+void Inspector::tell(engine::ServiceId service, engine::RunId run, Duration begun,
+                     std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer) {
+  auto seen = std::make_shared<engine::Evidence>();
+  seen->answer = answer;
+  seen->elapsed = mono_now() - begun;
   static const auto kNothing = std::make_shared<const std::string>();
-  seen.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
+  seen->output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
   for (std::size_t i = 0; i < facts->lines.size(); ++i)
-    if (!facts->lines[i].empty()) seen.matches |= std::uint64_t{1} << i;
-  seen.facts = std::move(facts);
-  sink_(engine::event::measured(look->service, engine::RunId(run), std::move(seen)));
+    if (!facts->lines[i].empty()) seen->matches |= std::uint64_t{1} << i;
+  seen->facts = std::move(facts);
+  sink_(engine::event::Measured{service, run, std::move(seen)});
 }
 
 }  // namespace healer::runtime

@@ -116,6 +116,8 @@ class Inspector {
 
  private:
   struct Look;
+  struct PathRun;
+  class PathLooks;
   struct Memory;
   struct Reader;
   struct Found;
@@ -128,6 +130,8 @@ class Inspector {
   };
 
   Look& add(const engine::effect::Measure& run);
+  Look& keep(std::unique_ptr<Look> look);
+  void flush_at_end_of_turn();
   void flush();
   void walk();
   void walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapshot);
@@ -148,15 +152,22 @@ class Inspector {
   void found(std::uint64_t run, Found& found);
   void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
   void found_system(std::uint64_t run, SystemLook& look);
-  void found_path(std::uint64_t run, PathLook& look);
-  void read_on(Look& look, PathLook& seen);
-  void submit_lines(WorkerPool::Task task);
-  void sum(Look& look, PathLook& seen);
+  void found_path(PathRun& run);
+  void look_at(PathRun run);
+  void submit_paths();
+  void expire_paths(Duration now);
+  void cancel_path(engine::RunId run);
+  void answer_path(PathRun& run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
+  void fail_path(PathRun& run, std::string why);
+  void sum(PathRun& run);
   void found_filesystem(std::uint64_t run, FilesystemLook& look);
   void found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkLook& look);
   void fail(std::uint64_t run, const std::string& why);
   void fail_all(Looks& looks, const std::string& why);
   void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
+  void tell(engine::ServiceId service, engine::RunId run, Duration begun, std::shared_ptr<const engine::Facts> facts,
+            std::string output, engine::Answer answer);
+  [[nodiscard]] std::string too_late() const;
 
   Loop& loop_;
   Options options_;
@@ -166,10 +177,13 @@ class Inspector {
   std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;  ///< by ServiceId
   Looks fresh_;                                                          ///< of this turn of the loop
   Looks for_walk_;                                                       ///< wait for the walk that is under way
-  Looks for_commands_;           ///< wait for the command lines that are being read
-  bool flushing_ = false;        ///< at the end of this turn
-  std::deque<Expiry> expiries_;  ///< of looks, in their order; some have been answered
-  Loop::Timer patience_;         ///< set while there are any
+  Looks for_commands_;                                 ///< wait for the command lines that are being read
+  std::shared_ptr<PathLooks> fresh_paths_;             ///< of this turn of the loop
+  std::shared_ptr<PathLooks> fresh_lines_;             ///< those of them that read the lines of files
+  std::deque<std::shared_ptr<PathLooks>> path_looks_;  ///< that were submitted, in their order; some are answered
+  bool flushing_ = false;                              ///< at the end of this turn
+  std::deque<Expiry> expiries_;                        ///< of looks, in their order; some have been answered
+  Loop::Timer patience_;                               ///< set while there are any
   bool walking_ = false;
   std::size_t walks_ = 0;
   ProcTable table_;
@@ -180,7 +194,6 @@ class Inspector {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   WorkerPool pool_;
   WorkerPool searcher_;
-  Tasks readings_;    ///< of lines, of this turn
   WorkerPool lines_;  ///< for the lines of files, whose patterns may make it last for ever
   FileSummer sums_;
 };

@@ -2,10 +2,12 @@
 // What an inspector keeps of looks and services: for its own files only.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/evidence.hpp"
 #include "engine/measure.hpp"
@@ -15,13 +17,14 @@
 #include "runtime/network_look.hpp"
 #include "runtime/path_look.hpp"
 #include "runtime/traffic.hpp"
+#include "runtime/worker_pool.hpp"
 
 namespace healer::runtime {
 
 struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;  // of a process or a path
+  std::shared_ptr<const engine::ServiceBlock> block;  // of a process
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
   ProcessWish wish;
@@ -33,10 +36,49 @@ struct Inspector::Look {
   bool is_patient = false;                       // its answer may take as long as it likes
   std::shared_ptr<const ProcCommands> commands;  // where a pattern is looked for
   std::function<Loop::Callback()> read;          // at what is no process: on a worker
-  engine::measure::ReadPath wanted;              // of a path, as far as it is not known yet
-  std::optional<engine::ReadPosition> position;  // from which its lines are read on
 
   [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process->pattern.empty(); }
+};
+
+/// A look at a path.
+struct Inspector::PathRun {
+  engine::ServiceId service;
+  engine::RunId run;
+  std::shared_ptr<const engine::ServiceBlock> block;
+  engine::measure::ReadPath wanted{};
+  std::optional<engine::ReadPosition> position{};  // from which its lines are read on
+  std::optional<FileState> known{};                // of the file that ends there
+  bool reads = false;                              // its lines, which nobody else does now
+  std::string unread{};                            // else: why not
+  bool answered = false;                           // or cancelled: what is seen is nobody's any more
+  Duration begun{0};
+  // The worker's, until it is told.
+  Result<PathLook> seen = PathLook{};
+  std::optional<engine::ReadPosition> ended{};  // up to where its lines were read
+};
+
+/// Looks at paths that are begun in one turn of the loop: many, with little work each.
+class Inspector::PathLooks final : public WorkerPool::Series {
+ public:
+  PathLooks(Inspector& inspector, Duration now)
+      : begun(now), inspector_(inspector), patience_(inspector.options_.stuck), guard_(inspector.guard_) {}
+
+  [[nodiscard]] std::size_t size() const override { return runs.size(); }
+  void work(std::size_t one) override;
+  void tell(std::size_t one) override;
+  void refuse(std::size_t one, const Error& why) override;
+  [[nodiscard]] bool is_told() const { return told_ == runs.size(); }
+
+  const Duration begun;
+  std::vector<PathRun> runs;
+
+ private:
+  void end(PathRun& run);
+
+  Inspector& inspector_;  // for the loop alone
+  const Duration patience_;
+  const std::shared_ptr<MountGuard> guard_;
+  std::size_t told_ = 0;
 };
 
 /// What is kept of a service between looks.
@@ -55,6 +97,11 @@ struct Inspector::Memory {
   Traffic traffic;
   FileSums sums;
   bool reading = false;  // its lines, on a thread
+  struct Read {          // all of the file's lines
+    engine::ReadPosition end;
+    FileState state;
+  };
+  std::optional<Read> read;
 
   [[nodiscard]] bool add(const ProcessLook& look, Duration when, engine::Facts& facts);
 };

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Looks at paths: files with their checksums and lines, folders, pipes and filesystems.
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/service.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/file_lines.hpp"
 #include "runtime/inspector_impl.hpp"
 #include "util/text.hpp"
@@ -15,34 +19,150 @@ using engine::Answer;
 
 namespace {
 
-/// Adds the new lines of a file to what is known of it. Only the reading is up to its mount: a pattern that takes long
-/// is no fault of that.
-Result<void> add_lines(engine::Facts& facts, const engine::LinesSpec& spec,
-                       const std::optional<engine::ReadPosition>& position, const MountGuard::Attempt& attempt,
-                       MountGuard& guard) {
-  const auto read = guard.guarded(attempt, [&] { return read_lines(attempt.path, position); });
-  if (!read) return read.error();
-  auto lines = sift(read->text, spec);
-  if (!lines) return lines.error();
-  facts.lines = std::move(*lines);
-  facts.attributes.emplace_back(engine::Attribute::ReadFile, read->position.file);
-  facts.attributes.emplace_back(engine::Attribute::ReadOffset, read->position.offset);
-  return {};
+/// Adds the new lines of a file to what is known of it.
+void add_lines(engine::Facts& facts, const engine::ReadPosition& end, std::vector<std::string> lines) {
+  facts.lines = std::move(lines);
+  facts.attributes.emplace_back(engine::Attribute::ReadFile, end.file);
+  facts.attributes.emplace_back(engine::Attribute::ReadOffset, end.offset);
 }
 
 }  // namespace
 
 void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
                           std::shared_ptr<const engine::ServiceBlock> block) {
-  Look& look = add(run);
-  look.read = [this, id = look.run, block, type = wanted.type, patience = options_.stuck, guard = guard_] {
-    return told(id,
-                guard->guarded({id, block->path, patience, "look at"}, [&] { return look_at_path(block->path, type); }),
-                &Inspector::found_path);
+  PathRun made{.service = run.service, .run = run.run, .block = std::move(block), .wanted = wanted};
+  made.begun = mono_now();
+  if (wanted.lines) {
+    Memory& memory = memory_of(run.service);
+    made.position = run.position;
+    if (memory.read && memory.read->end == run.position) made.known = memory.read->state;
+    // One reading of a service at a time: one that hangs at a pattern is not begun again.
+    made.reads = !std::exchange(memory.reading, true);
+    if (!made.reads) made.unread = fmt::format("the lines of {} are still being read", printable(made.block->path));
+  }
+  look_at(std::move(made));
+}
+
+/// With the others of this turn of the loop; a pattern may make it last for ever, and only those wait for that who read
+/// lines, too.
+void Inspector::look_at(PathRun run) {
+  auto& looks = run.reads ? fresh_lines_ : fresh_paths_;
+  if (looks == nullptr) looks = std::make_shared<PathLooks>(*this, run.begun);
+  looks->runs.push_back(std::move(run));
+  flush_at_end_of_turn();
+}
+
+void Inspector::submit_paths() {
+  while (!path_looks_.empty() && path_looks_.front()->is_told()) path_looks_.pop_front();
+  const auto submit = [this](std::shared_ptr<PathLooks> looks, WorkerPool& pool) {
+    if (looks == nullptr) return;
+    if (expiries_.empty() && path_looks_.empty()) patience_.set_deadline(looks->begun + options_.patience);
+    path_looks_.push_back(looks);
+    pool.submit(std::move(looks));
   };
-  look.wanted = wanted;
-  look.position = run.position;
-  look.block = std::move(block);
+  submit(std::exchange(fresh_paths_, nullptr), pool_);
+  submit(std::exchange(fresh_lines_, nullptr), lines_);
+}
+
+void Inspector::expire_paths(Duration now) {
+  while (!path_looks_.empty()) {
+    const std::shared_ptr<PathLooks> looks = path_looks_.front();
+    if (!looks->is_told() && looks->begun + options_.patience > now) break;
+    path_looks_.pop_front();
+    for (PathRun& run : looks->runs)
+      if (!run.answered) fail_path(run, too_late());
+  }
+}
+
+void Inspector::cancel_path(engine::RunId id) {
+  const auto cancel = [id](PathLooks* looks) {
+    if (looks == nullptr || looks->is_told()) return;
+    const auto run = std::ranges::find(looks->runs, id, &PathRun::run);
+    if (run != looks->runs.end()) run->answered = true;
+  };
+  for (const auto& looks : path_looks_) cancel(looks.get());
+  cancel(fresh_paths_.get());
+  cancel(fresh_lines_.get());
+}
+
+void Inspector::PathLooks::work(std::size_t one) {
+  PathRun& run = runs[one];
+  const std::string& path = run.block->path;
+  const std::uint64_t key = run.run.number();
+  const std::string_view purpose = run.reads ? "read" : "look at";
+  run.seen = guard_->guarded({key, path, patience_, purpose}, [&] { return look_at_path(path, run.wanted.type); });
+  if (!run.reads || !run.seen || run.seen->answer != Answer::Told) return;
+  if (run.known == run.seen->state) {  // nothing has come
+    add_lines(*run.seen->facts, *run.position, std::vector<std::string>(run.block->lines->patterns.size()));
+    run.ended = run.position;
+    return;
+  }
+  // Only the reading is up to its mount: a pattern that takes long is no fault of that.
+  const auto read = guard_->guarded({key, path, patience_, "read"}, [&] { return read_lines(path, run.position); });
+  auto lines = read ? sift(read->text, *run.block->lines) : read.error();
+  if (!lines) {
+    run.seen = lines.error();
+    return;
+  }
+  add_lines(*run.seen->facts, read->position, std::move(*lines));
+  run.ended = read->position;
+}
+
+void Inspector::PathLooks::tell(std::size_t one) {
+  PathRun& run = runs[one];
+  end(run);
+  if (!run.answered) inspector_.found_path(run);
+}
+
+/// Whether there is a file is looked at none the less, where its lines cannot be read.
+void Inspector::PathLooks::refuse(std::size_t one, const Error& why) {
+  PathRun& run = runs[one];
+  end(run);
+  if (run.answered) return;
+  if (!run.reads) return inspector_.fail_path(run, why.what);
+  run.answered = true;
+  PathRun again = run;
+  again.answered = again.reads = false;
+  again.unread = why.what;
+  inspector_.look_at(std::move(again));
+}
+
+/// No thread is at it any more.
+void Inspector::PathLooks::end(PathRun& run) {
+  ++told_;
+  if (!run.reads) return;
+  const auto kept = inspector_.memories_.find(run.service.number());
+  if (kept == inspector_.memories_.end()) return;
+  Memory& memory = *kept->second;
+  memory.reading = false;
+  memory.read.reset();
+  // The kernel's own files say no size.
+  const bool whole = run.ended && run.ended->offset > 0 && run.ended->offset == run.seen->state.size;
+  if (whole) memory.read = {*run.ended, run.seen->state};
+}
+
+void Inspector::found_path(PathRun& run) {
+  if (!run.seen) return fail_path(run, run.seen.error().what);
+  PathLook& look = *run.seen;
+  if (look.answer == Answer::Told) {
+    if (run.wanted.lines && !run.reads) return fail_path(run, run.unread);
+    if (run.wanted.checksums.any()) return sum(run);
+  }
+  static const auto kNothing = std::make_shared<const engine::Facts>();  // of all that are not there
+  if (look.answer == Answer::Absent)
+    answer_path(run, kNothing, std::move(look.output), look.answer);
+  else
+    answer_path(run, std::move(look.facts), std::move(look.output), look.answer);
+}
+
+void Inspector::answer_path(PathRun& run, std::shared_ptr<const engine::Facts> facts, std::string output,
+                            Answer answer) {
+  run.answered = true;
+  tell(run.service, run.run, run.begun, std::move(facts), std::move(output), answer);
+}
+
+void Inspector::fail_path(PathRun& run, std::string why) {
+  answer_path(run, std::make_shared<const engine::Facts>(), std::move(why), Answer::Unknown);
 }
 
 void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block) {
@@ -67,70 +187,32 @@ Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspe
   };
 }
 
-void Inspector::found_path(std::uint64_t run, PathLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry != looks_.end() && look.answer == Answer::Told) {
-    if (entry->second->wanted.lines) return read_on(*entry->second, look);
-    if (entry->second->wanted.checksums.any()) return sum(*entry->second, look);
-  }
-  static const auto kNothing = std::make_shared<const engine::Facts>();  // of all that are not there
-  answer(run, look.answer == Answer::Absent ? kNothing : std::make_shared<const engine::Facts>(std::move(look.facts)),
-         std::move(look.output), look.answer);
-}
-
-/// Adds the new lines of a file. One reading of a service at a time: one that hangs at a pattern is not begun again.
-void Inspector::read_on(Look& look, PathLook& seen) {
-  Memory& memory = memory_of(look.service);
-  if (std::exchange(memory.reading, true))
-    return fail(look.run, fmt::format("the lines of {} are still being read", printable(look.block->path)));
-  const auto ended = [this, service = look.service] {
-    if (const auto kept = memories_.find(service.number()); kept != memories_.end()) kept->second->reading = false;
-  };
-  submit_lines({[this, run = look.run, position = look.position, block = look.block, ended, patience = options_.stuck,
-                 guard = guard_, kept = std::make_shared<PathLook>(std::move(seen))]() -> Loop::Callback {
-                  const Result<void> read =
-                      add_lines(kept->facts, *block->lines, position, {run, block->path, patience, "read"}, *guard);
-                  return [this, run, read, kept, ended] {
-                    ended();
-                    const auto entry = looks_.find(run);
-                    if (entry == looks_.end()) return;
-                    if (!read) return fail(run, read.error().what);
-                    entry->second->wanted.lines = false;
-                    found_path(run, *kept);
-                  };
-                },
-                [this, run = look.run, ended](const Error& error) {
-                  ended();
-                  fail(run, error.what);
-                }});
-}
-
-/// With the others of this turn of the loop.
-void Inspector::submit_lines(WorkerPool::Task task) {
-  readings_.push_back(std::move(task));
-  if (readings_.size() > 1) return;
-  loop_.at_end_of_turn([this, alive = std::weak_ptr<char>(alive_)] {
-    if (!alive.expired()) lines_.submit(std::exchange(readings_, {}));
-  });
-}
-
 /// Adds the checksums of a file. They are made again only where it has changed.
-void Inspector::sum(Look& look, PathLook& seen) {
-  auto facts = std::make_shared<engine::Facts>(std::move(seen.facts));
-  const auto say = [this, run = look.run, facts](const FileSums& sums) {
+void Inspector::sum(PathRun& run) {
+  const std::shared_ptr<engine::Facts> facts = run.seen->facts;
+  const auto add = [facts](const FileSums& sums) {
     facts->attributes.insert(facts->attributes.end(), sums.sums.begin(), sums.sums.end());
-    answer(run, facts, {}, Answer::Told);
   };
-  const engine::measure::Checksums& wanted = look.wanted.checksums;
-  const FileSums& known = memory_of(look.service).sums;
-  if (known.lasting && known.wanted == wanted && known.state == seen.state) return say(known);
-  look.is_patient = true;  // it is known to be read
-  sums_.sum(look.run, look.block->path, wanted, [this, run = look.run, say](const Result<FileSums>& sums) {
-    const auto entry = looks_.find(run);
+  const engine::measure::Checksums& wanted = run.wanted.checksums;
+  const FileSums& known = memory_of(run.service).sums;
+  if (known.lasting && known.wanted == wanted && known.state == run.seen->state) {
+    add(known);
+    return answer_path(run, facts, {}, Answer::Told);
+  }
+  run.answered = true;
+  auto look = std::make_unique<Look>();
+  look->service = run.service;
+  look->run = run.run.number();
+  look->begun = run.begun;
+  look->is_patient = true;  // it is known to be read
+  const std::uint64_t id = keep(std::move(look)).run;
+  sums_.sum(id, run.block->path, wanted, [this, id, add, facts](const Result<FileSums>& sums) {
+    const auto entry = looks_.find(id);
     if (entry == looks_.end()) return;
-    if (!sums) return fail(run, sums.error().what);
+    if (!sums) return fail(id, sums.error().what);
     memory_of(entry->second->service).sums = *sums;
-    say(*sums);
+    add(*sums);
+    answer(id, facts, {}, Answer::Told);
   });
 }
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <string_view>
 
-#include "runtime/clock.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -18,6 +18,8 @@ namespace {
 using engine::Attribute;
 using engine::Metric;
 using engine::measure::PathType;
+
+constexpr std::size_t kMostAttributes = 10;  // with those of a file whose lines are read
 
 struct Type {
   mode_t bits;
@@ -84,20 +86,21 @@ Result<PathLook> look_at_path(const std::string& path, PathType type) {
     look.output = fmt::format("{} is not {}", printable(path), name);
     return look;
   }
-  const std::int64_t now = std::chrono::duration_cast<seconds>(runtime::now().wall.time_since_epoch()).count();
   const std::int64_t accessed = bounded(seen.st_atim);
   const std::int64_t modified = bounded(seen.st_mtim);
   const std::int64_t changed = bounded(seen.st_ctim);
   const std::int64_t touched = std::max(modified, changed);
-  constexpr std::size_t kMost = 8;
-  look.facts.attributes.reserve(kMost);
-  for (auto& one : owner_of(seen)) look.facts.attributes.push_back(std::move(one));
-  look.facts.attributes.insert(look.facts.attributes.end(), {{Attribute::AccessTime, accessed},
-                                                             {Attribute::ModificationTime, modified},
-                                                             {Attribute::ChangeTime, changed},
-                                                             {Attribute::Timestamp, touched}});
+  look.facts = std::make_shared<engine::Facts>();
+  auto& attributes = look.facts->attributes;
+  attributes.reserve(kMostAttributes);
+  for (auto& one : owner_of(seen)) attributes.push_back(std::move(one));
+  attributes.emplace_back(Attribute::AccessTime, accessed);
+  attributes.emplace_back(Attribute::ModificationTime, modified);
+  attributes.emplace_back(Attribute::ChangeTime, changed);
+  attributes.emplace_back(Attribute::Timestamp, touched);
+  const std::int64_t now = std::time(nullptr);
   const auto age = [&](Metric metric, std::int64_t time) {
-    look.facts.metrics.set(metric, static_cast<double>(std::max<std::int64_t>(now - time, 0)));
+    look.facts->metrics.set(metric, static_cast<double>(std::max<std::int64_t>(now - time, 0)));
   };
   age(Metric::AccessAge, accessed);
   age(Metric::ModificationAge, modified);
@@ -105,8 +108,8 @@ Result<PathLook> look_at_path(const std::string& path, PathType type) {
   age(Metric::Age, touched);
   if (type == PathType::File) {
     look.state = state_of(seen);
-    look.facts.metrics.set(Metric::Size, static_cast<double>(seen.st_size));
-    look.facts.attributes.emplace_back(Attribute::Size, std::int64_t{seen.st_size});
+    look.facts->metrics.set(Metric::Size, static_cast<double>(seen.st_size));
+    attributes.emplace_back(Attribute::Size, std::int64_t{seen.st_size});
   }
   return look;
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -31,9 +32,10 @@ struct FileState {
 
 struct PathLook {
   engine::Answer answer = engine::Answer::Told;  ///< or Absent
-  engine::Facts facts;                           ///< its owner, permission and times, and how long ago these are
-  FileState state;
-  std::string output;  ///< why it is not there; empty where there is nothing of that path
+  /// Told: its owner, permission and times, and how long ago these are.
+  std::shared_ptr<engine::Facts> facts{};
+  FileState state{};
+  std::string output{};  ///< why it is not there; empty where there is nothing of that path
 };
 
 /// Who owns it, and its permission.

@@ -28,6 +28,26 @@ constexpr unsigned kGoodWay = 16;                // so many begun in the time of
 constexpr std::size_t kClockEvery = 8;           // completions between two looks at the clock
 constexpr auto kAtOnce = Loop::kTurnBudget / 2;  // for completions, before the loop may do other things
 
+/// Tasks that were submitted together.
+class Tasks final : public WorkerPool::Series {
+ public:
+  explicit Tasks(std::vector<WorkerPool::Task> tasks) : tasks_(std::move(tasks)), done_(tasks_.size()) {}
+
+  [[nodiscard]] std::size_t size() const override { return tasks_.size(); }
+  void work(std::size_t one) override {
+    const WorkerPool::Work work = std::exchange(tasks_[one].work, {});  // what it holds ends with it
+    done_[one] = work();
+  }
+  void tell(std::size_t one) override {
+    if (const Loop::Callback callback = std::exchange(done_[one], {})) callback();
+  }
+  void refuse(std::size_t one, const Error& why) override { tasks_[one].refused(why); }
+
+ private:
+  std::vector<WorkerPool::Task> tasks_;
+  std::vector<Loop::Callback> done_;
+};
+
 }  // namespace
 
 struct WorkerPool::State {
@@ -37,20 +57,32 @@ struct WorkerPool::State {
     bool ended = false;
   };
 
+  /// What is to be done of a series: from `next` on.
+  struct Waiting {
+    std::shared_ptr<Series> series;
+    std::size_t next = 0;
+  };
+  /// What is done of a series.
+  struct Done {
+    std::shared_ptr<Series> series;
+    std::vector<std::size_t> told{};                       // are to be told
+    std::vector<std::pair<std::size_t, Error>> refused{};  // have thrown
+  };
+
   explicit State(Options wanted) : options(std::move(wanted)) {}
 
   const Options options;
   mutable std::mutex mutex;  // guards all that follows
   std::condition_variable work_there;
   std::condition_variable worker_ended;
-  std::deque<Task> queue;
+  std::deque<Waiting> queue;
   std::list<Worker> workers;
-  Loop* loop = nullptr;              // null once the pool is gone
-  std::vector<Loop::Callback> done;  // completions that are not told yet
-  Duration first_done{0};            // when the first of them came
-  bool posted = false;               // the loop will tell them
-  bool gathering = false;            // help() will come: only then completions may wait for others
-  unsigned begun = 0;                // since help() came last
+  Loop* loop = nullptr;    // null once the pool is gone
+  std::deque<Done> done;   // what is not told yet
+  Duration first_done{0};  // when the first of that came
+  bool posted = false;     // the loop will tell it
+  bool gathering = false;  // help() will come: only then completions may wait for others
+  unsigned begun = 0;      // since help() came last
 
   bool is_stuck(const Worker& worker, Duration now) const {
     return worker.busy_since && now - *worker.busy_since >= options.patience;
@@ -66,7 +98,8 @@ struct WorkerPool::State {
   /// Brings the number of workers up to what is wanted. False where the machine gives none.
   static bool replenish(const std::shared_ptr<State>& self);
   static void run(const std::shared_ptr<State>& self, Worker& worker);
-  static void refuse(const std::shared_ptr<State>& self, std::deque<Task> tasks, std::string why);
+  [[nodiscard]] std::size_t take(std::shared_ptr<Series>& series);
+  static void refuse(const std::shared_ptr<State>& self, std::deque<Waiting> queue, std::string why);
   /// Has what is done told by the loop. The lock is held.
   static void post(const std::shared_ptr<State>& self);
   /// Tells what is done. On the loop; the pool may go meanwhile.
@@ -97,32 +130,41 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the loop thread's
   pthread_setname_np(pthread_self(), self->options.name.substr(0, 15).c_str());
 
+  std::shared_ptr<Series> series;  // that it is at
   std::unique_lock lock(self->mutex);
+  Duration now{0};
   while (true) {
-    self->work_there.wait(lock, [&] { return !self->queue.empty() || self->loop == nullptr; });
-    if (self->loop == nullptr) break;
-    Task task = std::move(self->queue.front());
-    self->queue.pop_front();
-    ++self->begun;
-    worker.busy_since = mono_now();
-    lock.unlock();
-    Loop::Callback done;
-    try {
-      done = task.work();
-    } catch (const std::exception& error) {
-      done = [refused = std::move(task.refused), what = std::string(error.what())] { refused(Error{0, what}); };
+    if (self->queue.empty() || !series) {
+      lock.unlock();
+      series.reset();  // what it holds may take a while to end
+      lock.lock();
+      self->work_there.wait(lock, [&] { return !self->queue.empty() || self->loop == nullptr; });
+      now = mono_now();
     }
-    task = {};
+    if (self->loop == nullptr) break;
+    const std::size_t one = self->take(series);
+    ++self->begun;
+    worker.busy_since = now;
+    lock.unlock();
+    std::optional<Error> thrown;
+    try {
+      series->work(one);
+    } catch (const std::exception& error) {
+      thrown = Error{0, error.what()};
+    }
     lock.lock();
-    const Duration now = mono_now();
+    now = mono_now();
     worker.busy_since.reset();
     if (self->loop == nullptr) break;
-    if (done) {
-      if (self->done.empty()) self->first_done = now;
-      self->done.push_back(std::move(done));
-    }
+    if (self->done.empty()) self->first_done = now;
+    if (self->done.empty() || self->done.back().series != series) self->done.push_back({series});
+    Done& done = self->done.back();
+    if (thrown)
+      done.refused.emplace_back(one, *std::move(thrown));
+    else
+      done.told.push_back(one);
     const bool others_come = self->gathering && !self->queue.empty() && now - self->first_done < self->options.gather;
-    if (!self->done.empty() && !others_come) post(self);
+    if (!others_come) post(self);
     const unsigned living = self->living();
     const bool is_replaced = living > self->options.workers && living > self->options.workers + self->stuck(now);
     if (is_replaced) break;
@@ -132,12 +174,21 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
   self->worker_ended.notify_all();
 }
 
-void WorkerPool::State::refuse(const std::shared_ptr<State>& self, std::deque<Task> tasks, std::string why) {
-  if (tasks.empty()) return;
-  self->loop->post([weak = std::weak_ptr<State>(self), tasks = std::move(tasks), why = std::move(why)] {
-    for (const Task& task : tasks) {
-      if (const auto state = weak.lock(); state && state->loop != nullptr) task.refused(Error{0, why});
-    }
+/// The next that is to be done, and of which series. The lock is held.
+std::size_t WorkerPool::State::take(std::shared_ptr<Series>& series) {
+  Waiting& first = queue.front();
+  if (series != first.series) series = first.series;
+  const std::size_t one = first.next++;
+  if (first.next == first.series->size()) queue.pop_front();
+  return one;
+}
+
+void WorkerPool::State::refuse(const std::shared_ptr<State>& self, std::deque<Waiting> queue, std::string why) {
+  if (queue.empty()) return;
+  self->loop->post([weak = std::weak_ptr<State>(self), queue = std::move(queue), why = std::move(why)] {
+    for (const Waiting& waiting : queue)
+      for (std::size_t one = waiting.next; one < waiting.series->size(); ++one)
+        if (const auto state = weak.lock(); state && state->loop != nullptr) waiting.series->refuse(one, Error{0, why});
   });
 }
 
@@ -149,21 +200,26 @@ void WorkerPool::State::post(const std::shared_ptr<State>& self) {
 }
 
 void WorkerPool::State::deliver(const std::shared_ptr<State>& self) {
-  std::vector<Loop::Callback> done;
+  std::deque<Done> all;
   {
     const std::lock_guard lock(self->mutex);
     self->posted = false;
-    done.swap(self->done);
+    all.swap(self->done);
   }
   const auto until = std::chrono::steady_clock::now() + kAtOnce;
-  for (std::size_t told = 0; told < done.size() && self->loop != nullptr;) {
-    std::exchange(done[told++], {})();
-    if (told % kClockEvery != 0 || told == done.size() || std::chrono::steady_clock::now() < until) continue;
-    const std::lock_guard lock(self->mutex);
-    if (self->loop == nullptr) return;
-    const auto rest = done.begin() + static_cast<std::ptrdiff_t>(told);
-    self->done.insert(self->done.begin(), std::move_iterator(rest), std::move_iterator(done.end()));
-    return post(self);
+  for (; !all.empty() && self->loop != nullptr; all.pop_front()) {
+    Done& done = all.front();
+    for (const auto& [one, why] : std::exchange(done.refused, {}))
+      if (self->loop != nullptr) done.series->refuse(one, why);
+    for (std::size_t told = 0; told < done.told.size() && self->loop != nullptr;) {
+      done.series->tell(done.told[told++]);
+      if (told % kClockEvery != 0 || std::chrono::steady_clock::now() < until) continue;
+      done.told.erase(done.told.begin(), done.told.begin() + static_cast<std::ptrdiff_t>(told));
+      const std::lock_guard lock(self->mutex);
+      if (self->loop == nullptr) return;
+      self->done.insert(self->done.begin(), std::move_iterator(all.begin()), std::move_iterator(all.end()));
+      return post(self);
+    }
   }
 }
 
@@ -200,13 +256,15 @@ void WorkerPool::submit(Work work, Refused refused) {
   submit(std::move(tasks));
 }
 
-void WorkerPool::submit(std::vector<Task> tasks) {
-  if (tasks.empty()) return;
+void WorkerPool::submit(std::vector<Task> tasks) { submit(std::make_shared<Tasks>(std::move(tasks))); }
+
+void WorkerPool::submit(std::shared_ptr<Series> series) {
+  if (series->size() == 0) return;
   bool gathers = false;
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queue.insert(state_->queue.end(), std::move_iterator(tasks.begin()), std::move_iterator(tasks.end()));
-    gathers = tasks.size() > 1 && !state_->gathering;
+    gathers = series->size() > 1 && !state_->gathering;
+    state_->queue.push_back({std::move(series)});
     if (gathers) {
       state_->gathering = true;
       state_->begun = 0;

@@ -7,12 +7,14 @@
 //
 // Handing one small thing over costs more than doing it. So what belongs together is submitted together: one worker is
 // woken for all of it, and the loop is woken once when it is done. None of it is hostage of another: after `gather`
-// what is done is told, and other workers come to help where the first makes no way.
+// what is done is told, and other workers come to help where the first makes no way. What is so small that a function
+// of its own would cost more than the work is submitted as a Series.
 //
 // Owned and called by the loop thread; the work runs on the workers, completions on the loop. When the pool goes,
 // completions that are not delivered yet never are, and workers that are stuck are left to themselves.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,6 +41,19 @@ class WorkerPool {
     Work work;
     Refused refused;
   };
+  /// Several things of one kind, each of which is done and told by its number.
+  class Series {
+   public:
+    virtual ~Series() = default;
+    /// How many there are: the same from its submission on.
+    [[nodiscard]] virtual std::size_t size() const = 0;
+    /// On a worker; several at a time on several.
+    virtual void work(std::size_t one) = 0;
+    /// On the loop: it is done. In the order in which they are.
+    virtual void tell(std::size_t one) = 0;
+    /// On the loop, never from within submit: it was not done or not to its end.
+    virtual void refuse(std::size_t one, const Error& why) = 0;
+  };
 
   WorkerPool(Loop& loop, Options options);
   ~WorkerPool();
@@ -50,6 +65,8 @@ class WorkerPool {
   void submit(Work work, Refused refused);
   /// The same of several.
   void submit(std::vector<Task> tasks);
+  /// The same of a series.
+  void submit(std::shared_ptr<Series> series);
 
   /// Number of workers that are stuck now.
   [[nodiscard]] unsigned stuck() const;
