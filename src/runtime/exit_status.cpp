@@ -7,6 +7,7 @@
 #include <linux/connector.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
+#include <sched.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -43,6 +44,7 @@ constexpr int kFlagsField = 9;
 constexpr int kPendingField = 31;
 constexpr int kStatusField = 52;
 constexpr int kMostNewsPerTurn = 64;
+constexpr int kMostLooks = 5;                   // at whether threads go on
 constexpr int kMostAtOnce = 8192;               // more than the buffer holds
 constexpr std::int64_t kFresh = 1'000'000'000;  // nanoseconds
 
@@ -114,13 +116,23 @@ bool goes_on(const std::string& thread) {
          (number_of_stat<unsigned long>(*line, kPendingField).value_or(0) & kKilled) == 0;
 }
 
-/// Whether threads of a process beside its first go on. Of one that has been reaped none does.
-bool others_go_on(pid_t pid) {
+bool some_go_on(pid_t pid) {
   const std::string own = std::to_string(pid);
   std::error_code gone;
   for (std::filesystem::directory_iterator threads("/proc/" + own + "/task", gone), end; !gone && threads != end;
        threads.increment(gone))
     if (threads->path().filename() != own && goes_on(threads->path().string())) return true;
+  return false;
+}
+
+/// Whether threads of a process beside its first go on. Of one that has been reaped none does. Between taking the
+/// signal that ends it and saying so a thread looks as if it went on, and may be kept waiting there: then it is looked
+/// at again.
+bool others_go_on(pid_t pid) {
+  for (int looks = 1; some_go_on(pid); ++looks) {
+    if (looks == kMostLooks) return true;
+    ::sched_yield();
+  }
   return false;
 }
 
