@@ -214,7 +214,7 @@ class Gatherer {
     }
   }
   void write(std::string_view text) {
-    std::memcpy(room(text.size()), text.data(), text.size());
+    std::ranges::copy(text, room(text.size()));
     size_ += text.size();
   }
   /// Where so many bytes can be written.

@@ -92,7 +92,7 @@ Inspector::Inspector(Loop& loop, Options options, Sink sink)
       })),
       pool_(loop, {"healer-inspect", options_.workers, options_.max_lost, options_.stuck}),
       searcher_(loop, {"healer-search", 1, 2, options_.stuck}),
-      lines_(loop, {"healer-lines", 2, 4, options_.stuck}),
+      lines_(loop, {"healer-lines", 2, options_.max_lost, options_.stuck}),
       sums_(loop, {.stuck = options_.stuck, .patience = options_.patience}, guard_) {}
 
 Inspector::~Inspector() = default;

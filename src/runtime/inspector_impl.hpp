@@ -47,14 +47,12 @@ struct Inspector::PathRun {
   std::shared_ptr<const engine::ServiceBlock> block;
   engine::measure::ReadPath wanted{};
   std::optional<engine::ReadPosition> position{};  // from which its lines are read on
-  std::optional<FileState> known{};                // of the file that ends there
   bool reads = false;                              // its lines, which nobody else does now
   std::string unread{};                            // else: why not
   bool answered = false;                           // or cancelled: what is seen is nobody's any more
   Duration begun{0};
   // The worker's, until it is told.
   Result<PathLook> seen = PathLook{};
-  std::optional<engine::ReadPosition> ended{};  // up to where its lines were read
 };
 
 /// Looks at paths that are begun in one turn of the loop: many, with little work each.
@@ -97,11 +95,6 @@ struct Inspector::Memory {
   Traffic traffic;
   FileSums sums;
   bool reading = false;  // its lines, on a thread
-  struct Read {          // all of the file's lines
-    engine::ReadPosition end;
-    FileState state;
-  };
-  std::optional<Read> read;
 
   [[nodiscard]] bool add(const ProcessLook& look, Duration when, engine::Facts& facts);
 };

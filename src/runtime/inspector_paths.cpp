@@ -33,11 +33,9 @@ void Inspector::read_path(const engine::effect::Measure& run, const engine::meas
   PathRun made{.service = run.service, .run = run.run, .block = std::move(block), .wanted = wanted};
   made.begun = mono_now();
   if (wanted.lines) {
-    Memory& memory = memory_of(run.service);
     made.position = run.position;
-    if (memory.read && memory.read->end == run.position) made.known = memory.read->state;
     // One reading of a service at a time: one that hangs at a pattern is not begun again.
-    made.reads = !std::exchange(memory.reading, true);
+    made.reads = !std::exchange(memory_of(run.service).reading, true);
     if (!made.reads) made.unread = fmt::format("the lines of {} are still being read", printable(made.block->path));
   }
   look_at(std::move(made));
@@ -47,7 +45,7 @@ void Inspector::read_path(const engine::effect::Measure& run, const engine::meas
 /// lines, too.
 void Inspector::look_at(PathRun run) {
   auto& looks = run.reads ? fresh_lines_ : fresh_paths_;
-  if (looks == nullptr) looks = std::make_shared<PathLooks>(*this, run.begun);
+  if (looks == nullptr) looks = std::make_shared<PathLooks>(*this, mono_now());
   looks->runs.push_back(std::move(run));
   flush_at_end_of_turn();
 }
@@ -92,11 +90,6 @@ void Inspector::PathLooks::work(std::size_t one) {
   const std::string_view purpose = run.reads ? "read" : "look at";
   run.seen = guard_->guarded({key, path, patience_, purpose}, [&] { return look_at_path(path, run.wanted.type); });
   if (!run.reads || !run.seen || run.seen->answer != Answer::Told) return;
-  if (run.known == run.seen->state) {  // nothing has come
-    add_lines(*run.seen->facts, *run.position, std::vector<std::string>(run.block->lines->patterns.size()));
-    run.ended = run.position;
-    return;
-  }
   // Only the reading is up to its mount: a pattern that takes long is no fault of that.
   const auto read = guard_->guarded({key, path, patience_, "read"}, [&] { return read_lines(path, run.position); });
   auto lines = read ? sift(read->text, *run.block->lines) : read.error();
@@ -105,7 +98,6 @@ void Inspector::PathLooks::work(std::size_t one) {
     return;
   }
   add_lines(*run.seen->facts, read->position, std::move(*lines));
-  run.ended = read->position;
 }
 
 void Inspector::PathLooks::tell(std::size_t one) {
@@ -132,13 +124,7 @@ void Inspector::PathLooks::end(PathRun& run) {
   ++told_;
   if (!run.reads) return;
   const auto kept = inspector_.memories_.find(run.service.number());
-  if (kept == inspector_.memories_.end()) return;
-  Memory& memory = *kept->second;
-  memory.reading = false;
-  memory.read.reset();
-  // The kernel's own files say no size.
-  const bool whole = run.ended && run.ended->offset > 0 && run.ended->offset == run.seen->state.size;
-  if (whole) memory.read = {*run.ended, run.seen->state};
+  if (kept != inspector_.memories_.end()) kept->second->reading = false;
 }
 
 void Inspector::found_path(PathRun& run) {

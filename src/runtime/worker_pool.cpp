@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "util/rare.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -65,8 +66,12 @@ struct WorkerPool::State {
   /// What is done of a series.
   struct Done {
     std::shared_ptr<Series> series;
-    std::vector<std::size_t> told{};                       // are to be told
-    std::vector<std::pair<std::size_t, Error>> refused{};  // have thrown
+    struct One {
+      std::size_t number;
+      Rare<Error> thrown;
+    };
+    std::vector<One> ended{};
+    std::size_t next = 0;  // to be told
   };
 
   explicit State(Options wanted) : options(std::move(wanted)) {}
@@ -146,7 +151,7 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
     ++self->begun;
     worker.busy_since = now;
     lock.unlock();
-    std::optional<Error> thrown;
+    Rare<Error> thrown;
     try {
       series->work(one);
     } catch (const std::exception& error) {
@@ -159,10 +164,7 @@ void WorkerPool::State::run(const std::shared_ptr<State>& self, Worker& worker) 
     if (self->done.empty()) self->first_done = now;
     if (self->done.empty() || self->done.back().series != series) self->done.push_back({series});
     Done& done = self->done.back();
-    if (thrown)
-      done.refused.emplace_back(one, *std::move(thrown));
-    else
-      done.told.push_back(one);
+    done.ended.push_back({one, std::move(thrown)});
     const bool others_come = self->gathering && !self->queue.empty() && now - self->first_done < self->options.gather;
     if (!others_come) post(self);
     const unsigned living = self->living();
@@ -207,14 +209,13 @@ void WorkerPool::State::deliver(const std::shared_ptr<State>& self) {
     all.swap(self->done);
   }
   const auto until = std::chrono::steady_clock::now() + kAtOnce;
+  std::size_t count = 0;  // over all series: most are of one
   for (; !all.empty() && self->loop != nullptr; all.pop_front()) {
     Done& done = all.front();
-    for (const auto& [one, why] : std::exchange(done.refused, {}))
-      if (self->loop != nullptr) done.series->refuse(one, why);
-    for (std::size_t told = 0; told < done.told.size() && self->loop != nullptr;) {
-      done.series->tell(done.told[told++]);
-      if (told % kClockEvery != 0 || std::chrono::steady_clock::now() < until) continue;
-      done.told.erase(done.told.begin(), done.told.begin() + static_cast<std::ptrdiff_t>(told));
+    while (done.next < done.ended.size() && self->loop != nullptr) {
+      const auto& [number, thrown] = done.ended[done.next++];
+      thrown ? done.series->refuse(number, *thrown) : done.series->tell(number);
+      if (++count % kClockEvery != 0 || std::chrono::steady_clock::now() < until) continue;
       const std::lock_guard lock(self->mutex);
       if (self->loop == nullptr) return;
       self->done.insert(self->done.begin(), std::move_iterator(all.begin()), std::move_iterator(all.end()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What never answers must delay nobody: mounts, patterns, workers.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <condition_variable>
@@ -142,6 +143,29 @@ TEST_CASE("what is submitted together is all done and told once, and may be told
   run_for(loop, Duration{20});
   for (std::size_t i = 0; i < kTasks; ++i) REQUIRE(told[i] == (i % 100 < 2 ? 0 : 1));
   CHECK(refused.size() == kTasks / 100);
+}
+
+TEST_CASE("what is done while the loop is busy is told in several turns, however it was submitted", "[hang]") {
+  Loop loop;
+  WorkerPool pool(loop, {.name = "test"});
+  constexpr std::size_t kTasks = 200;
+  std::atomic<std::size_t> done = 0;
+  std::size_t told = 0, told_before_others = 0;
+  for (std::size_t i = 0; i < kTasks; ++i)
+    pool.submit(
+        [&]() -> Loop::Callback {
+          ++done;
+          return [&] {
+            if (told == 0) loop.post([&] { told_before_others = told; });
+            ++told;
+            std::this_thread::sleep_for(std::chrono::microseconds{500});
+          };
+        },
+        [](const Error&) {});
+  while (done < kTasks) std::this_thread::yield();
+  CHECK(run_until(loop, [&] { return told == kTasks; }));
+  CHECK(told_before_others > 0);
+  CHECK(told_before_others < kTasks);
 }
 
 TEST_CASE("of what is submitted together nothing is hostage of what hangs", "[hang]") {
