@@ -178,10 +178,10 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
-  bool lists_changed_ = false;                                   ///< since the load under way began
+  bool lists_changed_ = false;  ///< since the load under way began
   /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
   std::shared_ptr<const engine::recorded::RulesText> in_force_;
-  std::vector<Answer> diffs_;                                    ///< who asked for a comparison that has not begun
+  std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun
   bool comparing_ = false;
   bool confirmed_ = false;       ///< of the reload under way
   bool next_confirmed_ = false;  ///< of the one that follows

@@ -42,7 +42,8 @@ class Evaluation {
 
   std::optional<bool> operator()(const Linked& test) const {
     if (seen_.run.answer == Answer::Unknown) return std::nullopt;
-    const bool up = seen_.run.answer == Answer::Told && attribute_of(seen_.run, Attribute::Link) != Value(std::string("down"));
+    const bool up =
+        seen_.run.answer == Answer::Told && attribute_of(seen_.run, Attribute::Link) != Value(std::string("down"));
     // A link with errors fails one that is to be up, and one that is to be down is up none the less.
     return up == test.up || (!test.up && attribute_of(seen_.run, Attribute::LinkErrors).has_value());
   }

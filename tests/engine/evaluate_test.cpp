@@ -213,9 +213,10 @@ TEST_CASE("A link is up, down or not there, and one with errors fails those that
     bool up;
     bool down;
   };
-  for (const Case& one : {Case{link({{Attribute::Link, std::string("up")}}), true, false}, Case{link({}), true, false},
-                          Case{link({{Attribute::Link, std::string("down")}}), false, true}, Case{nothing(), false, true},
-                          Case{link({{Attribute::LinkErrors, std::string("2 upload errors detected")}}), true, true}}) {
+  for (const Case& one :
+       {Case{link({{Attribute::Link, std::string("up")}}), true, false}, Case{link({}), true, false},
+        Case{link({{Attribute::Link, std::string("down")}}), false, true}, Case{nothing(), false, true},
+        Case{link({{Attribute::LinkErrors, std::string("2 upload errors detected")}}), true, true}}) {
     CHECK(told(up, one.run) == one.up);
     CHECK(told(down, one.run) == one.down);
   }

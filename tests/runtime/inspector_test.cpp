@@ -555,8 +555,8 @@ TEST_CASE("the security attribute is looked up where a rule asks for it", "[insp
   const Child child = sleeper();
   const auto block = InspectorBench::by_file(bench.pid_file("x", number(child)));
   CHECK(bench.see(block).facts->process->attribute.empty());
-  const auto asking =
-      InspectorBench::asking(InspectorBench::by_file(bench.path("x")), Differs{Attribute::Security, std::string("none")});
+  const auto asking = InspectorBench::asking(InspectorBench::by_file(bench.path("x")),
+                                             Differs{Attribute::Security, std::string("none")});
   // The machine may know of none: reading it is an error then.
   const auto text = read_head(AT_FDCWD, ("/proc/" + std::to_string(child.pid()) + "/attr/current").c_str(), 4096);
   const std::string expected = text ? text->substr(0, text->find_first_of(std::string_view("\n\0", 2))) : "";
