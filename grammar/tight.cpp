@@ -2,10 +2,9 @@
 #include "grammar/tight.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <unordered_map>
 
+#include "grammar/word_index.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -109,18 +108,9 @@ std::optional<TightComparison> tight_comparison(std::string_view text) {
 }
 
 Kind kind_of_word(std::string_view word) {
-  static const auto kKinds = [] {
-    std::unordered_map<std::string_view, Kind> kinds;
-    for (const WordEntry& entry : kWords) kinds.try_emplace(entry.spelling, entry.kind);
-    return kinds;
-  }();
-  static constexpr std::size_t kLongest =
-      std::ranges::max(kWords, {}, [](const WordEntry& entry) { return entry.spelling.size(); }).spelling.size();
-  std::array<char, kLongest> low;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  if (word.size() > low.size()) return Kind::String;
-  std::ranges::transform(word, low.begin(), lower);
-  const auto found = kKinds.find({low.data(), word.size()});
-  return found == kKinds.end() ? Kind::String : found->second;
+  for (const WordEntry& entry : lexing::word_index().find(lexing::WordIndex::first(word)))
+    if (iequals(entry.spelling, word)) return entry.kind;
+  return Kind::String;
 }
 
 bool is_tight_duration(std::string_view text) {

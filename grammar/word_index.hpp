@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to the lexer: what characters are, and which words begin how.
+// Private to the grammar: what characters are, and which words begin how.
 #pragma once
 
 #include <algorithm>

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
 
 #include "config/syntax.hpp"
 #include "config/vocabulary.hpp"
@@ -28,30 +25,7 @@ template <typename Small>
   return static_cast<Small>(std::min<std::uint64_t>(value, std::numeric_limits<Small>::max()));
 }
 
-[[nodiscard]] inline std::optional<std::string> text_of(const Rare<Word>& word) {
-  return word ? std::optional(word->value) : std::nullopt;
-}
-
-[[nodiscard]] inline engine::MailFormat mail_format(const MailFormatSyntax& format) {
-  return {.from = text_of(format.from),
-          .reply_to = text_of(format.reply_to),
-          .subject = text_of(format.subject),
-          .message = text_of(format.message)};
-}
-
-[[nodiscard]] inline engine::Recipient recipient(const AlertSyntax& alert) {
-  engine::EventMask named;
-  for (const Word& event : alert.events)
-    if (const std::optional<engine::EventKind> kind = event_kind(event.value))
-      named.set(static_cast<std::size_t>(*kind));
-  if (alert.events.empty()) named.set();
-  return {.address = alert.address.value,
-          .events = alert.negated && !alert.events.empty() ? ~named : named,
-          .listed = !alert.negated && !alert.events.empty(),
-          .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
-          .digest = alert.digest,
-          .format = mail_format(alert.format)};
-}
+[[nodiscard]] engine::Recipient recipient(const AlertSyntax& alert);
 
 /// All `set` statements, in the order of writing.
 [[nodiscard]] engine::Settings compile_settings(const Document& document);

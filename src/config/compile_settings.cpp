@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // `set` statements to what the engine reads. Nothing is judged here; the passes before have found no error.
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -13,6 +16,15 @@
 
 namespace healer::config {
 namespace {
+
+std::optional<std::string> text_of(const Rare<Word>& word) { return word ? std::optional(word->value) : std::nullopt; }
+
+engine::MailFormat mail_format(const MailFormatSyntax& format) {
+  return {.from = text_of(format.from),
+          .reply_to = text_of(format.reply_to),
+          .subject = text_of(format.subject),
+          .message = text_of(format.message)};
+}
 
 /// Applies `set` statements in the order of writing: the last of a kind counts, servers and recipients add up.
 class SettingsCompiler {
@@ -185,6 +197,20 @@ class SettingsCompiler {
 };
 
 }  // namespace
+
+engine::Recipient recipient(const AlertSyntax& alert) {
+  engine::EventMask named;
+  for (const Word& event : alert.events)
+    if (const std::optional<engine::EventKind> kind = event_kind(event.value))
+      named.set(static_cast<std::size_t>(*kind));
+  if (alert.events.empty()) named.set();
+  return {.address = alert.address.value,
+          .events = alert.negated && !alert.events.empty() ? ~named : named,
+          .listed = !alert.negated && !alert.events.empty(),
+          .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
+          .digest = alert.digest,
+          .format = mail_format(alert.format)};
+}
 
 engine::Settings compile_settings(const Document& document) {
   engine::Settings settings;

@@ -38,9 +38,7 @@ std::string quota_text(const engine::Quota& quota) {
 /// Each shape of test. Attributes that are texts are in quotes, names only where they must be.
 struct TestText {
   std::string operator()(const CompareSyntax& test) const {
-    std::string text = test.name.value + ' ';  // of all texts by far the most: not by fmt, which takes thrice as long
-    text += to_symbol(comparison(test.comparison));
-    return text + ' ' + quantity_text(test);
+    return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
   std::string operator()(const TotalSyntax& test) const {
     return fmt::format("{} in last {}", (*this)(test.amount), span_text(test.span.value));

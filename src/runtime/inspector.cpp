@@ -577,15 +577,15 @@ void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> f
 
 void Inspector::tell(engine::ServiceId service, engine::RunId run, Duration begun,
                      std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer) {
-  auto seen = std::make_shared<engine::Evidence>();
-  seen->answer = answer;
-  seen->elapsed = mono_now() - begun;
+  engine::Evidence seen;
+  seen.answer = answer;
+  seen.elapsed = mono_now() - begun;
   static const auto kNothing = std::make_shared<const std::string>();
-  seen->output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
+  seen.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
   for (std::size_t i = 0; i < facts->lines.size(); ++i)
-    if (!facts->lines[i].empty()) seen->matches |= std::uint64_t{1} << i;
-  seen->facts = std::move(facts);
-  sink_(engine::event::Measured{service, run, std::move(seen)});
+    if (!facts->lines[i].empty()) seen.matches |= std::uint64_t{1} << i;
+  seen.facts = std::move(facts);
+  sink_(engine::event::measured(service, run, std::move(seen)));
 }
 
 }  // namespace healer::runtime

@@ -17,17 +17,6 @@ namespace healer::runtime {
 
 using engine::Answer;
 
-namespace {
-
-/// Adds the new lines of a file to what is known of it.
-void add_lines(engine::Facts& facts, const engine::ReadPosition& end, std::vector<std::string> lines) {
-  facts.lines = std::move(lines);
-  facts.attributes.emplace_back(engine::Attribute::ReadFile, end.file);
-  facts.attributes.emplace_back(engine::Attribute::ReadOffset, end.offset);
-}
-
-}  // namespace
-
 void Inspector::read_path(const engine::effect::Measure& run, const engine::measure::ReadPath& wanted,
                           std::shared_ptr<const engine::ServiceBlock> block) {
   PathRun made{.service = run.service, .run = run.run, .block = std::move(block), .wanted = wanted};
@@ -97,7 +86,10 @@ void Inspector::PathLooks::work(std::size_t one) {
     run.seen = lines.error();
     return;
   }
-  add_lines(*run.seen->facts, read->position, std::move(*lines));
+  engine::Facts& facts = *run.seen->facts;
+  facts.lines = std::move(*lines);
+  facts.attributes.emplace_back(engine::Attribute::ReadFile, read->position.file);
+  facts.attributes.emplace_back(engine::Attribute::ReadOffset, read->position.offset);
 }
 
 void Inspector::PathLooks::tell(std::size_t one) {
