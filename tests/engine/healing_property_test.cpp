@@ -441,7 +441,7 @@ class Storm {
 TEST_CASE("whatever happens, healing keeps its promises", "[healing][property]") {
   const char* const wanted = std::getenv("HEALER_SEED");
   const int first = wanted == nullptr ? 1 : std::atoi(wanted);
-  const int fleets = wanted == nullptr ? rounds(is_long() ? 250 : 60) : 1;
+  const int fleets = wanted == nullptr ? rounds(is_long() ? 250 : kSanitized ? 30 : 60) : 1;
   for (int seed = first; seed < first + fleets; ++seed) {
     INFO("seed " << seed);
     Storm(static_cast<std::uint32_t>(seed)).run(400);

@@ -150,7 +150,7 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
         words = TOP / "tests" / "fuzz" / f"{name}.dict"
         with tempfile.TemporaryDirectory(prefix="healer-fuzz-") as found, report_folder() as folder:
             good, output = call(f"fuzz-{name}", [
-                str(program), f"-max_total_time={300 if long else 10}", "-timeout=10", "-rss_limit_mb=2048",
+                str(program), f"-max_total_time={300 if long else 5}", "-timeout=10", "-rss_limit_mb=2048",
                 f"-artifact_prefix={LOGS}/fuzz-{name}-", "-print_final_stats=1",
                 *([f"-dict={words}"] if words.exists() else []), found, *map(str, seeds)], sanitizer_options(folder))
             tally.check(f"fuzz {name}", good, tail(f"{output}\n{reports_in(folder)}", 60))
