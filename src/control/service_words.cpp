@@ -56,7 +56,7 @@ std::string describe_look(const engine::CheckKind& kind, const engine::Facts& fa
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
-    const auto value = facts.metrics.get(metric);
+    const auto value = engine::figure_of(facts, metric);
     if (row == nullptr || !value) continue;
     const std::string_view words = metric == engine::Metric::Uptime ? "up" : row->words;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));

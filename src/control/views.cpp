@@ -258,7 +258,8 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .gid = facts->process->gid,
                                  .zombie = facts->process->zombie};
     const engine::CheckKind& kind = *engine.graph()->at(service).kind;
-    for (const auto& [metric, value] : facts->metrics.all()) {
+    const engine::Metrics figures = engine::figures_of(*facts);
+    for (const auto& [metric, value] : figures.all()) {
       const engine::Quantity* row = kind.find(metric);
       if (row == nullptr) continue;
       const engine::Unit unit = engine::unit_of(metric);

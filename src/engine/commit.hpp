@@ -18,6 +18,7 @@
 #include "engine/rule_identity.hpp"
 #include "engine/state.hpp"
 #include "engine/steps/bring.hpp"
+#include "util/few.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -56,6 +57,13 @@ struct MovedJob {
   WallTime begun{};  ///< by the clock of now
 };
 
+/// What a run has changed in the memory of a service that was saved before, where it has changed nothing else: what is
+/// only watched is not written whole each time that it moves.
+struct Remembered {
+  std::string service;
+  Few<Baseline> changed;
+};
+
 /// What a commit must outlive before it is answered.
 enum class Durability : std::uint8_t {
   Gathered,  ///< nothing waits for it: it is written with what comes meanwhile
@@ -68,6 +76,7 @@ struct Commit {
   Sequence sequence = 0;
   std::vector<Record> records;
   std::vector<std::pair<std::string, SavedService>> services;  ///< changed ones, whole, by name
+  std::vector<Remembered> remembered;                          ///< of others that were saved before
   std::vector<std::string> forgotten;                          ///< services that are gone: drop what is saved
   std::vector<std::variant<Exec, Alert>> pending;  ///< acts to be done: now, or when an earlier one of the rule ended
   std::vector<ActionId> started;                   ///< pending execs whose program runs

@@ -53,6 +53,9 @@ void keep(SavedState& state, const effect::Commit& commit) {
   if (commit.wide_pauses) state.wide_pauses = *commit.wide_pauses;
   for (const auto& name : commit.forgotten) state.services.erase(name);
   for (const auto& [name, service] : commit.services) state.services[name] = service;
+  for (const effect::Remembered& run : commit.remembered)
+    if (const auto service = state.services.find(run.service); service != state.services.end())
+      for (const Baseline& baseline : run.changed) service->second.memory.put(baseline);
   for (const auto& act : commit.pending) {
     if (const auto* exec = std::get_if<effect::Exec>(&act)) {
       state.execs.push_back({*exec, false});

@@ -157,6 +157,7 @@ void Engine::adopt_block(ServiceId id) {
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
+  state.saved = true;
   state.monitored = saved.monitored;
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
@@ -212,10 +213,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   commit.sequence = next_sequence_++;
   commit.awaited = commit.awaited || !turn.acts.empty() || !turn.replies.empty();
   for (Record& record : commit.records) record.sequence = commit.sequence;
-  keep_once(turn.changed);
-  for (const ServiceId id : turn.changed)
-    if (id.index() < graph_->slots.size() && graph_->slots[id.index()])
-      commit.services.emplace_back(graph_->at(id).name, save(id, now));
+  save_services(turn);
   keep_once(turn.changed_jobs);
   for (const JobId id : turn.changed_jobs)
     if (const auto job = jobs_.find(id.number()); job != jobs_.end()) commit.jobs.push_back(save(job->second, now));
@@ -267,6 +265,21 @@ Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, A
   if ((is_job || kind == ActionKind::Unmonitor) && healings_.rests(graph_->at(service).target(), now))
     return Hold::Healing;
   return Hold::None;
+}
+
+void Engine::save_services(Turn& turn) {
+  const auto exists = [this](ServiceId id) { return id.index() < graph_->slots.size() && graph_->slots[id.index()]; };
+  for (const auto& [id, changed] : turn.remembered)
+    if (exists(id) && !services_[id.index()].saved) turn.save(id);
+  keep_once(turn.changed);
+  for (const ServiceId id : turn.changed) {
+    if (!exists(id)) continue;
+    turn.commit.services.emplace_back(graph_->at(id).name, save(id, turn.now));
+    services_[id.index()].saved = true;
+  }
+  for (auto& [id, changed] : turn.remembered)
+    if (exists(id) && !std::ranges::binary_search(turn.changed, id))
+      turn.commit.remembered.push_back({graph_->at(id).name, std::move(changed)});
 }
 
 SavedService Engine::save(ServiceId id, Instant now) const {

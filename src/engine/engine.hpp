@@ -86,6 +86,7 @@ struct ServiceState {
   bool monitored = true;
   bool initialising = true;
   bool resting = false;            ///< no rule counts or stands failed
+  bool saved = false;              ///< whole, by this daemon or one before it
   bool told_failure = false;       ///< people were told that a start or stop failed, and none has succeeded since
   Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
   Rare<Flight> flight;             ///< the run under way
@@ -266,6 +267,8 @@ class Engine {
   void on(const event::Command& event, Turn& turn);
   void on(const event::ListsDoubted& event, Turn& turn);
   void on(const event::Stopping& event, Turn& turn);
+
+  void save_services(Turn& turn);
 
   // schedule (engine_schedule.cpp)
   void run_due(ServiceId id, Turn& turn);

@@ -317,7 +317,7 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
       }
       clear = *clear && !*told;
     }
-    if (remember(state.memory, seen)) turn.save(id);
+    turn.save(id, remember(state.memory, seen));
   }
   Ward ward(*this, turn);
   healings_.looked(ward, id, began, clear);

@@ -163,7 +163,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
     forget_acknowledgement(id, turn);
   }
-  if (counted && remember(state.memory, seen)) turn.save(id);
+  if (counted) turn.save(id, remember(state.memory, seen));
   if (counted && state.starts->restarted) {
     state.starts.edit().restarted = false;
     turn.save(id);

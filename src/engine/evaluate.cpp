@@ -103,7 +103,53 @@ std::optional<Value> attribute_of(const ProcessFacts& process, Attribute what) {
   return std::nullopt;
 }
 
+/// Of a file, a directory or a pipe.
+std::optional<Value> attribute_of(const PathFacts& path, Attribute what) {
+  switch (what) {
+    case Attribute::Uid: return std::int64_t{path.uid};
+    case Attribute::Gid: return std::int64_t{path.gid};
+    case Attribute::Permission: return std::int64_t{path.permission};
+    case Attribute::AccessTime: return path.accessed;
+    case Attribute::ModificationTime: return path.modified;
+    case Attribute::ChangeTime: return path.changed;
+    case Attribute::Timestamp: return path.touched();
+    case Attribute::Size: return path.has_size ? std::optional<Value>(path.size) : std::nullopt;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+/// The same of its quantities.
+std::optional<double> figure_of(const PathFacts& path, Metric metric) {
+  const auto since = [&path](std::int64_t time) {
+    return static_cast<double>(std::max<std::int64_t>(path.seen - time, 0));
+  };
+  switch (metric) {
+    case Metric::AccessAge: return since(path.accessed);
+    case Metric::ModificationAge: return since(path.modified);
+    case Metric::ChangeAge: return since(path.changed);
+    case Metric::Age: return since(path.touched());
+    case Metric::Size: return path.has_size ? std::optional(static_cast<double>(path.size)) : std::nullopt;
+    default: break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<double> figure_of(const Facts& facts, Metric metric) {
+  const std::optional<double> of_path = facts.path ? figure_of(*facts.path, metric) : std::nullopt;
+  return of_path ? of_path : facts.metrics.get(metric);
+}
+
+Metrics figures_of(const Facts& facts) {
+  Metrics figures = facts.metrics;
+  if (facts.path)
+    for (const Metric metric :
+         {Metric::AccessAge, Metric::ModificationAge, Metric::ChangeAge, Metric::Age, Metric::Size})
+      if (const std::optional<double> value = figure_of(*facts.path, metric)) figures.set(metric, *value);
+  return figures;
+}
 
 const ProcessFacts* process_of(const Evidence& run) {
   const bool there = run.answer == Answer::Told && run.facts != nullptr && run.facts->process;
@@ -114,6 +160,8 @@ std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
   if (what == Attribute::Status) return run.status;
   if (const ProcessFacts* process = process_of(run)) return attribute_of(*process, what);
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  if (const auto& path = run.facts->path)
+    if (std::optional<Value> told = attribute_of(*path, what)) return told;
   const auto& known = run.facts->attributes;
   const auto found = std::ranges::find(known, what, &std::pair<Attribute, Value>::first);
   return found != known.end() ? std::optional(found->second) : std::nullopt;
@@ -122,7 +170,7 @@ std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
 std::optional<double> value_of(const Evidence& run, Metric metric) {
   if (metric == Metric::Status) return static_cast<double>(run.status);
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
-  const std::optional<double> value = run.facts->metrics.get(metric);
+  const std::optional<double> value = figure_of(*run.facts, metric);
   return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
 }
 
@@ -130,7 +178,7 @@ std::optional<double> value_of(const Evidence& run, const Total& test) {
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
   const auto found = std::ranges::find_if(
       run.facts->totals, [&](const TotalSeen& total) { return total.what == test.what && total.span == test.span; });
-  return found != run.facts->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
+  return found != run.facts->totals.end() ? std::optional(found->value) : figure_of(*run.facts, test.what);
 }
 
 const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
@@ -231,15 +279,15 @@ Memory restored(Memory fresh, const Memory& saved) {
   return fresh;
 }
 
-bool remember(Memory& memory, const Evidence& run) {
-  bool changed = false;
+Few<Baseline> remember(Memory& memory, const Evidence& run) {
+  Few<Baseline> changed;
   for (Baseline& baseline : memory.baselines) {
     const std::optional<Attribute> of = present_of(baseline.what);
     if (of && baseline.value) continue;  // it was told at first
     std::optional<Value> now = attribute_of(run, of.value_or(baseline.what));
     if (!now || now == baseline.value) continue;
     baseline.value = std::move(now);
-    changed = true;
+    changed.push_back(baseline);
   }
   return changed;
 }

@@ -10,6 +10,7 @@
 #include "engine/measure.hpp"
 #include "engine/state.hpp"
 #include "engine/test.hpp"
+#include "util/few.hpp"
 
 namespace healer::engine {
 
@@ -27,6 +28,11 @@ struct Seen {
 
 /// An attribute of what was seen, if it is known: not of what is not there.
 [[nodiscard]] std::optional<Value> attribute_of(const Evidence& run, Attribute what);
+
+/// A quantity that a look has told, if it is known.
+[[nodiscard]] std::optional<double> figure_of(const Facts& facts, Metric metric);
+/// All of them.
+[[nodiscard]] Metrics figures_of(const Facts& facts);
 
 /// A quantity as the tests compare it, if it is known: of what is there, an uptime in whole seconds.
 [[nodiscard]] std::optional<double> value_of(const Evidence& run, Metric metric);
@@ -61,7 +67,7 @@ struct Seen {
 /// What was saved of those that a service asks for now.
 [[nodiscard]] Memory restored(Memory fresh, const Memory& saved);
 
-/// Takes a counted run into the memory; true where that has changed it. What is not told stays as it was seen last.
-bool remember(Memory& memory, const Evidence& run);
+/// Takes a counted run into the memory, and tells what that has changed. What is not told stays as it was seen last.
+Few<Baseline> remember(Memory& memory, const Evidence& run);
 
 }  // namespace healer::engine

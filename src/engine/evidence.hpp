@@ -2,6 +2,7 @@
 // What one run of a check has seen.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,22 @@ struct ProcessFacts {
   bool spared = false;                          ///< healer itself or the first process of the machine: never signalled
 
   bool operator==(const ProcessFacts&) const = default;
+};
+
+/// A file, a directory or a pipe as one look has found it.
+struct PathFacts {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t permission = 0;  ///< its mode, without its type
+  bool has_size = false;         ///< it is a file
+  std::int64_t size = 0;         ///< in bytes
+  std::int64_t accessed = 0;     ///< seconds since the epoch, as are the next
+  std::int64_t modified = 0;
+  std::int64_t changed = 0;
+  std::int64_t seen = 0;  ///< when it was looked at
+
+  bool operator==(const PathFacts&) const = default;
+  [[nodiscard]] std::int64_t touched() const { return std::max(modified, changed); }
 };
 
 /// A process that runs still of those that a start program has left.
@@ -110,12 +127,13 @@ struct ValueSeen {
 
 /// What a look at a process or at the system has found, or what was asked of a program's output.
 struct Facts {
-  Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
-  Metrics metrics;
-  std::vector<std::pair<Attribute, Value>> attributes;  ///< of what is no process
-  Few<TotalSeen> totals;                                ///< of the times that were asked for
-  Few<std::string> lines;                               ///< by LinesSpec::patterns: the new lines that fulfil each
-  Few<ConnectionSeen> connections;                      ///< by ServiceBlock::probes; empty: nobody was to try
+  Rare<ProcessFacts> process;       ///< none: there is no such process; where it is a zombie, it is not there either
+  std::optional<PathFacts> path{};  ///< of what is no path: none
+  Metrics metrics;                  ///< with those of `path`: figures_of
+  Few<std::pair<Attribute, Value>> attributes;  ///< what `process` and `path` do not tell
+  Few<TotalSeen> totals;                        ///< of the times that were asked for
+  Few<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
+  Few<ConnectionSeen> connections;              ///< by ServiceBlock::probes; empty: nobody was to try
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.
   Few<LeftProcess> left;

@@ -75,6 +75,13 @@ std::shared_ptr<const Workflow> Graph::workflow(std::string_view name) const {
   return found == workflows.end() ? nullptr : *found;
 }
 
+ActionKind action_kind_of(std::string_view name) {
+  for (const auto kind : {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start,
+                          ActionKind::Stop, ActionKind::Heal})
+    if (name == to_string(kind)) return kind;
+  return ActionKind::Restart;
+}
+
 std::string_view to_string(ActionKind kind) {
   switch (kind) {
     case ActionKind::Alert: return "alert";

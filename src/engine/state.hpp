@@ -112,6 +112,14 @@ struct Memory {
     const auto place = std::ranges::lower_bound(all, baseline.what, {}, &Baseline::what);
     if (place == all.end() || place->what != baseline.what) all.insert(place, std::move(baseline));
   }
+  /// Adds one, in place of what is remembered of that attribute.
+  void put(Baseline baseline) {
+    if (const auto same = std::ranges::find(baselines, baseline.what, &Baseline::what); same != baselines.end()) {
+      baselines.edit()[static_cast<std::size_t>(same - baselines.begin())] = std::move(baseline);
+    } else {
+      add(std::move(baseline));
+    }
+  }
 };
 
 /// How the starts of a service went, for its backoff and its restart limit.

@@ -15,9 +15,10 @@ struct Engine::Turn {
   Instant now;
   EffectSink& sink;
   effect::Commit commit{};
-  std::vector<ServiceId> changed{};   // services to save; some may be in it twice
-  std::vector<JobId> changed_jobs{};  // the same of jobs, whole
-  std::vector<JobId> moved_jobs{};    // and of those that have only gone on
+  std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
+  std::vector<std::pair<ServiceId, Few<Baseline>>> remembered{};  // by services that need not be saved whole for it
+  std::vector<JobId> changed_jobs{};                              // as `changed`, of jobs
+  std::vector<JobId> moved_jobs{};                                // and of those that have only gone on
   std::vector<HealingId> changed_healings{};
   std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
@@ -42,6 +43,10 @@ struct Engine::Turn {
   void save(ServiceId id) {
     if (changed.empty() || changed.back() != id) changed.push_back(id);
   }
+  /// Saves what a run has changed in the memory of a service.
+  void save(ServiceId id, Few<Baseline> of_memory) {
+    if (!of_memory.empty()) remembered.emplace_back(id, std::move(of_memory));
+  }
   void save(JobId id) { changed_jobs.push_back(id); }
   void save_move(JobId id) { moved_jobs.push_back(id); }
 
@@ -50,8 +55,8 @@ struct Engine::Turn {
   }
 
   [[nodiscard]] bool durable() const {
-    return commit.tells_of_deeds() || !changed.empty() || !changed_jobs.empty() || !moved_jobs.empty() ||
-           !changed_healings.empty() || !acts.empty();
+    return commit.tells_of_deeds() || !changed.empty() || !remembered.empty() || !changed_jobs.empty() ||
+           !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
   }
 };
 

@@ -2,6 +2,7 @@
 #include "readings/evidence_code.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -23,13 +24,21 @@ constexpr double kMostWhole = 9007199254740992;  // up to here every whole numbe
 enum Part : std::uint8_t {
   Head = 1,
   NoFacts = 2,
-  Process = 4,
+  Subject = 4,
   Figures = 8,
   Attributes = 16,
   Connections = 32,
   Rest = 64,
   Values = 128
 };
+
+/// Whatever a damaged file says.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
 
 std::string_view clip(std::string_view text) { return text.substr(0, kMostText); }
 
@@ -69,22 +78,18 @@ void read_head(Evidence& seen, ByteReader& in) {
 
 // ---- a process ----------------------------------------------------------------------------------------------------
 
-void write_process(const Rare<ProcessFacts>& process, ByteWriter& out) {
-  out.byte(process ? 1 : 0);
-  if (!process) return;
-  out.difference(process->pid);
-  out.difference(process->parent);
-  for (const std::uint32_t id : {process->uid, process->euid, process->gid}) out.number(id);
-  out.number(process->start_ticks);
-  out.byte(
-      static_cast<std::uint8_t>((process->zombie ? 1 : 0) | (process->younger ? 2 : 0) | (process->spared ? 4 : 0)));
-  out.text(process->attribute);
-  out.difference(process->file);
-  out.difference(process->named_by);
+void write_process(const ProcessFacts& process, ByteWriter& out) {
+  out.difference(process.pid);
+  out.difference(process.parent);
+  for (const std::uint32_t id : {process.uid, process.euid, process.gid}) out.number(id);
+  out.number(process.start_ticks);
+  out.byte(static_cast<std::uint8_t>((process.zombie ? 1 : 0) | (process.younger ? 2 : 0) | (process.spared ? 4 : 0)));
+  out.text(process.attribute);
+  out.difference(process.file);
+  out.difference(process.named_by);
 }
 
-Rare<ProcessFacts> read_process(ByteReader& in) {
-  if (in.byte() == 0) return std::nullopt;
+ProcessFacts read_process(ByteReader& in) {
   ProcessFacts process;
   process.pid = in.difference();
   process.parent = in.difference();
@@ -98,6 +103,71 @@ Rare<ProcessFacts> read_process(ByteReader& in) {
   process.file = in.difference();
   process.named_by = in.difference();
   return process;
+}
+
+// ---- a path -------------------------------------------------------------------------------------------------------
+
+using PathNumbers = std::array<std::int64_t, 9>;
+
+/// What changes most often first: a bit for each tells which have changed.
+PathNumbers numbers_of(const PathFacts& path) {
+  return {path.seen,
+          path.accessed,
+          path.modified,
+          path.changed,
+          path.size,
+          std::int64_t{path.uid},
+          std::int64_t{path.gid},
+          path.permission,
+          path.has_size ? 1 : 0};
+}
+
+void write_path(const PathNumbers& was, const PathNumbers& is, ByteWriter& out) {
+  std::uint64_t changed = 0;
+  for (std::size_t i = 0; i < is.size(); ++i) changed |= std::uint64_t{was[i] != is[i]} << i;
+  out.number(changed);
+  for (std::size_t i = 0; i < is.size(); ++i)
+    if (was[i] != is[i]) out.difference(difference(is[i], was[i]));
+}
+
+PathFacts read_path(PathNumbers numbers, ByteReader& in) {
+  const std::uint64_t changed = in.number();
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if ((changed >> i & 1) != 0) numbers[i] = sum(numbers[i], in.difference());
+  const auto& [seen, accessed, modified, changed_at, size, uid, gid, permission, has_size] = numbers;
+  return {.uid = static_cast<std::uint32_t>(uid),
+          .gid = static_cast<std::uint32_t>(gid),
+          .permission = static_cast<std::uint32_t>(permission),
+          .has_size = has_size != 0,
+          .size = size,
+          .accessed = accessed,
+          .modified = modified,
+          .changed = changed_at,
+          .seen = seen};
+}
+
+// ---- what was looked at -------------------------------------------------------------------------------------------
+
+enum Looked : std::uint8_t { Other = 0, AtProcess = 1, AtPath = 2 };
+
+PathNumbers path_numbers(const Facts& facts) { return facts.path ? numbers_of(*facts.path) : PathNumbers{}; }
+
+void write_subject(const Facts& before, const Facts& now, ByteWriter& out) {
+  out.byte(now.process ? AtProcess : now.path ? AtPath : Other);
+  if (now.process)
+    write_process(*now.process, out);
+  else if (now.path)
+    write_path(path_numbers(before), numbers_of(*now.path), out);
+}
+
+void read_subject(const Facts& before, Facts& now, ByteReader& in) {
+  now.process.reset();
+  now.path.reset();
+  switch (in.byte()) {
+    case Other: break;
+    case AtPath: now.path = read_path(path_numbers(before), in); break;
+    default: now.process = read_process(in);
+  }
 }
 
 // ---- figures ------------------------------------------------------------------------------------------------------
@@ -218,9 +288,6 @@ ConnectionSeen read_connection(const ConnectionSeen* before, ByteReader& in) {
   const std::int64_t expires = before != nullptr && before->expires ? before->expires->time_since_epoch().count() : 0;
   now.response.reset();
   now.expires.reset();
-  const auto sum = [](std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  };
   if ((flags & 2) != 0) now.response = std::chrono::microseconds{sum(response, in.difference())};
   if ((flags & 4) != 0) now.expires = WallTime{Duration{sum(expires, in.difference())}};
   return now;
@@ -260,9 +327,9 @@ void read_attributes(Facts& facts, ByteReader& in) {
     if ((tag >> 1) >= static_cast<std::uint64_t>(Attribute::Count_)) return in.fail();
     const auto what = static_cast<Attribute>(tag >> 1);
     if ((tag & 1) != 0)
-      facts.attributes.emplace_back(what, in.difference());
+      facts.attributes.push_back({what, in.difference()});
     else
-      facts.attributes.emplace_back(what, in.text());
+      facts.attributes.push_back({what, in.text()});
   }
 }
 
@@ -347,9 +414,9 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
   unsigned parts = 0;
   if (!same_head(before, now)) parts |= Head;
   if ((now.facts == nullptr) != (before.facts == nullptr) || now.facts == nullptr)
-    parts |= now.facts == nullptr ? NoFacts : Process;
+    parts |= now.facts == nullptr ? NoFacts : Subject;
   if (now.facts != nullptr) {
-    if (was.process != is.process) parts |= Process;
+    if (was.process != is.process || was.path != is.path) parts |= Subject;
     if (!same_figures(was.metrics, is.metrics)) parts |= Figures;
     if (was.attributes != is.attributes) parts |= Attributes;
     if (!std::ranges::equal(was.connections, is.connections, same_connection)) parts |= Connections;
@@ -360,7 +427,7 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
   ByteWriter out(bytes);
   out.byte(static_cast<std::uint8_t>(parts));
   if ((parts & Head) != 0) write_head(now, out);
-  if ((parts & Process) != 0) write_process(is.process, out);
+  if ((parts & Subject) != 0) write_subject(was, is, out);
   if ((parts & Figures) != 0) write_figures(was.metrics, is.metrics, out);
   if ((parts & Attributes) != 0) write_attributes(is, out);
   if ((parts & Connections) != 0) write_connections(was, is, out);
@@ -379,7 +446,7 @@ Evidence read_difference(const Evidence& before, ByteReader& in) {
   }
   const Facts& was = before.facts ? *before.facts : no_facts();
   auto facts = std::make_shared<Facts>(was);
-  if ((parts & Process) != 0) facts->process = read_process(in);
+  if ((parts & Subject) != 0) read_subject(was, *facts, in);
   if ((parts & Figures) != 0) facts->metrics = read_figures(was.metrics, in);
   if ((parts & Attributes) != 0) read_attributes(*facts, in);
   if ((parts & Connections) != 0) read_connections(was, *facts, in);

@@ -22,8 +22,9 @@ using store::Statement;
 namespace {
 
 constexpr std::int64_t kReadingsId = 0x68656172;  // "hear"
-constexpr std::int64_t kReadingsVersion = 3;
-constexpr std::int64_t kWithoutTexts = 2;  // is read, and becomes this version when it is written
+constexpr std::int64_t kReadingsVersion = 4;
+constexpr std::int64_t kEldest = 2;  // that is read, and becomes this version when it is written
+constexpr std::int64_t kWithoutTexts = 2;
 constexpr Duration kBusy{1000};
 constexpr std::string_view kCalled = "readings file";
 constexpr int kLongLog = 1000;  // pages
@@ -96,12 +97,13 @@ Result<std::unique_ptr<Database>> open_tables(const std::string& path, bool& for
   database.execute("PRAGMA journal_size_limit = 4194304");
   const bool fresh =
       database.number("PRAGMA application_id") == 0 && database.number("SELECT count(*) FROM sqlite_schema") == 0;
-  const bool is_older = !fresh && database.ok() && database.number("PRAGMA application_id") == kReadingsId &&
-                        database.number("PRAGMA user_version") == kWithoutTexts;
+  const bool is_ours = !fresh && database.ok() && database.number("PRAGMA application_id") == kReadingsId;
+  const std::int64_t version = is_ours ? database.number("PRAGMA user_version") : 0;
+  const bool is_older = version >= kEldest && version < kReadingsVersion;
   if ((fresh || is_older) && database.ok()) {
     database.execute("BEGIN IMMEDIATE");
     if (fresh) database.execute(kTables);
-    database.execute(kTextTables);
+    if (fresh || version == kWithoutTexts) database.execute(kTextTables);
     database.execute(fmt::format("PRAGMA application_id = {}", kReadingsId).c_str());
     database.execute(fmt::format("PRAGMA user_version = {}", kReadingsVersion).c_str());
     database.execute("COMMIT");
@@ -237,11 +239,11 @@ Result<std::unique_ptr<ReadingsReader>> ReadingsReader::open(const std::string& 
     if (opened) {
       const std::int64_t id = (*opened)->number("PRAGMA application_id");
       const std::int64_t version = (*opened)->number("PRAGMA user_version");
-      if ((*opened)->ok() && (id != kReadingsId || (version != kReadingsVersion && version != kWithoutTexts)))
+      if ((*opened)->ok() && (id != kReadingsId || version < kEldest || version > kReadingsVersion))
         return Error{0, fmt::format("{} {} is not a recording, or is from another version of healer", kCalled, path)};
       (*opened)->number("SELECT count(*) FROM chunks");
       if ((*opened)->ok())
-        return std::unique_ptr<ReadingsReader>(new ReadingsReader(std::move(*opened), version == kReadingsVersion));
+        return std::unique_ptr<ReadingsReader>(new ReadingsReader(std::move(*opened), version > kWithoutTexts));
       if (first.what.empty()) first = (*opened)->error();
     } else if (first.what.empty()) {
       first = opened.error();

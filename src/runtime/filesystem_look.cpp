@@ -120,8 +120,8 @@ Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
     return look;
   }
   const auto owner = owner_of(seen);
-  look.facts.attributes.assign(owner.begin(), owner.end());
-  look.facts.attributes.emplace_back(engine::Attribute::FsFlags, flags);
+  look.facts.attributes.edit().assign(owner.begin(), owner.end());
+  look.facts.attributes.push_back({engine::Attribute::FsFlags, flags});
   add_space(look.facts.metrics, space);
   struct ::stat device {};
   if (source.starts_with('/') && ::stat(source.c_str(), &device) == 0 && S_ISBLK(device.st_mode))

@@ -88,8 +88,8 @@ void Inspector::PathLooks::work(std::size_t one) {
   }
   engine::Facts& facts = *run.seen->facts;
   facts.lines = std::move(*lines);
-  facts.attributes.emplace_back(engine::Attribute::ReadFile, read->position.file);
-  facts.attributes.emplace_back(engine::Attribute::ReadOffset, read->position.offset);
+  facts.attributes = {{engine::Attribute::ReadFile, read->position.file},
+                      {engine::Attribute::ReadOffset, read->position.offset}};
 }
 
 void Inspector::PathLooks::tell(std::size_t one) {
@@ -169,7 +169,8 @@ Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspe
 void Inspector::sum(PathRun& run) {
   const std::shared_ptr<engine::Facts> facts = run.seen->facts;
   const auto add = [facts](const FileSums& sums) {
-    facts->attributes.insert(facts->attributes.end(), sums.sums.begin(), sums.sums.end());
+    std::vector<std::pair<engine::Attribute, engine::Value>>& all = facts->attributes.edit();
+    all.insert(all.end(), sums.sums.begin(), sums.sums.end());
   };
   const engine::measure::Checksums& wanted = run.wanted.checksums;
   const FileSums& known = memory_of(run.service).sums;

@@ -137,7 +137,7 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
                      .errors_in = count("rx_errors"),
                      .errors_out = count("tx_errors")};
   look.up = !is_down(*state);
-  auto& attributes = look.facts.attributes;
+  auto& attributes = look.facts.attributes.edit();
   attributes.emplace_back(Attribute::Link, std::string(look.up ? "up" : "down"));
   // Drivers that know no speed say so by an error, or by a number below 0.
   const auto speed = number_of<std::int64_t>(read_line(base + "speed"));
@@ -180,9 +180,11 @@ void add_means(engine::Facts& facts, const InterfaceSample& former, const Interf
   const double errors_out = mean(&InterfaceCounters::errors_out);
   const double errors_in = mean(&InterfaceCounters::errors_in);
   if (errors_out >= 1)
-    facts.attributes.emplace_back(Attribute::LinkErrors, fmt::format("{:.0f} upload errors detected", errors_out));
+    facts.attributes.edit().emplace_back(Attribute::LinkErrors,
+                                         fmt::format("{:.0f} upload errors detected", errors_out));
   else if (errors_in >= 1)
-    facts.attributes.emplace_back(Attribute::LinkErrors, fmt::format("{:.0f} download errors detected", errors_in));
+    facts.attributes.edit().emplace_back(Attribute::LinkErrors,
+                                         fmt::format("{:.0f} download errors detected", errors_in));
 }
 
 }  // namespace healer::runtime

@@ -16,10 +16,9 @@ namespace healer::runtime {
 namespace {
 
 using engine::Attribute;
-using engine::Metric;
 using engine::measure::PathType;
 
-constexpr std::size_t kMostAttributes = 10;  // with those of a file whose lines are read
+constexpr mode_t kPermission = 07777;
 
 struct Type {
   mode_t bits;
@@ -58,7 +57,6 @@ FileState state_of(const struct ::stat& seen) {
 }
 
 std::array<std::pair<Attribute, engine::Value>, 3> owner_of(const struct ::stat& seen) {
-  constexpr mode_t kPermission = 07777;
   return {{{Attribute::Uid, std::int64_t{seen.st_uid}},
            {Attribute::Gid, std::int64_t{seen.st_gid}},
            {Attribute::Permission, std::int64_t{seen.st_mode & kPermission}}}};
@@ -86,31 +84,18 @@ Result<PathLook> look_at_path(const std::string& path, PathType type) {
     look.output = fmt::format("{} is not {}", printable(path), name);
     return look;
   }
-  const std::int64_t accessed = bounded(seen.st_atim);
-  const std::int64_t modified = bounded(seen.st_mtim);
-  const std::int64_t changed = bounded(seen.st_ctim);
-  const std::int64_t touched = std::max(modified, changed);
+  const bool is_file = type == PathType::File;
   look.facts = std::make_shared<engine::Facts>();
-  auto& attributes = look.facts->attributes;
-  attributes.reserve(kMostAttributes);
-  for (auto& one : owner_of(seen)) attributes.push_back(std::move(one));
-  attributes.emplace_back(Attribute::AccessTime, accessed);
-  attributes.emplace_back(Attribute::ModificationTime, modified);
-  attributes.emplace_back(Attribute::ChangeTime, changed);
-  attributes.emplace_back(Attribute::Timestamp, touched);
-  const std::int64_t now = std::time(nullptr);
-  const auto age = [&](Metric metric, std::int64_t time) {
-    look.facts->metrics.set(metric, static_cast<double>(std::max<std::int64_t>(now - time, 0)));
-  };
-  age(Metric::AccessAge, accessed);
-  age(Metric::ModificationAge, modified);
-  age(Metric::ChangeAge, changed);
-  age(Metric::Age, touched);
-  if (type == PathType::File) {
-    look.state = state_of(seen);
-    look.facts->metrics.set(Metric::Size, static_cast<double>(seen.st_size));
-    attributes.emplace_back(Attribute::Size, std::int64_t{seen.st_size});
-  }
+  look.facts->path = engine::PathFacts{.uid = seen.st_uid,
+                                       .gid = seen.st_gid,
+                                       .permission = seen.st_mode & kPermission,
+                                       .has_size = is_file,
+                                       .size = is_file ? seen.st_size : 0,
+                                       .accessed = bounded(seen.st_atim),
+                                       .modified = bounded(seen.st_mtim),
+                                       .changed = bounded(seen.st_ctim),
+                                       .seen = std::time(nullptr)};
+  if (is_file) look.state = state_of(seen);
   return look;
 }
 

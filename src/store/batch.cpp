@@ -27,6 +27,10 @@ std::size_t size_of(const std::string& name, const SavedService& service) {
   return sizeof service + 2 * name.size() + pause + failure + known + service.rules.size() * sizeof service.rules[0];
 }
 
+std::size_t size_of(const std::string& name, const Memory& memory) {
+  return kIdBytes + sizeof memory + 2 * name.size() + memory.baselines.size() * sizeof(Baseline);
+}
+
 std::size_t size_of(const effect::Cause* cause) {
   if (cause == nullptr) return 0;
   return sizeof *cause + cause->service.size() + cause->event_text.size() + cause->action_text.size() +
@@ -102,6 +106,7 @@ void Batch::add(effect::Commit commit) {
   for (Record& record : commit.records) add_record(std::move(record));
   for (const std::string& name : commit.forgotten) forget(name);
   for (auto& [name, service] : commit.services) save(std::move(name), std::move(service));
+  for (auto& [name, changed] : commit.remembered) remember(std::move(name), changed);
   for (auto& act : commit.pending) {
     if (auto* exec = std::get_if<effect::Exec>(&act)) {
       open(PendingExec{std::move(*exec), false});
@@ -135,6 +140,7 @@ void Batch::merge(Batch later) {
   for (Record& record : later.records_) add_record(std::move(record));
   for (const std::string& name : later.forgotten_) forget(name);
   for (auto& [name, service] : later.services_) save(name, std::move(service));
+  for (const auto& [name, memory] : later.remembered_) remember(name, memory.baselines);
   for (auto& [id, exec] : later.execs_) open(std::move(exec));
   for (auto& [id, alert] : later.alerts_) open(std::move(alert));
   for (const ActionId action : later.started_) start(action);
@@ -195,12 +201,36 @@ void Batch::save(std::string name, SavedService service) {
   const auto [place, added] = services_.try_emplace(std::move(name));
   if (!added) bytes_ -= size_of(place->first, place->second);
   place->second = std::move(service);
+  if (const auto part = remembered_.find(place->first); part != remembered_.end()) {
+    bytes_ -= size_of(part->first, part->second);
+    remembered_.erase(part);
+  }
+}
+
+void Batch::remember(std::string name, const std::vector<Baseline>& changed) {
+  const auto put = [&changed](Memory& memory) {
+    for (const Baseline& baseline : changed) memory.put(baseline);
+  };
+  if (const auto whole = services_.find(name); whole != services_.end()) {
+    bytes_ -= size_of(whole->first, whole->second);
+    put(whole->second.memory);
+    bytes_ += size_of(whole->first, whole->second);
+    return;
+  }
+  const auto [place, added] = remembered_.try_emplace(std::move(name));
+  if (!added) bytes_ -= size_of(place->first, place->second);
+  put(place->second);
+  bytes_ += size_of(place->first, place->second);
 }
 
 void Batch::forget(const std::string& name) {
   if (const auto place = services_.find(name); place != services_.end()) {
     bytes_ -= size_of(place->first, place->second);
     services_.erase(place);
+  }
+  if (const auto part = remembered_.find(name); part != remembered_.end()) {
+    bytes_ -= size_of(part->first, part->second);
+    remembered_.erase(part);
   }
   // A service that is saved again afterwards may stay in here: the writer forgets first.
   if (forgotten_.insert(name).second) bytes_ += kIdBytes + name.size();

@@ -49,6 +49,8 @@ class Batch {
   };
   [[nodiscard]] const Lost& lost() const { return lost_; }
   [[nodiscard]] const std::unordered_map<std::string, engine::SavedService>& services() const { return services_; }
+  /// What others that earlier batches have saved remember since.
+  [[nodiscard]] const std::unordered_map<std::string, engine::Memory>& remembered() const { return remembered_; }
   [[nodiscard]] const std::unordered_set<std::string>& forgotten() const { return forgotten_; }
   [[nodiscard]] const std::map<engine::ActionId, engine::PendingExec>& execs() const { return execs_; }
   /// Execs of earlier batches that were started, or have ended, since.
@@ -78,6 +80,7 @@ class Batch {
   void add_record(engine::Record record);
   void lose_oldest_record();
   void save(std::string name, engine::SavedService service);
+  void remember(std::string name, const std::vector<engine::Baseline>& changed);
   void forget(const std::string& name);
   void open(engine::PendingExec exec);
   void open(engine::effect::Alert alert);
@@ -101,6 +104,7 @@ class Batch {
   Lost lost_;
   std::deque<engine::Record> records_;
   std::unordered_map<std::string, engine::SavedService> services_;
+  std::unordered_map<std::string, engine::Memory> remembered_;
   std::unordered_set<std::string> forgotten_;
   std::map<engine::ActionId, engine::PendingExec> execs_;
   std::set<engine::ActionId> started_;

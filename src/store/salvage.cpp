@@ -15,6 +15,7 @@
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
 #include "store/sqlite_pauses.hpp"
+#include "store/sqlite_services.hpp"
 #include "store/sqlite_tables.hpp"
 #include "util/text.hpp"
 

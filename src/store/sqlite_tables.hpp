@@ -12,6 +12,7 @@
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
 #include "store/sqlite_pauses.hpp"
+#include "store/sqlite_services.hpp"
 #include "store/store.hpp"
 
 namespace healer::store {
@@ -34,7 +35,6 @@ class TableWriter {
 
  private:
   void write_records(const Batch& batch);
-  void write_services(const Batch& batch);
   void write_acts(const Batch& batch);
   void write_jobs(const Batch& batch);
   void write_sources(const std::vector<SavedSource>& sources);
@@ -47,12 +47,11 @@ class TableWriter {
   bool full_ = false;  ///< the connection syncs each transaction
   Statement begin_, commit_, rollback_, set_meta_, put_meta_;
   Statement add_record_, oldest_records_, prune_records_;
-  Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
-  Statement save_baseline_, forget_baselines_;
   Statement add_exec_, add_argument_, cut_arguments_, start_exec_, end_exec_, end_arguments_;
   Statement add_alert_, add_recipient_, cut_recipients_, end_alert_, end_recipients_;
   Statement save_job_, move_job_, save_step_, cut_steps_, end_job_, end_steps_;
   Statement clear_sources_, add_source_;
+  ServiceWriter services_;
   HealingWriter healings_;
   PauseWriter pauses_;
 };
@@ -63,7 +62,6 @@ bool forget_open(Database& database);
 // Reading: the error, if any, is in the database.
 [[nodiscard]] engine::SavedState read_state(Database& database, DamagedJournal& damaged);
 void read_numbers(Database& database, engine::SavedState& state);
-void read_services(Database& database, engine::SavedState& state);
 [[nodiscard]] std::vector<SavedSource> read_sources(Database& database);
 /// What was read before an error is given, newest first come.
 [[nodiscard]] std::vector<engine::Record> read_history(Database& database, const HistoryQuery& query);

@@ -20,8 +20,9 @@ namespace {
 
 /// The rows that a store writes for a commit, about.
 std::size_t rows_of(const effect::Commit& commit) {
-  std::size_t rows = commit.records.size() + commit.forgotten.size() + commit.started.size() + commit.ended.size() +
-                     commit.handed_over.size() + commit.moved_jobs.size() + commit.ended_jobs.size();
+  std::size_t rows = commit.records.size() + commit.remembered.size() + commit.forgotten.size() +
+                     commit.started.size() + commit.ended.size() + commit.handed_over.size() +
+                     commit.moved_jobs.size() + commit.ended_jobs.size();
   for (const auto& [name, service] : commit.services) rows += 1 + service.rules.size();
   for (const auto& act : commit.pending) {
     const auto* exec = std::get_if<effect::Exec>(&act);

@@ -300,6 +300,47 @@ TEST_CASE("content tests act on every match, changed tests on every change", "[e
   CHECK(fired == "/bin/content1 /bin/content2 /bin/changed2 /bin/content4 /bin/changed4 /bin/changed5 ");
 }
 
+TEST_CASE("a run that only moves what is remembered does not save its service whole, once it was", "[engine]") {
+  Rule rule;
+  rule->condition = RuleCondition{{Changed{Attribute::Status}, Compare{Metric::Status, Comparison::Greater, 9}},
+                                  {Op::Leaf, Op::Leaf, Op::And}};
+  const RuleSet rules = rule_set({service("s", {rule})});
+  // What the commits since hold of the service: "whole", or what has changed.
+  std::size_t seen = 0;
+  const auto saved = [&seen](const World& world) {
+    std::string text;
+    for (; seen < world.effects.size(); ++seen) {
+      const auto* commit = std::get_if<effect::Commit>(&world.effects[seen]);
+      if (commit == nullptr) continue;
+      for (std::size_t i = 0; i < commit->services.size(); ++i) text += "whole ";
+      for (const auto& [name, changed] : commit->remembered)
+        for (const Baseline& baseline : changed)
+          text += name + ' ' + std::string(to_string(baseline.what)) + ' ' + format_value(*baseline.value) + ' ';
+    }
+    return text;
+  };
+  World world(rules);
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 0);
+  CHECK(saved(world) == "whole ");
+  world.advance(seconds{1});
+  world.observe(world.id("s"), 0);
+  CHECK(saved(world).empty());
+  world.advance(seconds{1});
+  world.observe(world.id("s"), 5);
+  CHECK(saved(world) == "s status 5 ");
+  CHECK(world.saved.services.at("s") == world.engine.save(world.id("s"), World::kStart));
+
+  World next(make_graph(rules), world.saved, world.now);
+  seen = 0;
+  next.start();
+  next.advance(Duration{0});
+  next.observe(next.id("s"), 6);
+  CHECK(saved(next) == "s status 6 ");
+  CHECK(*next.saved.services.at("s").memory.find(Attribute::Status) == Value{6});
+}
+
 TEST_CASE("conditions: and binds tighter than or", "[engine]") {
   Rule rule = kOne;
   // status = 1 or status > 2 and status < 5

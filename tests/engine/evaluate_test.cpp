@@ -270,11 +270,12 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
   CHECK(told(test, link("full", 100), memory) == false);
-  CHECK(remember(memory, link("full", 100)));
+  CHECK(remember(memory, link("full", 100)) ==
+        std::vector<Baseline>{{Attribute::LinkMode, std::string("full")}, {Attribute::LinkSpeed, 100}});
   CHECK(told(test, link("full", 100), memory) == false);
   CHECK(told(test, link("half", 100), memory) == true);
   CHECK(told(test, link("full", 10), memory) == true);
-  CHECK_FALSE(remember(memory, nothing()));  // of a link that is down nothing is known
+  CHECK(remember(memory, nothing()).empty());  // of a link that is down nothing is known
   CHECK(told(test, nothing(), memory) == kUnknown);
   CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == true);
   block.interface->name = "b";  // another interface
@@ -293,11 +294,11 @@ TEST_CASE("A checksum is held against what it was at first, which stays remember
   Memory memory = fresh_memory(block);
   REQUIRE(memory.baselines.size() == 1);
   CHECK(told(test, file("aa"), memory) == false);
-  CHECK_FALSE(remember(memory, Evidence{.answer = Answer::Unknown}));
-  CHECK(remember(memory, file("aa")));
+  CHECK(remember(memory, Evidence{.answer = Answer::Unknown}).empty());
+  CHECK_FALSE(remember(memory, file("aa")).empty());
   CHECK(told(test, file("aa"), memory) == false);
   CHECK(told(test, file("bb"), memory) == true);
-  CHECK_FALSE(remember(memory, file("bb")));
+  CHECK(remember(memory, file("bb")).empty());
   CHECK(told(test, file("bb"), memory) == true);
   CHECK(told(test, file("aa"), memory) == false);
   CHECK(told(test, nothing(), memory) == kUnknown);
@@ -313,7 +314,7 @@ TEST_CASE("Of another path nothing is remembered") {
   Memory memory = fresh_memory(block);
   Facts facts;
   facts.attributes = {{Attribute::Size, std::int64_t{5}}};
-  CHECK(remember(memory, Evidence{.facts = std::make_shared<const Facts>(facts)}));
+  CHECK_FALSE(remember(memory, Evidence{.facts = std::make_shared<const Facts>(facts)}).empty());
   CHECK(restored(fresh_memory(block), memory) == memory);
   block.path = "/b";
   CHECK(restored(fresh_memory(block), memory) == fresh_memory(block));
@@ -333,26 +334,26 @@ TEST_CASE("Only what a rule asks for is remembered") {
   CHECK(memory_of(Changed{Attribute::Parent}) == Memory{{{Attribute::Parent}}});
 
   Memory none;
-  CHECK_FALSE(remember(none, program(3)));
-  CHECK_FALSE(remember(none, look({.pid = 7})));
+  CHECK(remember(none, program(3)).empty());
+  CHECK(remember(none, look({.pid = 7})).empty());
   CHECK(none == Memory{});
 }
 
 TEST_CASE("A run is remembered, and what it changes is told") {
   Memory status{{{Attribute::Status}}};
-  CHECK(remember(status, program(3)));
-  CHECK_FALSE(remember(status, program(3)));
-  CHECK(remember(status, program(0)));
+  CHECK_FALSE(remember(status, program(3)).empty());
+  CHECK(remember(status, program(3)).empty());
+  CHECK_FALSE(remember(status, program(0)).empty());
   CHECK(status == Memory{{{Attribute::Status, 0}}});
 
   Memory process{{{Attribute::Pid}, {Attribute::Parent}}};
-  CHECK(remember(process, look({.pid = 7, .parent = 1})));
-  CHECK_FALSE(remember(process, look({.pid = 7, .parent = 1})));
-  CHECK_FALSE(remember(process, nothing()));
-  CHECK_FALSE(remember(process, look({.pid = 8, .parent = 2, .zombie = true})));
+  CHECK_FALSE(remember(process, look({.pid = 7, .parent = 1})).empty());
+  CHECK(remember(process, look({.pid = 7, .parent = 1})).empty());
+  CHECK(remember(process, nothing()).empty());
+  CHECK(remember(process, look({.pid = 8, .parent = 2, .zombie = true})).empty());
   CHECK(process == Memory{{{Attribute::Pid, 7}, {Attribute::Parent, 1}}});
-  CHECK(remember(process, look({.pid = 7, .parent = 2})));
-  CHECK(remember(process, look({.pid = 8, .parent = 2})));
+  CHECK_FALSE(remember(process, look({.pid = 7, .parent = 2})).empty());
+  CHECK_FALSE(remember(process, look({.pid = 8, .parent = 2})).empty());
   CHECK(process == Memory{{{Attribute::Pid, 8}, {Attribute::Parent, 2}}});
 }
 

@@ -41,6 +41,34 @@ TEST_CASE("a batch holds the newest state of a service only, however often it is
   CHECK(batch.services().size() == 1);
 }
 
+TEST_CASE("a batch holds what a service of an earlier one remembers since, until it is saved whole", "[store]") {
+  Batch batch;
+  engine::effect::Commit next;
+  next.sequence = 1;
+  next.remembered = {{"web", {{Attribute::ReadOffset, 5}}}};
+  batch.add(next);
+  const auto bytes = batch.bytes();
+  next.remembered = {{"web", {{Attribute::ReadOffset, 6}}}};
+  batch.add(next);
+  CHECK(batch.bytes() == bytes);
+  CHECK(batch.remembered().at("web") == Memory{{{Attribute::ReadOffset, 6}}});
+  SECTION("and goes with it") {
+    next.remembered.clear();
+    next.forgotten = {"web"};
+    batch.add(next);
+    CHECK(batch.remembered().empty());
+  }
+  SECTION("and belongs to it from then on") {
+    next.remembered = {{"web", {{Attribute::Status, 7}}}};
+    next.services.emplace_back("web", full_service());
+    batch.add(next);
+    CHECK(batch.remembered().empty());
+    SavedService expected = full_service();
+    expected.memory.put({Attribute::Status, 7});
+    CHECK(batch.services().at("web") == expected);
+  }
+}
+
 TEST_CASE("a batch forgets acts that are over within it", "[store]") {
   Batch batch;
   std::size_t after_first = 0;
@@ -198,6 +226,7 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
   CHECK(first.last_id() == whole.last_id());
   CHECK(first.records() == whole.records());
   CHECK(first.services() == whole.services());
+  CHECK(first.remembered() == whole.remembered());
   CHECK(first.forgotten() == whole.forgotten());
   CHECK(first.started() == whole.started());
   CHECK(first.ended() == whole.ended());

@@ -296,7 +296,7 @@ inline SavedService full_service() {
 /// A stream of commits as a daemon may make them, the same for the same seed.
 class RandomCommits {
  public:
-  explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed), healing_(seed) {}
+  explicit RandomCommits(std::uint32_t seed) : random_(seed), moves_(seed), memory_(seed), healing_(seed) {}
 
   effect::Commit next() {
     effect::Commit commit;
@@ -308,6 +308,10 @@ class RandomCommits {
     }
     if (pick(8) == 0) commit.forgotten.push_back(name());
     for (int i = pick(3); i > 0; --i) commit.services.emplace_back(name(), service());
+    for (unsigned i = memory_() % 4; i > 0; --i)  // also of services that nobody has saved, or that are forgotten
+      commit.remembered.push_back({"service" + std::to_string(memory_() % 6),
+                                   {{Attribute::Pid, static_cast<std::int64_t>(memory_() % 9)},
+                                    {Attribute::Security, "web_t:s" + std::to_string(memory_() % 9)}}});
     for (int i = pick(3); i > 0; --i) {
       if (pick(2) == 0) {
         commit.pending.emplace_back(full_exec(++id_));
@@ -393,6 +397,7 @@ class RandomCommits {
 
   std::mt19937 random_;
   std::mt19937 moves_;
+  std::mt19937 memory_;
   AnyHealing healing_;
   Sequence sequence_ = 0;
   std::uint64_t id_ = 0;

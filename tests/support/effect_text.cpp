@@ -70,6 +70,11 @@ std::string EffectText::operator()(const effect::Commit& commit) const {
                         status != nullptr ? format_value(*status) : "-");
     for (const SavedRule& rule : saved.rules) text += " " + to_string(rule.key) + "=" + (*this)(rule.state);
   }
+  for (const auto& [name, changed] : commit.remembered) {
+    text += "\n  remembered " + name;
+    for (const Baseline& baseline : changed)
+      text += fmt::format(" {} {}", to_string(baseline.what), baseline.value ? format_value(*baseline.value) : "-");
+  }
   for (const auto& name : commit.forgotten) text += "\n  forgotten " + name;
   for (const auto& act : commit.pending) text += "\n  pending " + std::visit(*this, act);
   for (const ActionId id : commit.started) text += fmt::format("\n  started {}", id.number());

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite_services.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace healer::store {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::string_view kOk = "ok";
+constexpr std::string_view kFailed = "failed";
+
+Doubt doubt_of(std::string_view text) {
+  for (const auto doubt : {Doubt::Younger, Doubt::Foreign})
+    if (text == to_string(doubt)) return doubt;
+  return Doubt::None;
+}
+
+}  // namespace
+
+ServiceWriter::ServiceWriter(Database& database) {
+  save_service_ = database.prepare(
+      "INSERT OR REPLACE INTO services(name, monitored, cron_minute, boot, saved_ms, "
+      " quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
+      "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
+      "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  save_rule_ = database.prepare(
+      "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
+      "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, "
+      "told) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  cut_rules_ = database.prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
+  save_baseline_ = database.prepare("INSERT OR REPLACE INTO baselines(service, what, number, text) VALUES(?, ?, ?, ?)");
+  forget_baselines_ = database.prepare("DELETE FROM baselines WHERE service = ?");
+  forget_service_ = database.prepare("DELETE FROM services WHERE name = ?");
+  forget_rules_ = database.prepare("DELETE FROM rules WHERE service = ?");
+}
+
+// The structs are taken apart by name: one that gains a field does not compile until it is saved here.
+
+void ServiceWriter::write(const Batch& batch) {
+  for (const std::string& name : batch.forgotten()) {
+    forget_service_.run(name);
+    forget_rules_.run(name);
+    forget_baselines_.run(name);
+  }
+  for (const auto& [name, service] : batch.services()) {
+    const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
+                 rules] = service;
+    const auto& [quick, last_start, not_before, restarted, left_by, came_by] = *starts;
+    const auto& [until, reason, by] = pause.value_or(Pause{});
+    const auto& [baselines] = memory;
+    const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
+    const auto& [failed_rule, failed_when, failed_text] = failure.value_or(ActionFailure{});
+    const auto& [ack_reason, ack_by, ack_when] = acknowledged.value_or(Acknowledgement{});
+    save_service_.run(name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted,
+                      left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
+                      known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first,
+                      failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text,
+                      acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason);
+    forget_baselines_.run(name);
+    write_baselines(name, baselines);
+    std::size_t position = 0;
+    for (const auto& [key, identity, rule] : rules) {
+      const auto& [window, status, told, accepted, judged, since_fired, born, past] = rule;
+      const auto& [failing_since, clear_since, changed, again, unsaved] = *past;
+      const auto& [text, condition, actions, action] = identity;
+      save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
+                     failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,
+                     to_string(action), to_string(told));
+    }
+    cut_rules_.run(name, position);
+  }
+  for (const auto& [name, memory] : batch.remembered()) write_baselines(name, memory.baselines);
+}
+
+void ServiceWriter::write_baselines(const std::string& name, const std::vector<Baseline>& baselines) {
+  for (const auto& [what, value] : baselines) {
+    const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    const auto* text = value ? engine::text_in(*value) : nullptr;
+    save_baseline_.run(name, to_string(what), number != nullptr ? std::optional(*number) : std::nullopt,
+                       text != nullptr ? std::optional(*text) : std::nullopt);
+  }
+}
+
+void read_services(Database& database, SavedState& state) {
+  database
+      .prepare(
+          "SELECT name, monitored, cron_minute, boot, saved_ms, "
+          "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
+          "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
+          "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason "
+          "FROM services")
+      .rows([&state](Statement& row) {
+        std::string name, doubt;
+        SavedService service;
+        StartHistory starts;
+        bool paused = false;
+        Pause pause;
+        std::uint64_t left_by = 0;
+        std::uint64_t came_by = 0;
+        std::optional<std::int64_t> known_pid;
+        KnownProcess known;
+        ActionFailure failure;
+        std::optional<WallTime> failed, acknowledged;
+        Acknowledgement known_by;
+        row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
+                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
+                 known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
+                 failure.text, acknowledged, known_by.by, known_by.reason);
+        known_by.when = acknowledged.value_or(WallTime{});
+        if (acknowledged) service.acknowledged = std::move(known_by);
+        failure.when = failed.value_or(WallTime{});
+        if (failed) service.action_failure = std::move(failure);
+        starts.left_by = ActionId(left_by);
+        starts.came_by = ActionId(came_by);
+        service.starts = starts;
+        known.doubt = doubt_of(doubt);
+        known.pid = known_pid.value_or(0);
+        if (known_pid) service.known = known;
+        if (paused) service.pause = std::move(pause);
+        state.services.insert_or_assign(std::move(name), std::move(service));
+      });
+  database.prepare("SELECT service, what, number, text FROM baselines").rows([&state](Statement& row) {
+    std::string name, what;
+    std::optional<std::int64_t> number;
+    std::optional<std::string> text;
+    row.read(name, what, number, text);
+    const std::optional<Attribute> attribute = attribute_named(what);  // none: of a later version
+    const auto service = state.services.find(name);
+    if (!attribute || service == state.services.end()) return;
+    Baseline baseline{.what = *attribute, .value = {}};
+    if (number) baseline.value = *number;
+    if (text) baseline.value = std::move(*text);
+    service->second.memory.add(std::move(baseline));
+  });
+  database
+      .prepare(
+          "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "
+          "again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, told FROM rules "
+          "ORDER BY service, position")
+      .rows([&state](Statement& row) {
+        std::string name, status, action, told;
+        SavedRule saved;
+        auto& [key, identity, rule] = saved;
+        RulePast past;
+        row.read(name, key, rule.window.bits, status, rule.since_fired, past.failing_since, past.clear_since,
+                 past.changed, past.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
+                 identity.condition, identity.actions, action, told);
+        rule.past = std::move(past);
+        rule.told = told_of(told);
+        rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
+        identity.kind = action_kind_of(action);
+        if (const auto service = state.services.find(name); service != state.services.end())
+          service->second.rules.push_back(std::move(saved));
+      });
+}
+
+}  // namespace healer::store

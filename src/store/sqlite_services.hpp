@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The tables of services: their states, those of their rules, and what their tests remember.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/commit.hpp"
+#include "engine/state.hpp"
+#include "store/batch.hpp"
+#include "store/sqlite_db.hpp"
+
+namespace healer::store {
+
+/// Writes them within the transaction of the batch.
+class ServiceWriter {
+ public:
+  ServiceWriter() = default;
+  explicit ServiceWriter(Database& database);
+  void write(const Batch& batch);
+
+ private:
+  void write_baselines(const std::string& service, const std::vector<engine::Baseline>& baselines);
+
+  Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
+  Statement save_baseline_, forget_baselines_;
+};
+
+void read_services(Database& database, engine::SavedState& state);
+
+}  // namespace healer::store
