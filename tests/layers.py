@@ -23,6 +23,7 @@ LIBRARIES = {
     "json": r"nlohmann/",
     "nghttp2": r"nghttp2/",
     "sqlite": r"sqlite3\.h",
+    "zlib": r"zlib\.h",
     "cli11": r"CLI/",
     "ncurses": r"(ncursesw/)?(n?curses|term)\.h",
 }
@@ -37,7 +38,7 @@ LAW = {
     "config/list_rows": ({"util"}, {"json"}),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
     "store": ({"engine", "util"}, {"sqlite"}),
-    "readings": ({"engine", "store", "util"}, set()),
+    "readings": ({"engine", "store", "util"}, {"zlib"}),
     "store/healing_json": ({"engine", "util"}, {"json"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
@@ -79,7 +80,7 @@ IMPURE_TEXT = re.compile(
     r"|time(?=\s*\(\s*(nullptr|NULL|0|&))|localtime_r|gethostname|getaddrinfo|getpid|socket)\s*\(|std::(i|o)?fstream\b|std::filesystem::(?!path\b)|std::c(out|err|in)\b"
     r"|#include\s*<(fstream|thread|unistd\.h|fcntl\.h|sys/\w+\.h)>)")
 PURE_TESTS = ("test_engine", "test_config", "test_grammar", "test_actions", "test_protocols", "test_util")
-IMPURE_LIBRARIES = re.compile(r"lib(uv|cares|curl|sqlite3|systemd|ssl|microhttpd)[.-]")
+IMPURE_LIBRARIES = re.compile(r"lib(uv|cares|curl|sqlite3|systemd|ssl|microhttpd|z)[.-]")
 
 
 def code_only(text: str) -> str:

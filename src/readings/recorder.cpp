@@ -21,6 +21,7 @@
 #include "engine/commit.hpp"
 #include "engine/metric.hpp"
 #include "readings/item_code.hpp"
+#include "readings/packed_text.hpp"
 #include "readings/readings_file.hpp"
 #include "readings/text_code.hpp"
 #include "store/state_image.hpp"
@@ -127,18 +128,26 @@ class Recorder::Worker {
     if (const auto* begun = std::get_if<recorded::Begun>(&item.what)) {
       life_ = *begun;
       life_.state.reset();
+      life_.text.reset();
       rules_ = begun->rules;
-      text_ = begun->text;
+      keep(begun->text.get());
       doubted_ = {};
       sick_.clear();
     } else if (const auto* reloaded = std::get_if<recorded::Reloaded>(&item.what)) {
       rules_ = reloaded->rules;
-      text_ = reloaded->text;
+      keep(reloaded->text.get());
     } else if (const auto* doubted = std::get_if<event::ListsDoubted>(&item.what)) {
       doubted_ = *doubted;
     } else if (const auto* sick = std::get_if<recorded::Sick>(&item.what)) {
       sick_ = sick->why;
     }
+  }
+
+  void keep(const recorded::RulesText* text) {
+    text_.reset();
+    if (text == nullptr) return;
+    TextBytes bytes = bytes_of(*text);
+    if (bytes.size() <= kMostRuleText) text_.emplace(std::move(bytes));
   }
 
   /// `met`: how many of them it has taken note of; a chunk begins with the rules of its place, not with later ones.
@@ -221,13 +230,10 @@ class Recorder::Worker {
   Result<std::optional<recorded::TextNumber>> keep_text(WallTime since, bool counts) {
     using Number = std::optional<recorded::TextNumber>;
     if (!text_) return Number{};
-    TextBytes text = bytes_of(*text_);
-    std::size_t all = text.contents.size();
-    for (const TextPart& part : text.parts) all += part.bytes.size();
-    if (all > kMostRuleText) return Number{};
     const auto [known, is_new] =
-        texts_.try_emplace(hash128(text.contents), static_cast<recorded::TextNumber>(texts_.size()));
+        texts_.try_emplace(hash128(text_->contents()), static_cast<recorded::TextNumber>(texts_.size()));
     if (!is_new) return Number{known->second};
+    TextBytes text = text_->bytes();
     std::erase_if(text.parts, [&](const TextPart& part) { return !parts_.insert(part.hash).second; });
     if (counts)
       for (const TextPart& part : text.parts) chunk_size_ += part.bytes.size();
@@ -267,7 +273,7 @@ class Recorder::Worker {
   std::size_t chunk_size_ = 0;
   recorded::Begun life_;
   std::shared_ptr<const Graph> rules_;
-  std::shared_ptr<const recorded::RulesText> text_;
+  std::optional<PackedText> text_;
   std::unordered_map<Hash128, recorded::TextNumber> texts_;  // of this chunk, by their contents
   std::unordered_set<Hash128> parts_;                        // of these
   event::ListsDoubted doubted_;                              // told last

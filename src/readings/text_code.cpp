@@ -51,6 +51,12 @@ bool read_rows(const std::string& bytes, std::vector<RulesText::Row>& rows) {
 
 }  // namespace
 
+std::size_t TextBytes::size() const {
+  std::size_t all = contents.size();
+  for (const TextPart& part : parts) all += part.bytes.size();
+  return all;
+}
+
 TextBytes bytes_of(const RulesText& text) {
   TextBytes all;
   ByteWriter out(all.contents);

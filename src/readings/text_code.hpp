@@ -23,6 +23,8 @@ struct TextPart {
 struct TextBytes {
   std::string contents;
   std::vector<TextPart> parts;
+
+  [[nodiscard]] std::size_t size() const;
 };
 [[nodiscard]] TextBytes bytes_of(const engine::recorded::RulesText& text);
 

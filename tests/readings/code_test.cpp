@@ -12,6 +12,7 @@
 #include "engine/rule_set.hpp"
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
+#include "readings/packed_text.hpp"
 #include "readings/text_code.hpp"
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"
@@ -49,8 +50,18 @@ class Chance {
       facts->process =
           ProcessFacts{.pid = pick(9), .parent = 1, .uid = ~0U, .start_ticks = random_(), .attribute = "a"};
     for (int i = 0; i < 5; ++i) facts->metrics.set(static_cast<Metric>(pick(static_cast<int>(kMetrics))), figure());
-    if (one_in(2)) facts->attributes.emplace_back(Attribute::Pid, std::int64_t{pick(3)});
-    if (one_in(2)) facts->attributes.emplace_back(Attribute::Md5, std::string("abc"));
+    if (!facts->process && one_in(2))
+      facts->path = PathFacts{.uid = ~0U,
+                              .gid = static_cast<std::uint32_t>(pick(2)),
+                              .permission = 0644,
+                              .has_size = one_in(2),
+                              .size = std::numeric_limits<std::int64_t>::max() - pick(2),
+                              .accessed = pick(3),
+                              .modified = std::numeric_limits<std::int64_t>::min(),
+                              .changed = -pick(2),
+                              .seen = pick(1000)};
+    if (one_in(2)) facts->attributes.push_back({Attribute::Pid, std::int64_t{pick(3)}});
+    if (one_in(2)) facts->attributes.push_back({Attribute::Md5, std::string("abc")});
     if (one_in(3)) facts->totals.push_back({Metric::TotalUpload, hours{1}, figure()});
     if (one_in(3)) facts->lines = {"", "a line"};
     if (one_in(3)) facts->left = {{7, 8, "left"}};
@@ -79,10 +90,10 @@ bool judged_alike(const Evidence& a, const Evidence& b) {
   if (a.answer != b.answer || a.outcome != b.outcome || a.status != b.status || a.matches != b.matches) return false;
   if ((a.facts == nullptr) != (b.facts == nullptr)) return false;
   if (a.facts == nullptr) return true;
-  return a.facts->process == b.facts->process && a.facts->metrics == b.facts->metrics &&
-         a.facts->attributes == b.facts->attributes && a.facts->totals == b.facts->totals &&
-         a.facts->lines == b.facts->lines && a.facts->left == b.facts->left && a.facts->values == b.facts->values &&
-         std::ranges::equal(a.facts->connections, b.facts->connections, same);
+  return a.facts->process == b.facts->process && a.facts->path == b.facts->path &&
+         a.facts->metrics == b.facts->metrics && a.facts->attributes == b.facts->attributes &&
+         a.facts->totals == b.facts->totals && a.facts->lines == b.facts->lines && a.facts->left == b.facts->left &&
+         a.facts->values == b.facts->values && std::ranges::equal(a.facts->connections, b.facts->connections, same);
 }
 
 }  // namespace
@@ -194,6 +205,23 @@ TEST_CASE("the text of rules comes back, its parts kept once, and no bytes do ha
   }
   parts.begin()->second += "x";
   CHECK(text_of(bytes.contents, find) == std::nullopt);
+}
+
+TEST_CASE("the text of rules that is kept packed comes back, and takes less meanwhile") {
+  recorded::RulesText text{.path = "/etc/rules", .files = {{"/etc/a", ""}, {"/etc/b", "x"}}, .lists = {}};
+  std::string& longest = text.files.emplace_back("/etc/c", "").text;
+  for (int i = 0; i < 10'000; ++i) longest += "check file f" + std::to_string(i) + " with path /srv/f\n";
+  const TextBytes bytes = bytes_of(text);
+  const PackedText packed(bytes);
+  const TextBytes back = packed.bytes();
+  CHECK(packed.contents() == bytes.contents);
+  CHECK(back.contents == bytes.contents);
+  REQUIRE(back.parts.size() == bytes.parts.size());
+  for (std::size_t i = 0; i < back.parts.size(); ++i) {
+    CHECK(back.parts[i].hash == bytes.parts[i].hash);
+    CHECK(back.parts[i].bytes == bytes.parts[i].bytes);
+  }
+  CHECK(packed.size() < bytes.size() / 4);
 }
 
 TEST_CASE("bytes that nobody has written do no harm") {
