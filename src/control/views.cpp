@@ -258,7 +258,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .gid = facts->process->gid,
                                  .zombie = facts->process->zombie};
     const engine::CheckKind& kind = *engine.graph()->at(service).kind;
-    const engine::Metrics figures = engine::figures_of(*facts);
+    const engine::Metrics figures = engine::all_figures(*facts);
     for (const auto& [metric, value] : figures.all()) {
       const engine::Quantity* row = kind.find(metric);
       if (row == nullptr) continue;

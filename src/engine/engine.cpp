@@ -157,7 +157,6 @@ void Engine::adopt_block(ServiceId id) {
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
-  state.saved = true;
   state.monitored = saved.monitored;
   if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
     state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
@@ -179,6 +178,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
     state.child.edit().keep(saved.known->pid, saved.known->start_ticks, Duration{0});
   state.memory = restored(std::move(state.memory), saved.memory);
+  // What was saved of another path, or before a reboot, is not what a part of it would be added to.
+  state.saved_whole = same_boot && state.memory == saved.memory;
   timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
 
   const bool go_on = counts_go_on(saved, *block.schedule, period(id), civil_, now);
@@ -270,12 +271,12 @@ Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, A
 void Engine::save_services(Turn& turn) {
   const auto exists = [this](ServiceId id) { return id.index() < graph_->slots.size() && graph_->slots[id.index()]; };
   for (const auto& [id, changed] : turn.remembered)
-    if (exists(id) && !services_[id.index()].saved) turn.save(id);
+    if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
   keep_once(turn.changed);
   for (const ServiceId id : turn.changed) {
     if (!exists(id)) continue;
     turn.commit.services.emplace_back(graph_->at(id).name, save(id, turn.now));
-    services_[id.index()].saved = true;
+    services_[id.index()].saved_whole = true;
   }
   for (auto& [id, changed] : turn.remembered)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))

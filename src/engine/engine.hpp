@@ -86,7 +86,7 @@ struct ServiceState {
   bool monitored = true;
   bool initialising = true;
   bool resting = false;            ///< no rule counts or stands failed
-  bool saved = false;              ///< whole, by this daemon or one before it
+  bool saved_whole = false;        ///< in this boot: what it remembers may be saved alone from then on
   bool told_failure = false;       ///< people were told that a start or stop failed, and none has succeeded since
   Health told = Health::Unjudged;  ///< what the composites that it is a member of know of it
   Rare<Flight> flight;             ///< the run under way

@@ -16,12 +16,14 @@ namespace healer::engine {
 void Engine::on(const event::Committed& event, Turn& turn) {
   if (event.unjournalled != journal_sick_) {
     journal_sick_ = event.unjournalled;
-    if (journal_sick_)
+    if (journal_sick_) {
       turn.record(
           RecordKind::StoreSick, Severity::Error, {},
           fmt::format("the state cannot be written, supervision continues without a journal: {}", event.reason));
-    else
+    } else {
       turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
+      for (ServiceState& state : services_) state.saved_whole = false;  // it may be another file
+    }
     stir_healings(turn);
   }
   // A step of a healing, or what starts or stops a service for one.

@@ -142,7 +142,7 @@ std::optional<double> figure_of(const Facts& facts, Metric metric) {
   return of_path ? of_path : facts.metrics.get(metric);
 }
 
-Metrics figures_of(const Facts& facts) {
+Metrics all_figures(const Facts& facts) {
   Metrics figures = facts.metrics;
   if (facts.path)
     for (const Metric metric :

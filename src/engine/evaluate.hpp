@@ -32,7 +32,7 @@ struct Seen {
 /// A quantity that a look has told, if it is known.
 [[nodiscard]] std::optional<double> figure_of(const Facts& facts, Metric metric);
 /// All of them.
-[[nodiscard]] Metrics figures_of(const Facts& facts);
+[[nodiscard]] Metrics all_figures(const Facts& facts);
 
 /// A quantity as the tests compare it, if it is known: of what is there, an uptime in whole seconds.
 [[nodiscard]] std::optional<double> value_of(const Evidence& run, Metric metric);

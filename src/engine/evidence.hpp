@@ -127,13 +127,14 @@ struct ValueSeen {
 
 /// What a look at a process or at the system has found, or what was asked of a program's output.
 struct Facts {
-  Rare<ProcessFacts> process;       ///< none: there is no such process; where it is a zombie, it is not there either
-  std::optional<PathFacts> path{};  ///< of what is no path: none
-  Metrics metrics;                  ///< with those of `path`: figures_of
-  Few<std::pair<Attribute, Value>> attributes;  ///< what `process` and `path` do not tell
-  Few<TotalSeen> totals;                        ///< of the times that were asked for
-  Few<std::string> lines;                       ///< by LinesSpec::patterns: the new lines that fulfil each
-  Few<ConnectionSeen> connections;              ///< by ServiceBlock::probes; empty: nobody was to try
+  Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
+  std::optional<PathFacts> path{};
+  // What these two do not tell; of a recording by an earlier version, all that is told of a path.
+  Metrics metrics;
+  Few<std::pair<Attribute, Value>> attributes;
+  Few<TotalSeen> totals;            ///< of the times that were asked for
+  Few<std::string> lines;           ///< by LinesSpec::patterns: the new lines that fulfil each
+  Few<ConnectionSeen> connections;  ///< by ServiceBlock::probes; empty: nobody was to try
   /// Where there is none: what runs still of what the program `left_by` has left, the eldest first; one of those that
   /// Measure names.
   Few<LeftProcess> left;

@@ -210,7 +210,7 @@ struct SavedService {
   Memory memory;
   std::optional<std::int64_t> cron_minute;  ///< last minute (since the epoch, UTC) in which a cron schedule ran
   std::uint64_t boot = 0;                   ///< kernel boot to which the mono times belong
-  WallTime saved{};                         ///< when this was saved
+  WallTime saved{};                         ///< when it was saved whole; what it remembers may be of later
   Sparse<StartHistory> starts;
   Rare<Pause> pause;
   Rare<KnownProcess> known;

@@ -31,8 +31,8 @@ std::string unpack(const std::string& packed, std::size_t expected) {
 PackedText::PackedText(TextBytes text) : contents_(std::move(text.contents)) {
   parts_.reserve(text.parts.size());
   for (TextPart& part : text.parts) {
-    parts_.push_back({part.hash, pack(part.bytes), part.bytes.size()});
-    part.bytes = {};
+    const std::string bytes = std::exchange(part.bytes, std::string());
+    parts_.push_back({part.hash, pack(bytes), bytes.size()});
   }
 }
 

@@ -19,16 +19,24 @@ std::size_t size_of(const Record& record) {
   return sizeof record + record.service.size() + record.text.size() + record.output.size();
 }
 
+std::size_t size_of(const Memory& memory) {
+  std::size_t bytes = memory.baselines.size() * sizeof(Baseline);
+  for (const Baseline& baseline : memory.baselines)
+    if (const std::string* text = baseline.value ? text_in(*baseline.value) : nullptr) bytes += text->size();
+  return bytes;
+}
+
 std::size_t size_of(const std::string& name, const SavedService& service) {
   const std::size_t pause = service.pause ? service.pause->reason.size() + service.pause->by.size() : 0;
   const std::size_t failure = service.action_failure ? service.action_failure->text.size() : 0;
   const std::size_t known =
       service.acknowledged ? service.acknowledged->reason.size() + service.acknowledged->by.size() : 0;
-  return sizeof service + 2 * name.size() + pause + failure + known + service.rules.size() * sizeof service.rules[0];
+  return sizeof service + 2 * name.size() + size_of(service.memory) + pause + failure + known +
+         service.rules.size() * sizeof service.rules[0];
 }
 
 std::size_t size_of(const std::string& name, const Memory& memory) {
-  return kIdBytes + sizeof memory + 2 * name.size() + memory.baselines.size() * sizeof(Baseline);
+  return kIdBytes + sizeof memory + 2 * name.size() + size_of(memory);
 }
 
 std::size_t size_of(const effect::Cause* cause) {

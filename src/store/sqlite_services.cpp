@@ -35,7 +35,9 @@ ServiceWriter::ServiceWriter(Database& database) {
       "told) "
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_rules_ = database.prepare("DELETE FROM rules WHERE service = ? AND position >= ?");
-  save_baseline_ = database.prepare("INSERT OR REPLACE INTO baselines(service, what, number, text) VALUES(?, ?, ?, ?)");
+  save_baseline_ = database.prepare(
+      "INSERT OR REPLACE INTO baselines(service, what, number, text) SELECT ?1, ?2, ?3, ?4 "
+      "WHERE EXISTS(SELECT 1 FROM services WHERE name = ?1)");
   forget_baselines_ = database.prepare("DELETE FROM baselines WHERE service = ?");
   forget_service_ = database.prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = database.prepare("DELETE FROM rules WHERE service = ?");

@@ -99,6 +99,25 @@ TEST_CASE("WHAT of a process that could not be started has the last words of its
   CHECK(what(world, "shop") == "process is not running; failed to start (exit status 3): port 80 is in use");
 }
 
+TEST_CASE("what is measured of a path is shown, with its size", "[control]") {
+  auto block = service("file", {compares(Metric::Size, 1e9, "if size > 1 GB then alert")});
+  block->kind = kind_named("file");
+  block->path = "/a";
+  World world(rule_set({block}));
+  world.start();
+  world.advance(seconds{1});
+  Facts facts;
+  facts.path = PathFacts{.has_size = true, .size = 2048, .accessed = 90, .modified = 40, .changed = 70, .seen = 100};
+  world.handle(event::measured(
+      world.open.back().service, world.open.back().run,
+      {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
+  std::string shown;
+  for (const auto& one : view_status(world.engine, world.id("file"), {}, world.now).measured)
+    shown += one.name + " " + one.text + ", ";
+  CHECK(shown == "access time 10 s, modification time 1 m, change time 30 s, timestamp 30 s, size 2 kB, ");
+  CHECK(what(world, "file") == "size 2 kB");
+}
+
 TEST_CASE("the condition of a rule is what stands before its tolerance and its action", "[control]") {
   CHECK(condition_of_text("if status != 0 for 3 cycles then alert") == "status != 0");
   CHECK(condition_of_text("if cpu > 90% for 5 times within 8 cycles then exec \"a for b\"") == "cpu > 90%");

@@ -341,6 +341,56 @@ TEST_CASE("a run that only moves what is remembered does not save its service wh
   CHECK(*next.saved.services.at("s").memory.find(Attribute::Status) == Value{6});
 }
 
+TEST_CASE("what is remembered of a file is kept, also where its path was edited while nobody ran", "[engine]") {
+  Rule rule;
+  rule->condition = RuleCondition{{Changed{Attribute::Size}, Compare{Metric::Size, Comparison::Greater, 1e9}},
+                                  {Op::Leaf, Op::Leaf, Op::And}};
+  const auto rules = [&rule](const std::string& path) {
+    auto block = service("s", {rule});
+    block->kind = kind_named("file");
+    block->path = path;
+    return rule_set({block});
+  };
+  const auto look = [](World& world, std::int64_t size) {
+    const effect::Measure run = world.open.back();
+    world.open.clear();
+    Facts facts;
+    facts.path = PathFacts{.has_size = true, .size = size};
+    world.handle(event::measured(
+        run.service, run.run,
+        {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
+  };
+  const auto size = [](const World& world) { return world.engine.service(world.id("s")).memory.find(Attribute::Size); };
+  World first(rules("/a"));
+  first.start();
+  first.advance(Duration{0});
+  look(first, 5);
+  World other(make_graph(rules("/b")), first.saved, first.now);
+  CHECK(size(other) == nullptr);
+  other.start();
+  other.advance(Duration{0});
+  look(other, 6);
+  const World again(make_graph(rules("/b")), other.saved, other.now);
+  REQUIRE(size(again) != nullptr);
+  CHECK(*size(again) == Value{6});
+  const World back(make_graph(rules("/a")), other.saved, other.now);
+  CHECK(size(back) == nullptr);
+}
+
+TEST_CASE("after the journal was sick, services are saved whole again", "[engine]") {
+  Rule rule;
+  rule->condition = RuleCondition{{Changed{Attribute::Status}, Compare{Metric::Status, Comparison::Greater, 9}},
+                                  {Op::Leaf, Op::Leaf, Op::And}};
+  World world(rule_set({service("s", {rule})}));
+  world.start();
+  world.advance(Duration{0});
+  world.observe(world.id("s"), 0);
+  CHECK(world.engine.service(world.id("s")).saved_whole);
+  for (const bool sick : {true, false})
+    world.handle(event::Committed{.up_to = 0, .unjournalled = sick, .reason = "no disk"});
+  CHECK_FALSE(world.engine.service(world.id("s")).saved_whole);
+}
+
 TEST_CASE("conditions: and binds tighter than or", "[engine]") {
   Rule rule = kOne;
   // status = 1 or status > 2 and status < 5

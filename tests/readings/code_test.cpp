@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/diff.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/rule_set.hpp"
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
@@ -205,6 +206,23 @@ TEST_CASE("the text of rules comes back, its parts kept once, and no bytes do ha
   }
   parts.begin()->second += "x";
   CHECK(text_of(bytes.contents, find) == std::nullopt);
+}
+
+TEST_CASE("a path of an earlier recording, told as lists, is judged as it was") {
+  Facts facts;
+  facts.metrics.set(Metric::Age, 90);
+  facts.metrics.set(Metric::Size, 5);
+  facts.attributes = {{Attribute::Uid, std::int64_t{33}}, {Attribute::Timestamp, std::int64_t{1'795'000'000}}};
+  Evidence seen{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
+  std::string bytes;
+  REQUIRE(write_difference(nothing_seen(), seen, bytes));
+  ByteReader in(bytes);
+  const Evidence back = read_difference(nothing_seen(), in);
+  CHECK(in.ok());
+  CHECK(value_of(back, Metric::Age) == 90.0);
+  CHECK(value_of(back, Metric::Size) == 5.0);
+  CHECK(attribute_of(back, Attribute::Uid) == Value{33});
+  CHECK(attribute_of(back, Attribute::Timestamp) == Value{1'795'000'000});
 }
 
 TEST_CASE("the text of rules that is kept packed comes back, and takes less meanwhile") {

@@ -320,8 +320,8 @@ TEST_CASE("a runner that goes leaves no process behind", "[runner]") {
   const test::TemporaryDirectory directory;
   const std::string told = (directory.path() / "told").string();
   bench->start({"/bin/sh", "-c", "head -c 200000 /dev/zero; touch " + told + "; exec sleep 300"});
-  CHECK(run_until(bench->loop, [&] { return std::filesystem::exists(told); }));
-  CHECK(processes_with(own_mark("goes")).size() == 1);
+  CHECK(run_until(bench->loop,
+                  [&] { return std::filesystem::exists(told) && processes_with(own_mark("goes")).size() == 1; }));
   bench.reset();
   CHECK(processes_with(own_mark("goes")).empty());
   CHECK_FALSE(test::has_children());
