@@ -11,8 +11,6 @@ target_compile_definitions(healer_options INTERFACE HEALER_VERSION="${PROJECT_VE
 target_compile_options(healer_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 # Libraries like programs (all of them end up in programs), so that one precompiled header serves both.
 target_compile_options(healer_options INTERFACE -fPIE)
-# Of several files compiled at a time g++ takes none for the main one, whose unnamed namespaces are its own business.
-target_compile_options(healer_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${HEALER_UNITY}>>:-Wno-subobject-linkage>)
 if(HEALER_WERROR)
   target_compile_options(healer_options INTERFACE -Werror)
 endif()
@@ -41,7 +39,7 @@ else()
   # No path of the build folder is in what is compiled: it has the same bytes wherever it is built.
   define_property(TARGET PROPERTY HEALER_UNSHIPPED INHERITED)  # ON in the folders of tests
   set(hardened -D_FORTIFY_SOURCE=2 -fstack-protector-strong -Wformat -Werror=format-security -g1
-               -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
+               -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")
     list(APPEND hardened -fstack-clash-protection -fcf-protection)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|ppc64le|s390x)$")
