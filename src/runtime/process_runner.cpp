@@ -135,7 +135,7 @@ ProcessRunner::ProcessRunner(Loop& loop, Spawner& spawner, Options options, Sink
     searching_ = false;
     pump();
   };
-  stale_checks_.emplace(loop, spawner.sweeper(), options_.mark, std::move(callbacks));
+  stale_checks_.emplace(loop, spawner.sweeper(), options_.mark, options_.search_patience, std::move(callbacks));
 }
 
 ProcessRunner::~ProcessRunner() = default;

@@ -15,7 +15,7 @@
 //
 // Check programs that a previous daemon left running are ended first (runtime/stale_checks): no run begins until it is
 // known which services have one, and no run of such a service until it is gone. The search takes some milliseconds, and
-// is given up after StaleChecks::kPatience.
+// is given up after Options::search_patience.
 //
 // Runs beyond `most_running`, or for which no descriptors or processes are available, wait in order; what they lack is
 // reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted with the
@@ -62,6 +62,8 @@ class ProcessRunner {
     Matcher::Options matcher{};
     std::string jq_helper = "/proc/self/exe";  ///< see JqHelper
     std::string mark{};  ///< that programs bear, before their number (actions/environment); empty: none
+    /// How long programs wait for the search for those that a former daemon has left, on a machine that is too busy.
+    Duration search_patience{1000};
     /// Told of each program that a former daemon has left.
     std::function<void(const std::string& service, pid_t pid)> stale_check{};
   };

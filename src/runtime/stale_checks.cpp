@@ -30,7 +30,7 @@ struct StaleChecks::StaleCheck {
   Loop::Timer timer;
 };
 
-StaleChecks::StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks)
+StaleChecks::StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Duration patience, Callbacks callbacks)
     : loop_(loop),
       sweeper_(sweeper),
       mark_(std::move(mark)),
@@ -38,7 +38,7 @@ StaleChecks::StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, 
       patience_(loop.timer([this] { searched(); })),
       searcher_(loop, {"healer-stale", 1, 16, kStuck}) {
   const Duration began = mono_now();
-  patience_.set_deadline(began + kPatience);
+  patience_.set_deadline(began + patience);
   searcher_.submit(
       [this, before = ticks_at(began)]() -> Loop::Callback {
         Leaders leaders;

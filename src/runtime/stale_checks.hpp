@@ -33,21 +33,18 @@ namespace healer::runtime {
 
 class StaleChecks {
  public:
-  /// How long it may take until `searched`.
-  static constexpr Duration kPatience{1000};
-
   /// Called on the loop, never from within the constructor.
   struct Callbacks {
     /// A stale check of that service is being ended.
     std::function<void(const std::string& service, pid_t pid)> found;
     /// That one and its session have gone.
     std::function<void(const std::string& service)> gone;
-    /// Once: all stale checks are found, or kPatience is over. What is found later is told all the same.
+    /// Once: all stale checks are found, or `patience` is over. What is found later is told all the same.
     std::function<void()> searched;
   };
 
   /// Searches for those with the mark, which is `mark` and then their number.
-  StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Callbacks callbacks);
+  StaleChecks(Loop& loop, SessionSweeper& sweeper, std::string mark, Duration patience, Callbacks callbacks);
   ~StaleChecks();
   StaleChecks(const StaleChecks&) = delete;
   StaleChecks& operator=(const StaleChecks&) = delete;

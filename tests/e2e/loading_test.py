@@ -42,7 +42,7 @@ class Loading(support.Case):
         daemon.write_rules(f"set statefile {state}\nchek program node\n")
         logged = len(daemon.log_text())
         daemon.launch()  # it answers on its socket
-        self.assertIn("the rules files have errors", daemon.log_text()[logged:])
+        self.wait_for(lambda: "the rules files have errors" in daemon.log_text()[logged:], "a word of the errors")
         self.wait_for(lambda: daemon.ask("status")["daemon"]["mail"]["waiting"] == 1, "the mail that waited")
         self.assertTrue((daemon.folder / "healer.pid").exists())
         self.assertFalse(state.with_name(state.name + ".mail").exists())

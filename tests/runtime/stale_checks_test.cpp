@@ -74,6 +74,7 @@ using Told = std::vector<std::pair<std::string, pid_t>>;
 
 ProcessRunner::Options options(const std::string& mark, Told& told) {
   return {.mark = mark,
+          .search_patience = minutes{10},  // however busy the machine is
           .stale_check = [&told](const std::string& service, pid_t pid) { told.emplace_back(service, pid); }};
 }
 
