@@ -178,7 +178,7 @@ std::optional<double> value_of(const Evidence& run, const Total& test) {
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
   const auto found = std::ranges::find_if(
       run.facts->totals, [&](const TotalSeen& total) { return total.what == test.what && total.span == test.span; });
-  return found != run.facts->totals.end() ? std::optional(found->value) : figure_of(*run.facts, test.what);
+  return found != run.facts->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
 }
 
 const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {

@@ -32,14 +32,6 @@ enum Part : std::uint8_t {
   Values = 128
 };
 
-/// Whatever a damaged file says.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
 std::string_view clip(std::string_view text) { return text.substr(0, kMostText); }
 
 const Facts& no_facts() {

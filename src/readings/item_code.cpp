@@ -162,9 +162,7 @@ std::vector<std::string> names_beyond(const Graph& rules, const Graph& others) {
   return names;
 }
 
-Duration sum(Duration a, std::int64_t b) {
-  return Duration{static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count()) + static_cast<std::uint64_t>(b))};
-}
+Duration sum(Duration a, std::int64_t b) { return Duration{readings::sum(a.count(), b)}; }
 
 std::vector<std::optional<std::string>> read_values(ByteReader& in) {
   std::vector<std::optional<std::string>> values;

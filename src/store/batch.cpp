@@ -209,10 +209,7 @@ void Batch::save(std::string name, SavedService service) {
   const auto [place, added] = services_.try_emplace(std::move(name));
   if (!added) bytes_ -= size_of(place->first, place->second);
   place->second = std::move(service);
-  if (const auto part = remembered_.find(place->first); part != remembered_.end()) {
-    bytes_ -= size_of(part->first, part->second);
-    remembered_.erase(part);
-  }
+  drop_remembered(place->first);
 }
 
 void Batch::remember(std::string name, const std::vector<Baseline>& changed) {
@@ -231,15 +228,19 @@ void Batch::remember(std::string name, const std::vector<Baseline>& changed) {
   bytes_ += size_of(place->first, place->second);
 }
 
+void Batch::drop_remembered(const std::string& name) {
+  const auto part = remembered_.find(name);
+  if (part == remembered_.end()) return;
+  bytes_ -= size_of(part->first, part->second);
+  remembered_.erase(part);
+}
+
 void Batch::forget(const std::string& name) {
   if (const auto place = services_.find(name); place != services_.end()) {
     bytes_ -= size_of(place->first, place->second);
     services_.erase(place);
   }
-  if (const auto part = remembered_.find(name); part != remembered_.end()) {
-    bytes_ -= size_of(part->first, part->second);
-    remembered_.erase(part);
-  }
+  drop_remembered(name);
   // A service that is saved again afterwards may stay in here: the writer forgets first.
   if (forgotten_.insert(name).second) bytes_ += kIdBytes + name.size();
 }

@@ -81,6 +81,7 @@ class Batch {
   void lose_oldest_record();
   void save(std::string name, engine::SavedService service);
   void remember(std::string name, const std::vector<engine::Baseline>& changed);
+  void drop_remembered(const std::string& name);
   void forget(const std::string& name);
   void open(engine::PendingExec exec);
   void open(engine::effect::Alert alert);
