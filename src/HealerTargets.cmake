@@ -11,6 +11,8 @@ target_compile_definitions(healer_options INTERFACE HEALER_VERSION="${PROJECT_VE
 target_compile_options(healer_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 # Libraries like programs (all of them end up in programs), so that one precompiled header serves both.
 target_compile_options(healer_options INTERFACE -fPIE)
+# Of several files compiled at a time g++ takes none for the main one, whose unnamed namespaces are its own business.
+target_compile_options(healer_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${HEALER_UNITY}>>:-Wno-subobject-linkage>)
 if(HEALER_WERROR)
   target_compile_options(healer_options INTERFACE -Werror)
 endif()

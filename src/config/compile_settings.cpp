@@ -144,14 +144,14 @@ class SettingsCompiler {
 
  private:
   static engine::HttpdSettings::Allow::Kind kind_of(SetHttpd::Allow::Kind kind) {
-    using Kind = engine::HttpdSettings::Allow::Kind;
+    using Who = engine::HttpdSettings::Allow::Kind;
     switch (kind) {
-      case SetHttpd::Allow::Kind::Host: return Kind::Host;
-      case SetHttpd::Allow::Kind::Login: return Kind::Login;
-      case SetHttpd::Allow::Kind::Group: return Kind::Group;
-      case SetHttpd::Allow::Kind::File: return Kind::File;
+      case SetHttpd::Allow::Kind::Host: return Who::Host;
+      case SetHttpd::Allow::Kind::Login: return Who::Login;
+      case SetHttpd::Allow::Kind::Group: return Who::Group;
+      case SetHttpd::Allow::Kind::File: return Who::File;
     }
-    return Kind::Login;
+    return Who::Login;
   }
 
   static engine::HttpdSettings::Allow allowed(const SetHttpd::Allow& allow) {

@@ -179,13 +179,13 @@ class Printer {
   }
 
   static std::string allowed(const engine::HttpdSettings::Allow& allow) {
-    using Kind = engine::HttpdSettings::Allow::Kind;
+    using Who = engine::HttpdSettings::Allow::Kind;
     const std::string_view read_only = allow.read_only ? " read-only" : "";
     switch (allow.kind) {
-      case Kind::Login: return fmt::format("{}:{}{}", written_text(allow.who), written_text(kHidden), read_only);
-      case Kind::Group: return fmt::format("@{}{}", written_text(allow.who), read_only);
-      case Kind::Host: return written_string(allow.who);
-      case Kind::File: break;
+      case Who::Login: return fmt::format("{}:{}{}", written_text(allow.who), written_text(kHidden), read_only);
+      case Who::Group: return fmt::format("@{}{}", written_text(allow.who), read_only);
+      case Who::Host: return written_string(allow.who);
+      case Who::File: break;
     }
     std::string text = (allow.how.empty() ? "" : allow.how + " ") + written_word(allow.who);
     for (const std::string& user : allow.users) text += " " + written_text(user);

@@ -25,12 +25,12 @@ std::string span_text(Duration span) {
 }
 
 std::string quota_text(const engine::Quota& quota) {
-  using Kind = engine::Quota::Kind;
+  using Kinds = engine::Quota::Kind;
   switch (quota.kind) {
-    case Kind::Any: return "any member failed";
-    case Kind::All: return "all members failed";
-    case Kind::AtLeast: return fmt::format("{} member{} failed", quota.number, quota.number == 1 ? "" : "s");
-    case Kind::MoreThan: return fmt::format("more than {}% members failed", quota.number);
+    case Kinds::Any: return "any member failed";
+    case Kinds::All: return "all members failed";
+    case Kinds::AtLeast: return fmt::format("{} member{} failed", quota.number, quota.number == 1 ? "" : "s");
+    case Kinds::MoreThan: return fmt::format("more than {}% members failed", quota.number);
   }
   return {};
 }
