@@ -90,7 +90,9 @@ void Daemon::perform(effect::Exec& effect) {
   using Shown = runtime::ActionFiles::Shown;
   const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
   std::optional<runtime::ActionFiles::Purpose> purpose;
-  if (!of_job && !effect.foreground) {
+  if (of_job && !effect.foreground) {
+    purpose = {.job = true, .rule = {}, .service = effect.cause->service};
+  } else if (!effect.foreground) {
     const auto origin = of_healing ? engine_->healings().origin_of(effect.action) : std::nullopt;
     purpose = {.healing = effect.healing,
                .rule = effect.rule,

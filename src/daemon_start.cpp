@@ -86,14 +86,14 @@ void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files
       exec.recovery = purpose->recovery;
       exec.healing = purpose->healing;
       if (purpose->healing != HealingId{}) add_lost_healing(saved, *purpose);
-    } else {
-      exec.job = JobId{survivor.action.number()};  // which nobody knows any more: its number is no other job's
-      exec.foreground = true;
     }
+    exec.foreground = !survivor.purpose;
+    if (exec.foreground || survivor.purpose->job)
+      exec.job = JobId{survivor.action.number()};  // which nobody knows any more: its number is no other job's
     exec.command.arguments = std::move(survivor.command);
     if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
     exec.cause = std::make_shared<effect::Cause>(effect::Cause{.service = std::move(survivor.service),
-                                                               .action_text = exec.foreground ? "start" : "exec",
+                                                               .action_text = exec.job != JobId{} ? "start" : "exec",
                                                                .when = survivor.since});
     saved.execs.push_back({std::move(exec), true});
   }

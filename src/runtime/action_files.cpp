@@ -112,7 +112,9 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   if (start.output == ActionFiles::Shown::Nothing) text += "secret\n";
   if (start.output == ActionFiles::Shown::Struck) text += "given\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
-  if (const auto& purpose = start.purpose)
+  if (const auto& purpose = start.purpose; purpose && purpose->job)
+    text += fmt::format("step {}\n", encode(purpose->service));
+  else if (purpose)
     text += fmt::format("for {} {} {:d} {} {}\n", purpose->healing.number(), to_string(purpose->rule),
                         purpose->recovery, encode(purpose->service), encode(purpose->target));
   return ::ftruncate(file, 0) == 0 && write_whole(file, text + std::string(kRoom, ' ') + '\n') &&
@@ -279,6 +281,9 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
     } else if (word == "service") {
       fields >> word;
       trace.start.service = decode(word);
+    } else if (word == "step") {
+      fields >> word;
+      trace.start.purpose = Purpose{.job = true, .rule = {}, .service = decode(word)};
     } else if (word == "for") {
       std::uint64_t healing = 0;
       Purpose purpose;

@@ -4,13 +4,13 @@
 //
 //   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output,
 //            "given" if they must not see secrets in it, and, for a foreground process, "service NAME"; for other
-//            programs of rules and healings, "for HEALING RULE RECOVERY SERVICE TARGET"; then the child's own
-//            /proc/self/stat, which it writes before it becomes the program; then "ended OUTCOME STATUS MS" once a
-//            daemon has seen its end, or if its waiter finds no room for ID.end. The space of the later lines is
-//            reserved with blanks when the file is made, so that they need no more disk space (except on file systems
-//            that never overwrite in place). The file is locked until the child has become the program: a line that is
-//            missing when it is not locked was never written. If a waiter runs the program (runtime/waiter), its line
-//            "waiter PID TICKS" comes before that of the child.
+//            programs of rules and healings, "for HEALING RULE RECOVERY SERVICE TARGET"; for the program of a start,
+//            stop or restart, "step SERVICE"; then the child's own /proc/self/stat, which it writes before it becomes
+//            the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter finds no room
+//            for ID.end. The space of the later lines is reserved with blanks when the file is made, so that they need
+//            no more disk space (except on file systems that never overwrite in place). The file is locked until the
+//            child has become the program: a line that is missing when it is not locked was never written. If a waiter
+//            runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -80,13 +80,14 @@ class ActionFiles {
     Struck,  ///< all but the secrets that it was given: nothing where a later daemon does not know them
     Nothing
   };
-  /// What a program is started for, by which a later daemon that has lost its state knows it; not of a job, nor of a
-  /// foreground process.
+  /// What a program is started for, by which a later daemon that has lost its state knows it; not of a foreground
+  /// process.
   struct Purpose {
+    bool job = false;             ///< it starts or stops the service: neither a rule nor a healing is named then
     engine::HealingId healing{};  ///< whose step it is; 0: it is a rule's
     Hash128 rule;
     bool recovery = false;  ///< of the rule's `else` branch
-    std::string service;    ///< whose rule it was
+    std::string service;    ///< whose rule or job it was
     std::string target{};   ///< of the healing
 
     bool operator==(const Purpose&) const = default;

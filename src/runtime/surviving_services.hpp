@@ -14,7 +14,7 @@
 
 namespace healer::runtime {
 
-/// A foreground process, or a program of a rule or a healing, that is not known to have ended.
+/// A foreground process, or a program of a rule, a job or a healing, that is not known to have ended.
 struct SurvivingService {
   engine::ActionId action;
   std::string service;                            ///< whose it is

@@ -4,7 +4,7 @@ import re
 
 import supervised
 import support
-
+from support import processes
 
 
 class SupervisionStart(supervised.Case):
@@ -71,6 +71,26 @@ class SupervisionStart(supervised.Case):
                       detail=lambda: str(self.told(daemon, "late")))
         self.more_cycles(daemon, 3)
         self.assertEqual([len(one.copies()) for one in services], [1, 1, 1])
+        self.alone()
+
+    def test_a_program_that_a_lost_state_does_not_know_is_not_doubled(self):
+        alone = "exec 8>>{name}.start.lock; flock -n 8 || echo {name} >> doubles; echo $$ >> {name}.starts; exec sleep 99996"
+        slow = self.process("slow", within=600, live=":", start=alone)
+        starts = slow.folder / "slow.starts"
+        daemon = self.start(self.rules(slow))
+        self.wait_for(starts.exists, "its start program")
+        daemon.kill()
+        state = daemon.folder / "healer.state"
+        state.write_bytes(b"no database" * 1000)
+        for journal in daemon.folder.glob("healer.state-*"):
+            journal.unlink()
+        daemon.launch()
+        self.wait_for(lambda: len(starts.read_text().split()) == 2, "it to be started anew",
+                      detail=lambda: str(self.told(daemon, "slow")))
+        self.assertTrue(list(daemon.folder.glob("healer.state.corrupt-*")))
+        first, second = map(int, starts.read_text().split())
+        self.assertFalse(processes.command_line(first))
+        self.assertTrue(processes.command_line(second))
         self.alone()
 
 

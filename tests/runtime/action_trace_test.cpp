@@ -215,7 +215,8 @@ TEST_CASE("what a program was started for comes back as it was", "[trace]") {
   const ActionFiles::Purpose of_healing{.healing = HealingId{7}, .rule = {}, .service = "a\nb", .target = "two words"};
   std::uint64_t id = 0;
   std::vector<Result<ActionFiles::Opened>> starting;  // as long as they are locked
-  for (const auto& purpose : {of_rule, of_healing}) {
+  const ActionFiles::Purpose of_job{.job = true, .rule = {}, .service = "its start"};
+  for (const auto& purpose : {of_rule, of_healing, of_job}) {
     starting.push_back(files.create(ActionId(++id), {.boot = now().boot, .purpose = purpose}, std::nullopt));
     REQUIRE(starting.back());
     const auto trace = files.read(ActionId(id));
@@ -223,9 +224,11 @@ TEST_CASE("what a program was started for comes back as it was", "[trace]") {
     CHECK((trace->start.purpose == purpose));
   }
   const SurvivingServices survivors = find_surviving_services(files, now());
-  REQUIRE(survivors.processes.size() == 2);
-  CHECK((survivors.processes[0].purpose == of_healing));
-  CHECK(survivors.processes[1].service == "my shop");
+  REQUIRE(survivors.processes.size() == 3);
+  CHECK((survivors.processes[0].purpose == of_job));
+  CHECK(survivors.processes[0].service == "its start");
+  CHECK((survivors.processes[1].purpose == of_healing));
+  CHECK(survivors.processes[2].service == "my shop");
   starting.clear();
   CHECK(find_surviving_services(files, now()).processes.empty());
 }
