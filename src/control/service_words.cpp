@@ -52,7 +52,7 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
 
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_look(const engine::CheckKind& kind, const engine::Facts& facts) {
-  if (facts.members) return describe(*facts.members);
+  if (facts.further->members) return describe(*facts.further->members);
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
@@ -62,7 +62,7 @@ std::string describe_look(const engine::CheckKind& kind, const engine::Facts& fa
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, format_value(engine::unit_of(metric), *value));
   }
   if (facts.process && facts.process->zombie) text += ", a zombie";
-  const std::string connections = describe_connections(facts.connections);
+  const std::string connections = describe_connections(facts.further->connections);
   if (!text.empty() && !connections.empty()) text += ", ";
   return text + connections;
 }
@@ -72,16 +72,16 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
   std::string text(cut_line(trim(seen)));
   const std::string& end = state.child->last_end();
   // A foreground process is said to be gone by how it has ended, and so is a start of it that has failed so.
-  const bool said = !end.empty() && state.start_failure->ends_with(end);
-  if (state.start_failure->empty() || said) return text;
-  return text + "; " + std::string(cut_line(engine::brief_failure(*state.start_failure, block)));
+  const bool said = !end.empty() && state.trouble->start_failure.ends_with(end);
+  if (state.trouble->start_failure.empty() || said) return text;
+  return text + "; " + std::string(cut_line(engine::brief_failure(state.trouble->start_failure, block)));
 }
 
 /// What filters have found: ".worst 93, .free not known: ...". Of several that are not known the reason once.
 std::string values_text(const engine::Facts& facts) {
   std::string text;
   const std::string* why = nullptr;
-  for (const engine::ValueSeen& seen : facts.values) {
+  for (const engine::ValueSeen& seen : facts.further->values) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(seen.filter),
                         seen.value ? engine::shown_value(*seen.value) : "not known");
     if (!seen.value && why == nullptr) why = &seen.why;
@@ -150,7 +150,7 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
     case Outcome::NotStarted: text = "could not be started"; break;
     case Outcome::Unmatched: text = fmt::format("ended after {}", elapsed); break;
   }
-  if (last.facts != nullptr && !last.facts->values.empty())
+  if (last.facts != nullptr && !last.facts->further->values.empty())
     return fmt::format("{}: {}", text, values_text(*last.facts));
   const std::string_view line = last.telling  ? cut_line(*last.telling)
                                 : last.output ? cut_line(engine::telling_line(*last.output, last.errors))
@@ -186,7 +186,8 @@ std::string describe_failing(const engine::Engine& engine, engine::ServiceId ser
   const auto named = [&](std::string_view words) {
     return fmt::format("{}{}{}", condition_of_text(rule->text), words.empty() ? "" : ": ", words);
   };
-  if (state.unknown && !state.presence.is_gone()) return named(fmt::format("not known: {}", state.unknown->why));
+  if (state.trouble->unknown && !state.presence.is_gone())
+    return named(fmt::format("not known: {}", state.trouble->unknown->why));
   const bool absent = state.last && (block.has_process() ? engine::process_of(*state.last) == nullptr
                                                          : state.last->answer == engine::Answer::Absent);
   const bool missing = !block.is_run() && (state.presence.is_gone() || (absent && !last.empty()));

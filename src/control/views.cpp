@@ -87,7 +87,7 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 std::string given_up(const Engine& engine, ServiceId service) {
   const engine::Rule* const rule = engine.given_up_by(service);
   if (rule == nullptr) return {};
-  const std::string& failure = *engine.service(service).start_failure;
+  const std::string& failure = engine.service(service).trouble->start_failure;
   return fmt::format("given up: {}{}{}", (*rule)->text, failure.empty() ? "" : "; ",
                      failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
 }
@@ -121,8 +121,8 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   std::string text;
   if (matter.condition != Condition::Running)
     text = describe_failing(engine, service, matter.rule, now);
-  else if (state.unknown && !state.presence.is_gone())
-    text = fmt::format("not known: {}", state.unknown->why);
+  else if (state.trouble->unknown && !state.presence.is_gone())
+    text = fmt::format("not known: {}", state.trouble->unknown->why);
   else
     text = describe_last(block, state);
   if (text.empty() && state.flight && now.mono - state.flight->started >= seconds{1})
@@ -140,12 +140,12 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   for (const engine::QueuedExec& queued : engine.queued_of(engine.graph()->at(service).name))
     add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
   // Of what is down the failed start is told already.
-  if (const auto& failure = state.action_failure;
-      failure && (state.start_failure->empty() || !failure->text.ends_with(*state.start_failure) ||
-                  text.find(engine::brief_failure(*state.start_failure, block)) == std::string::npos))
+  if (const auto& failure = state.trouble->action_failure;
+      failure && (state.trouble->start_failure.empty() || !failure->text.ends_with(state.trouble->start_failure) ||
+                  text.find(engine::brief_failure(state.trouble->start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
   if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
-  if (state.acknowledged) add("acknowledged");
+  if (state.trouble->acknowledged) add("acknowledged");
   if (engine.paused(service, now)) add("paused");
   if (engine.in_maintenance(service, now)) add("in maintenance");
   return text;
@@ -168,7 +168,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
     for (const engine::RuleState& rule : engine.rules(service))
       if (rule.status == engine::RuleStatus::Failed && rule.past->changed)
         view.since = view.since ? std::min(*view.since, *rule.past->changed) : *rule.past->changed;
-  if (condition == Condition::Unknown) view.since = state.unknown->since;
+  if (condition == Condition::Unknown) view.since = state.trouble->unknown->since;
   view.next_run = engine.next_run(service, now);
   view.rests = rest_of(engine, service, now);
 }
@@ -249,7 +249,8 @@ bool of_rule(const engine::RunningAction& action) {
 /// What only processes and the system have, and what jobs and people have done.
 void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  if (const auto facts = state.last && !state.presence.is_gone() && !state.unknown ? state.last->facts : nullptr) {
+  if (const auto facts =
+          state.last && !state.presence.is_gone() && !state.trouble->unknown ? state.last->facts : nullptr) {
     if (facts->process)
       view.process = ProcessView{.pid = facts->process->pid,
                                  .parent = facts->process->parent,
@@ -268,7 +269,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                .value = value,
                                .text = format_value(unit, value)});
     }
-    for (const engine::ConnectionSeen& one : facts->connections)
+    for (const engine::ConnectionSeen& one : facts->further->connections)
       view.connections.push_back(
           {.name = one.name,
            .verdict = std::string(to_string(one.reach)),
@@ -276,7 +277,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
            .response = one.response ? std::optional(static_cast<double>(one.response->count()) / 1000) : std::nullopt,
            .expires = one.expires,
            .text = one.text});
-    for (const engine::TotalSeen& total : facts->totals) {
+    for (const engine::TotalSeen& total : facts->further->totals) {
       const engine::Quantity* row = kind.find(total.what);
       if (row == nullptr) continue;
       const engine::Unit unit = engine::unit_of(total.what);
@@ -287,14 +288,14 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
     }
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);
-  view.waits = *state.waits;
+  view.waits = state.trouble->waits;
   view.left = engine.left_over(service);
-  if (const auto& failure = state.action_failure) {
+  if (const auto& failure = state.trouble->action_failure) {
     view.action_failure = failure->text;
     view.action_failed_at = failure->when;
   }
   if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
-  if (const auto& known = state.acknowledged)
+  if (const auto& known = state.trouble->acknowledged)
     view.acknowledged = AcknowledgementView{.when = known->when, .by = known->by, .reason = known->reason};
   const engine::StartHistory& starts = *state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
@@ -317,7 +318,7 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .held_back = std::string(to_string(engine.hold(service, rule, state, rule->action.kind, now))),
                 .restarts = rule->counts_restarts()};
   const engine::ServiceState& seen = engine.service(service);
-  if (view.state == "ok" && ((seen.unknown && !state.judged) || !engine::untold(rule, seen).empty()))
+  if (view.state == "ok" && ((seen.trouble->unknown && !state.judged) || !engine::untold(rule, seen).empty()))
     view.state = to_string(Condition::Unknown);
   if (rule->tolerance.held > Duration{0}) {
     view.hold = rule->tolerance.held;
@@ -418,7 +419,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .actions = view_actions(engine, block, actions, now)};
   if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
     view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "check",
-                                     engine.service(service).unknown ? " that had an answer" : "", last));
+                                     engine.service(service).trouble->unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {
     engine::RuleAccount& account = explained.rules[i];
     const engine::Rule& rule = block.rules[i];

@@ -155,8 +155,9 @@ class Account {
 
   std::string operator()(const Matches& test) const {
     if (!block_.kind->traits.has_lines) return describe_content(failed_, output_of(seen_.run));
-    const bool has_lines = failed_ && seen_.run.facts != nullptr && test.pattern < seen_.run.facts->lines.size();
-    return has_lines ? "content match:\n" + seen_.run.facts->lines[test.pattern] : "content doesn't match";
+    const bool has_lines =
+        failed_ && seen_.run.facts != nullptr && test.pattern < seen_.run.facts->further->lines.size();
+    return has_lines ? "content match:\n" + seen_.run.facts->further->lines[test.pattern] : "content doesn't match";
   }
 
   std::string operator()(const Reached& test) const {

@@ -151,7 +151,7 @@ void Engine::adopt_block(ServiceId id) {
   state.resting = false;
   live_rules_ += block.rules.size();
   rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
-  for (const Rule& rule : block.rules) tests_.push_back(plain_test(rule));
+  add_tests(block);
 }
 
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
@@ -165,8 +165,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.starts.set(&StartHistory::left_by, {});
     state.starts.set(&StartHistory::came_by, {});
   }
-  state.pause = saved.pause;
-  state.acknowledged = saved.acknowledged;
+  state.trouble.set(&Trouble::pause, saved.pause);
+  state.trouble.set(&Trouble::acknowledged, saved.acknowledged);
   state.known = saved.known;
   // By another pid file another service was meant. (Of a foreground process it is what was there before.)
   if (state.known && !block.foreground() && state.known->path != Hash128{} &&
@@ -189,7 +189,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     if (same == saved.rules.end()) continue;
     states[i] = same->state;
     states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity());
-    if (saved.action_failure && saved.action_failure->rule == same->key) state.action_failure = saved.action_failure;
+    if (saved.action_failure && saved.action_failure->rule == same->key)
+      state.trouble.set(&Trouble::action_failure, saved.action_failure);
     if (same_boot && same->state.judged) state.initialising = false;
     if (go_on) continue;
     // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
@@ -292,11 +293,11 @@ SavedService Engine::save(ServiceId id, Instant now) const {
       .boot = now.boot,
       .saved = now.wall,
       .starts = state.starts,
-      .pause = state.pause,
+      .pause = state.trouble->pause,
       .known = state.known,
       .first = keeps_phase(id) && times(id).first > Duration{0} ? std::optional(times(id).first) : std::nullopt,
-      .action_failure = state.action_failure,
-      .acknowledged = state.acknowledged,
+      .action_failure = state.trouble->action_failure,
+      .acknowledged = state.trouble->acknowledged,
       .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
@@ -510,9 +511,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       kept = rule_states_[old_first + from];
       if (other_actions(old.rules[from].identity(), block.rules[i].identity())) kept.accepted = false;
     }
-    if (state.action_failure &&
-        std::ranges::find(block.rules, state.action_failure->rule, &Rule::key) == block.rules.end())
-      state.action_failure.reset();
+    if (const auto& failure = state.trouble->action_failure;
+        failure && std::ranges::find(block.rules, failure->rule, &Rule::key) == block.rules.end())
+      state.trouble.set(&Trouble::action_failure, {});
     live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
     if (other_target) {
@@ -534,13 +535,13 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     const bool other_probes = !old.probes.empty() || !block.probes.empty();  // nobody here can tell
     if (other_probes && state.last && state.last->facts) {                   // their results go by their places
       auto facts = std::make_shared<Facts>(*state.last->facts);
-      facts->connections.clear();
+      facts->further.set(&FurtherFacts::connections, {});
       Evidence rest = *state.last;
       rest.facts = std::move(facts);
       state.last = std::make_shared<const Evidence>(std::move(rest));
     }
     const bool other = other_target || other_probes || old.program != block.program;
-    if (other) state.unknown.reset();
+    if (other) state.trouble.set(&Trouble::unknown, {});
     if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
     Memory fresh = fresh_memory(block);
@@ -560,17 +561,17 @@ void Engine::compact() {
   if (rule_states_.size() < 2 * live_rules_ + 1024) return;
   std::vector<RuleState> compacted;
   compacted.reserve(live_rules_);
-  std::vector<PlainTest> tests;
-  tests.reserve(live_rules_);
+  tests_ = {};
+  tests_.reserve(live_rules_);
+  plain_tests_.clear();
+  test_places_.clear();
   for (const ServiceId id : graph_->order) {
     const std::span<const RuleState> states = rules(id);
-    const auto first = tests_.begin() + services_[id.index()].first_rule;
-    tests.insert(tests.end(), first, first + static_cast<std::ptrdiff_t>(states.size()));
+    add_tests(graph_->at(id));
     services_[id.index()].first_rule = static_cast<std::uint32_t>(compacted.size());
     compacted.insert(compacted.end(), states.begin(), states.end());
   }
   rule_states_ = std::move(compacted);
-  tests_ = std::move(tests);
 }
 
 }  // namespace healer::engine

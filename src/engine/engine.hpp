@@ -68,6 +68,8 @@ enum class Hold : std::uint8_t { None, Dormant, Shadow, DryRun, AlreadyRunning, 
 struct Unknown {
   WallTime since{};
   std::string why;  ///< of the last of them
+
+  bool operator==(const Unknown&) const = default;
 };
 
 /// A pause as it holds for one service.
@@ -79,6 +81,19 @@ struct PauseInForce {
   [[nodiscard]] std::string resumed_by(std::string_view service) const;
   /// "", " with group webs", " with everything".
   [[nodiscard]] std::string with() const;
+};
+
+/// What few services have: what is wrong with one, and what people have said of it.
+struct Trouble {
+  Rare<Pause> pause;
+  Rare<Acknowledgement> acknowledged;
+  Rare<Unknown> unknown;  ///< the last look had no answer
+  Rare<ActionFailure> action_failure;
+  std::string start_failure;   ///< why its last start failed; or empty
+  std::string waits;           ///< why a start or restart that its rules want is not done now; or empty
+  std::int64_t told_left = 0;  ///< a process that its former start has left, and that was told of
+
+  bool operator==(const Trouble&) const = default;
 };
 
 /// The living state of a service, apart from its rules.
@@ -98,18 +113,12 @@ struct ServiceState {
   Slim<WallTime> last_when;
   RunId last_run;  ///< whose evidence that is
   Sparse<StartHistory> starts;
-  Rare<Pause> pause;
-  Rare<Acknowledgement> acknowledged;
+  Sparse<Trouble> trouble;
   Rare<KnownProcess> known;
-  Rare<JobId> job;                    ///< that it takes part in: no run is counted meanwhile
-  Slim<Duration> looked;              ///< mono: when `last` was seen
-  Rare<Unknown> unknown;              ///< the last look had no answer
-  Presence presence;                  ///< of its process
-  Sparse<Child> child;                ///< of a foreground process
-  Sparse<std::string> start_failure;  ///< why its last start failed; or empty
-  Sparse<std::string> waits;          ///< why a start or restart that its rules want is not done now; or empty
-  std::int64_t told_left = 0;         ///< a process that its former start has left, and that was told of
-  Rare<ActionFailure> action_failure;
+  Rare<JobId> job;        ///< that it takes part in: no run is counted meanwhile
+  Slim<Duration> looked;  ///< mono: when `last` was seen
+  Presence presence;      ///< of its process
+  Sparse<Child> child;    ///< of a foreground process
 };
 
 /// A started or waiting exec, for status and explain.
@@ -167,7 +176,7 @@ class Engine {
   /// The program of a job's step, where that waits for what the machine lacks; else null.
   [[nodiscard]] const RunningAction* lacks(const Job& job) const;
   /// What the last look has found left of an earlier start of a service that is not running: "process 7 (nginx: worker
-  /// process) of its former start runs still"; or empty. What may yet come up is not among it: ServiceState::waits.
+  /// process) of its former start runs still"; or empty. What may yet come up is not among it: Trouble::waits.
   [[nodiscard]] std::string left_over(ServiceId id) const;
   [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
   /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
@@ -227,8 +236,11 @@ class Engine {
     Comparison comparison = Comparison::NotEqual;
     Metric what = Metric::Status;
     Kind kind = Kind::Other;
+
+    auto operator<=>(const PlainTest&) const = default;
   };
   static PlainTest plain_test(const Rule& rule);
+  void add_tests(const ServiceBlock& block);
   struct PendingCommand {
     event::Command command;
     std::uint32_t asked = 0;        // services of a validate
@@ -462,8 +474,10 @@ class Engine {
   std::vector<ServiceState> services_;
   std::set<std::pair<std::uint32_t, ServiceId>> composites_due_;  // to be looked at, by rank: members first
   std::vector<RuleState> rule_states_;
-  std::vector<PlainTest> tests_;  // of the same rules
-  std::size_t live_rules_ = 0;    // of rule_states_; the others are left over
+  std::vector<std::uint32_t> tests_;                // of the same rules: places in plain_tests_
+  std::vector<PlainTest> plain_tests_;              // each once: many rules ask for the same
+  std::map<PlainTest, std::uint32_t> test_places_;  // where each is there
+  std::size_t live_rules_ = 0;                      // of rule_states_; the others are left over
   std::map<std::uint64_t, Job> jobs_;
   std::set<std::pair<Duration, std::uint64_t>> job_due_;  // when a job wants to be woken
   std::set<std::uint64_t> ending_;                        // programs that were told to end

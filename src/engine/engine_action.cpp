@@ -257,10 +257,14 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
 /// Keeps in mind how the program of a rule's action has failed, `failure`, until one of that rule ends well.
 void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn) {
-  Rare<ActionFailure>& last = services_[id.index()].action_failure;
+  Sparse<Trouble>& trouble = services_[id.index()].trouble;
+  const Rare<ActionFailure>& last = trouble->action_failure;
   if (rule_of(exec).rule == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
-  last.reset();
-  if (!failure.empty()) last = ActionFailure{.rule = exec.rule, .when = turn.now.wall, .text = std::string(failure)};
+  if (failure.empty())
+    trouble.set(&Trouble::action_failure, {});
+  else
+    trouble.set(&Trouble::action_failure,
+                ActionFailure{.rule = exec.rule, .when = turn.now.wall, .text = std::string(failure)});
   turn.save(id);
 }
 
@@ -270,13 +274,16 @@ void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
   const std::vector<Rule>& rules = graph_->at(job.service).rules;
   const auto rule = std::ranges::find_if(rules, [&](const Rule& one) { return one->text == job.cause->rule; });
   if (rule == rules.end()) return;
-  Rare<ActionFailure>& last = services_[job.service.index()].action_failure;
+  Sparse<Trouble>& trouble = services_[job.service.index()].trouble;
+  const Rare<ActionFailure>& last = trouble->action_failure;
   if (good && (!last || last->rule != rule->key)) return;
-  last.reset();
-  if (!good)
-    last = ActionFailure{.rule = rule->key,
-                         .when = turn.now.wall,
-                         .text = fmt::format("{} failed: {}", to_string(job.kind), job.failure)};
+  if (good)
+    trouble.set(&Trouble::action_failure, {});
+  else
+    trouble.set(&Trouble::action_failure,
+                ActionFailure{.rule = rule->key,
+                              .when = turn.now.wall,
+                              .text = fmt::format("{} failed: {}", to_string(job.kind), job.failure)});
   turn.save(job.service);
 }
 
@@ -295,8 +302,8 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
       if (at != std::string::npos) text.replace(at, silent.size(), told);
       return at != std::string::npos;
     };
-    if (!state.start_failure->empty()) complete(state.start_failure.edit());
-    if (state.action_failure && complete(state.action_failure->text)) turn.save(*id);
+    if (!state.trouble->start_failure.empty()) complete(state.trouble.edit().start_failure);
+    if (state.trouble->action_failure && complete(state.trouble.edit().action_failure->text)) turn.save(*id);
   }
 }
 
@@ -458,11 +465,11 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
   timetable_.forget_overruns(id);
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
   for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
-  state.action_failure.reset();
-  state.acknowledged.reset();
+  state.trouble.set(&Trouble::action_failure, {});
+  state.trouble.set(&Trouble::acknowledged, {});
   state.resting = false;
   state.memory = fresh_memory(graph_->at(id));
-  state.waits.reset();
+  state.trouble.set(&Trouble::waits, {});
   turn.save(id);
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
   tell_owners(id);
@@ -480,7 +487,7 @@ void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.monitored) return;
   state.monitored = false;
-  state.waits.reset();
+  state.trouble.set(&Trouble::waits, {});
   timetable_.stop(id);
   cancel_flight(id, turn);
   tell_owners(id);
@@ -542,7 +549,7 @@ void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
   std::string name;  // of one that has failed; the others may be gone
   if (failed) {
     name = graph_->at(id).name;
-    if (const auto& unknown = services_[id.index()].unknown)
+    if (const auto& unknown = services_[id.index()].trouble->unknown)
       name += fmt::format(" (not known for {}: {})", format_duration(turn.now.wall - unknown->since), unknown->why);
   }
   for (const CommandId command : waiting.mapped()) {

@@ -56,7 +56,7 @@ class Engine::Ward final : public HealingWorld {
       const Evidence members = engine_.look_at_members(service);
       return holds(*(*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
     }
-    if (state.unknown || !state.last) return std::nullopt;
+    if (state.trouble->unknown || !state.last) return std::nullopt;
     return holds(*(*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
@@ -484,7 +484,7 @@ std::optional<Duration> Engine::time_releases(Instant now) const {
   for (const WidePause& wide : wide_pauses_)
     if (wide.pause.until) at_wall(*wide.pause.until);
   for (const ServiceId id : graph_->order)
-    if (const Rare<Pause>& pause = services_[id.index()].pause; pause && pause->until) at_wall(*pause->until);
+    if (const Rare<Pause>& pause = services_[id.index()].trouble->pause; pause && pause->until) at_wall(*pause->until);
   if (const auto end = window_ends(now)) at_wall(*end);
   return first;
 }

@@ -48,10 +48,10 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   }
   if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
     look_later(id, Reason::Again, turn.now.mono + *wait);
-  if (state.waits == why) return;
+  if (state.trouble->waits == why) return;
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
               fmt::format("{} waits: {}", to_string(kind), why));
-  state.waits = std::move(why);
+  state.trouble.set(&Trouble::waits, std::move(why));
 }
 
 /// Which other service keeps a rule's start, stop or restart of this one from beginning now; empty: none.
@@ -122,7 +122,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   for (const JobStep& step : job.steps) {
     ServiceState& state = services_[step.service.index()];
     state.job = id;
-    state.waits.reset();
+    state.trouble.set(&Trouble::waits, {});
     cancel_flight(step.service, turn);
     finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
@@ -192,7 +192,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
       const std::string left = left_over(failed.service);
       if (!left.empty() && job.failure.find(left) == std::string::npos) job.failure += "; " + left;
       note_start(failed.service, false, turn);
-      services_[failed.service.index()].start_failure = job.failure;
+      services_[failed.service.index()].trouble.set(&Trouble::start_failure, job.failure);
     }
     if (failed.kind != Bringing::Stop && job.action != ActionId{}) {
       StartHistory& starts = services_[failed.service.index()].starts.edit();

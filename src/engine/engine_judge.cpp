@@ -83,15 +83,15 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
   ServiceState& state = services_[id.index()];
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
-      if (!state.unknown) {
+      if (!state.trouble->unknown) {
         if (!graph_->at(id).has_members())
           turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
-        state.unknown = Unknown{.since = turn.now.wall, .why = {}};
+        state.trouble.set(&Trouble::unknown, Unknown{.since = turn.now.wall, .why = {}});
       }
-      state.unknown->why = *seen.output;
+      state.trouble.edit().unknown->why = *seen.output;
       return;
     }
-    state.unknown.reset();
+    state.trouble.set(&Trouble::unknown, {});
     const bool up = process_of(seen) != nullptr;
     state.looked = turn.now.mono;
     if (graph_->at(id).has_process()) observe(id, seen, turn);
@@ -100,7 +100,7 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
       starts.came_by = std::exchange(starts.left_by, ActionId{});
       turn.save(id);
     }
-    if (up) state.told_left = 0;
+    if (up) state.trouble.set(&Trouble::told_left, 0);
   }
   state.last = std::move(kept);
   state.last_when = turn.now.wall;
@@ -115,12 +115,22 @@ Engine::PlainTest Engine::plain_test(const Rule& rule) {
   return {};
 }
 
+/// Those of its rules, behind those that are there.
+void Engine::add_tests(const ServiceBlock& block) {
+  for (const Rule& rule : block.rules) {
+    const PlainTest test = plain_test(rule);
+    const auto [known, is_new] = test_places_.try_emplace(test, static_cast<std::uint32_t>(plain_tests_.size()));
+    if (is_new) plain_tests_.push_back(test);
+    tests_.push_back(known->second);
+  }
+}
+
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
 bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
   if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
   if (state.starts->restarted || !state.memory.baselines.empty()) return false;
   for (std::size_t i = state.first_rule; i < state.first_rule + state.rule_count; ++i) {
-    const PlainTest& test = tests_[i];
+    const PlainTest& test = plain_tests_[tests_[i]];
     if (test.kind == PlainTest::Kind::Other) return false;
     if (test.kind == PlainTest::Kind::Figure) {
       const std::optional<double> value = value_of(seen, test.what);
@@ -159,8 +169,9 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (const RuleDecision& decision : decisions) {
     if (decision.what != RuleDecision::What::Recover) continue;
     const Rule& rule = block.rules[decision.rule];
-    if (rule->action.is_job()) state.waits.reset();
-    if (state.action_failure && state.action_failure->rule == rule.key) state.action_failure.reset();
+    if (rule->action.is_job()) state.trouble.set(&Trouble::waits, {});
+    if (const auto& failure = state.trouble->action_failure; failure && failure->rule == rule.key)
+      state.trouble.set(&Trouble::action_failure, {});
     forget_acknowledgement(id, turn);
   }
   if (counted) turn.save(id, remember(state.memory, seen));
@@ -170,7 +181,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   }
   state.resting = std::ranges::all_of(states, &RuleState::resting);
   if (reason != Reason::Member)
-    finish_validate(id, failed || state.unknown, turn);  // before an action may take the service out of it
+    finish_validate(id, failed || state.trouble->unknown, turn);  // before an action may take the service out of it
   tell_owners(id);
   if (decisions.empty()) return;
   if (std::ranges::find(decisions, RuleDecision::What::Recover, &RuleDecision::what) != decisions.end())

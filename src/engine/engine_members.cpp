@@ -26,7 +26,7 @@ Health Engine::health(ServiceId id) const {
   if (state.initialising) return Health::Unjudged;
   const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
   if (std::ranges::any_of(rules(id), failed)) return Health::Failed;
-  if (!state.unknown) return Health::Ok;
+  if (!state.trouble->unknown) return Health::Ok;
   return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
 }
 
@@ -66,7 +66,7 @@ Evidence Engine::look_at_members(ServiceId id) const {
   evidence.answer = seen.whole > 0 ? Answer::Told : Answer::Unknown;
   evidence.output = std::make_shared<const std::string>(describe(seen));
   auto facts = std::make_shared<Facts>();
-  facts->members = std::move(seen);
+  facts->further.edit().members = std::move(seen);
   evidence.facts = std::move(facts);
   return evidence;
 }

@@ -49,7 +49,7 @@ const WidePause* Engine::pause_of_everything(Instant now) const {
 }
 
 std::optional<PauseInForce> Engine::pause_of(ServiceId id, Instant now) const {
-  if (const Rare<Pause>& own = services_[id.index()].pause; own && in_force(*own, now))
+  if (const Rare<Pause>& own = services_[id.index()].trouble->pause; own && in_force(*own, now))
     return PauseInForce{&*own, nullptr};
   for (const WidePause& wide : wide_pauses_)
     if (in_force(wide.pause, now) && !wide.group.empty() && is_in(graph_->at(id), wide.group))
@@ -86,7 +86,7 @@ void Engine::command_pause(const event::Command& command, Turn& turn) {
     if (command.everything ||
         std::ranges::any_of(command.groups, [&](const std::string& group) { return is_in(block, group); }))
       continue;
-    services_[id.index()].pause = pause;
+    services_[id.index()].trouble.set(&Trouble::pause, pause);
     turn.save(id);
     turn.record(RecordKind::Paused, Severity::Info, block.name, text);
     done.push_back(block.name);
@@ -112,10 +112,10 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
   for (const ServiceId id : command.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
-    Rare<Pause>& own = services_[id.index()].pause;
-    const bool was_paused = own && in_force(*own, turn.now);
-    if (own) {
-      own.reset();
+    Sparse<Trouble>& trouble = services_[id.index()].trouble;
+    const bool was_paused = trouble->pause && in_force(*trouble->pause, turn.now);
+    if (trouble->pause) {
+      trouble.set(&Trouble::pause, {});
       turn.save(id);
     }
     if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + command.by);
@@ -147,7 +147,8 @@ void Engine::carry_pauses(Turn& turn) {
     return std::exchange(pause.until, until) != until;
   };
   for (const ServiceId id : graph_->order)
-    if (Rare<Pause>& pause = services_[id.index()].pause; pause && carry(*pause)) turn.save(id);
+    if (Sparse<Trouble>& trouble = services_[id.index()].trouble; trouble->pause && carry(*trouble.edit().pause))
+      turn.save(id);
   for (WidePause& wide : wide_pauses_)
     if (carry(wide.pause)) turn.commit.wide_pauses = wide_pauses_;
 }
@@ -169,7 +170,8 @@ void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
     const std::string& name = graph_->at(id).name;
     (any ? done : left).push_back(name);
     if (!any) continue;
-    state.acknowledged = Acknowledgement{.reason = command.reason, .by = command.by, .when = turn.now.wall};
+    state.trouble.set(&Trouble::acknowledged,
+                      Acknowledgement{.reason = command.reason, .by = command.by, .when = turn.now.wall});
     turn.save(id);
     turn.record(RecordKind::Acknowledged, Severity::Info, name,
                 fmt::format("acknowledged by {}{}{}", command.by, command.reason.empty() ? "" : ": ", command.reason));
@@ -186,11 +188,11 @@ void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
 /// It ends by itself when nothing is left of what was acknowledged.
 void Engine::forget_acknowledgement(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  if (!state.acknowledged || std::ranges::any_of(rules_of(state), [](const RuleState& rule) {
+  if (!state.trouble->acknowledged || std::ranges::any_of(rules_of(state), [](const RuleState& rule) {
         return rule.status == RuleStatus::Failed && rule.told == Told::Acknowledged;
       }))
     return;
-  state.acknowledged.reset();
+  state.trouble.set(&Trouble::acknowledged, {});
   turn.save(id);
 }
 

@@ -147,7 +147,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   starts.last = turn.now.wall;
   turn.save(id);
   if (good) {
-    services_[id.index()].start_failure.reset();
+    services_[id.index()].trouble.set(&Trouble::start_failure, {});
     starts.not_before.reset();
     // That it is another process now is its start's doing: no change, as in Monit.
     if (graph_->at(id).has_process())
@@ -317,7 +317,7 @@ std::string Engine::left_behind(ServiceId id) const {
   const ActionId by = state.starts->left_by;
   if (by == ActionId{} || actions_.contains(by.number())) return {};  // one that still runs is ended first
   const std::vector<LeftProcess>& left = left_of(id);
-  if (left.empty() || state.last->facts->left_by != by) return {};
+  if (left.empty() || state.last->facts->further->left_by != by) return {};
   return fmt::format("its start program has left {}, which {} still, and no pid file names it", describe_left(left),
                      left.size() == 1 ? "runs" : "run");
 }
@@ -327,7 +327,7 @@ const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
   static const std::vector<LeftProcess> kNothing;
   const std::shared_ptr<const Evidence>& last = services_[id.index()].last;
   if (!last || !last->facts || process_of(*last) != nullptr) return kNothing;
-  return last->facts->left;
+  return last->facts->further->left;
 }
 
 /// What the process of a service has left when it died, though that was its start's; empty: nothing. It may stand in
@@ -335,7 +335,7 @@ const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
 std::string Engine::left_over(ServiceId id) const {
   const std::vector<LeftProcess>& left = left_of(id);
   const ServiceState& state = services_[id.index()];
-  if (left.empty() || state.last->facts->left_by != state.starts->came_by) return {};
+  if (left.empty() || state.last->facts->further->left_by != state.starts->came_by) return {};
   return fmt::format("{} of its former start {} still", describe_left(left), left.size() == 1 ? "runs" : "run");
 }
 
@@ -362,8 +362,9 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const bool may_come = !why.empty();
   if (!may_come) why = left_over(id);
   if (!may_come && !why.empty() && !block.end_leftovers) {
-    if (std::exchange(state.told_left, left_of(id).front().pid) != left_of(id).front().pid)
-      tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
+    const std::int64_t pid = left_of(id).front().pid;
+    if (state.trouble->told_left != pid) tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
+    state.trouble.set(&Trouble::told_left, pid);
     why.clear();
   }
   if (why.empty()) {
@@ -379,12 +380,12 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
                                 : timeout_of(block, Bringing::Start, graph_->settings->limits);
   const LeftProcess& eldest = left.front();
   const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
-  const bool others = job.left_by != state.last->facts->left_by || (may_come && another);
+  const bool others = job.left_by != state.last->facts->further->left_by || (may_come && another);
   job.left_pid = eldest.pid;
   job.left_ticks = eldest.start_ticks;
   job.left_told = describe_left(left);
   if (others) {
-    job.left_by = state.last->facts->left_by;
+    job.left_by = state.last->facts->further->left_by;
     job.left_since = turn.now.mono;
     job.left_signal = 0;
     if (!job.held_until) job.held_until = turn.now.mono + patience + 2 * kLeftGrace;
@@ -485,14 +486,14 @@ void Engine::wake_looks(Turn& turn) {
 void Engine::wake_dependents(ServiceId id, Instant now) {
   if (graph_->dependents[id.index()].empty()) return;
   for (const ServiceId dependent : dependents_of(*graph_, id))
-    if (!services_[dependent.index()].waits->empty()) look_later(dependent, Reason::Again, now.mono);
+    if (!services_[dependent.index()].trouble->waits.empty()) look_later(dependent, Reason::Again, now.mono);
 }
 
 /// A job of these services has ended: so is what waited for that.
 void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
   for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
     for (const ServiceId id : around)
-      if (!services_[id.index()].waits->empty()) look_later(id, Reason::Again, now.mono);
+      if (!services_[id.index()].trouble->waits.empty()) look_later(id, Reason::Again, now.mono);
 }
 
 }  // namespace healer::engine

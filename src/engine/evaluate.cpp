@@ -74,8 +74,8 @@ class Evaluation {
 
   std::optional<bool> operator()(const Members& test) const {
     const Facts* facts = seen_.run.facts.get();
-    if (facts == nullptr || !facts->members || facts->members->whole == 0) return std::nullopt;
-    return test.quota.met(facts->members->failed, facts->members->whole);
+    if (facts == nullptr || !facts->further->members || facts->further->members->whole == 0) return std::nullopt;
+    return test.quota.met(facts->further->members->failed, facts->further->members->whole);
   }
 
  private:
@@ -176,20 +176,22 @@ std::optional<double> value_of(const Evidence& run, Metric metric) {
 
 std::optional<double> value_of(const Evidence& run, const Total& test) {
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
-  const auto found = std::ranges::find_if(
-      run.facts->totals, [&](const TotalSeen& total) { return total.what == test.what && total.span == test.span; });
-  return found != run.facts->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
+  const auto found = std::ranges::find_if(run.facts->further->totals, [&](const TotalSeen& total) {
+    return total.what == test.what && total.span == test.span;
+  });
+  return found != run.facts->further->totals.end() ? std::optional(found->value) : run.facts->metrics.get(test.what);
 }
 
 const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
-  const bool tried = run.answer == Answer::Told && run.facts != nullptr && test.probe < run.facts->connections.size();
-  return tried ? &run.facts->connections[test.probe] : nullptr;
+  const bool tried =
+      run.answer == Answer::Told && run.facts != nullptr && test.probe < run.facts->further->connections.size();
+  return tried ? &run.facts->further->connections[test.probe] : nullptr;
 }
 
 const ValueSeen* value_of(const Evidence& run, const Queried& test) {
   if (run.facts == nullptr) return nullptr;
-  const auto found = std::ranges::find(run.facts->values, test.test->filter, &ValueSeen::filter);
-  return found != run.facts->values.end() ? &*found : nullptr;
+  const auto found = std::ranges::find(run.facts->further->values, test.test->filter, &ValueSeen::filter);
+  return found != run.facts->further->values.end() ? &*found : nullptr;
 }
 
 Metric deciding(const Evidence& run, const Compare& test) {

@@ -20,6 +20,7 @@
 #include "engine/outcome.hpp"
 #include "util/few.hpp"
 #include "util/rare.hpp"
+#include "util/sparse.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -100,6 +101,8 @@ struct ConnectionSeen {
   /// Failed: what kind of event that is, where it is none of its test: Monit's Timestamp where the certificate expires
   /// too soon, and Speed where the answer comes late.
   std::optional<EventKind> event{};
+
+  bool operator==(const ConnectionSeen&) const = default;
 };
 
 /// How the members of a composite are. Those that are not judged or not monitored are left out of the whole.
@@ -125,13 +128,8 @@ struct ValueSeen {
   bool operator==(const ValueSeen&) const = default;
 };
 
-/// What a look at a process or at the system has found, or what was asked of a program's output.
-struct Facts {
-  Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
-  std::optional<PathFacts> path{};
-  // What these two do not tell; of a recording by an earlier version, all that is told of a path.
-  Metrics metrics;
-  Few<std::pair<Attribute, Value>> attributes;
+/// What only a few kinds of looks find.
+struct FurtherFacts {
   Few<TotalSeen> totals;            ///< of the times that were asked for
   Few<std::string> lines;           ///< by LinesSpec::patterns: the new lines that fulfil each
   Few<ConnectionSeen> connections;  ///< by ServiceBlock::probes; empty: nobody was to try
@@ -141,6 +139,18 @@ struct Facts {
   ActionId left_by{};
   Rare<MembersSeen> members{};  ///< of a composite
   Few<ValueSeen> values{};      ///< of the output of a program: by ProgramSpec::filters
+
+  bool operator==(const FurtherFacts&) const = default;
+};
+
+/// What a look at a process or at the system has found, or what was asked of a program's output.
+struct Facts {
+  Rare<ProcessFacts> process;  ///< none: there is no such process; where it is a zombie, it is not there either
+  std::optional<PathFacts> path{};
+  // What these two do not tell; of a recording by an earlier version, all that is told of a path.
+  Metrics metrics;
+  Few<std::pair<Attribute, Value>> attributes;
+  Sparse<FurtherFacts> further{};
 };
 
 /// Whether what was to be looked at was found.
@@ -154,13 +164,13 @@ enum class Answer : std::uint8_t {
 struct Evidence {
   Answer answer = Answer::Told;
   Outcome outcome = Outcome::Exited;
+  std::uint32_t errors = 0;  ///< bytes of `output` that came on stderr
   std::int64_t status = 0;
   std::uint64_t matches = 0;  ///< bit i: ProgramSpec::patterns[i] matched the output, or LinesSpec::patterns[i] a line
   Duration elapsed{0};
-  std::shared_ptr<const std::string> output;   ///< stderr first, then stdout; never null once observed
-  std::shared_ptr<const Facts> facts;          ///< null for a program of which no values are asked
-  std::size_t errors = 0;                      ///< bytes of `output` that came on stderr
-  std::shared_ptr<const std::string> telling;  ///< the most telling line, where more was written than `output` holds
+  std::shared_ptr<const std::string> output;  ///< stderr first, then stdout; never null once observed
+  std::shared_ptr<const Facts> facts;         ///< null for a program of which no values are asked
+  Rare<std::string> telling{};                ///< the most telling line, where more was written than `output` holds
 };
 
 }  // namespace healer::engine

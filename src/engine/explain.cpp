@@ -142,8 +142,8 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
       notes.push_back(text + "; runs are not counted meanwhile.");
     }
   }
-  if (!state.waits->empty())
-    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", *state.waits));
+  if (!state.trouble->waits.empty())
+    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", state.trouble->waits));
   if (const auto paused = engine.pause_of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
@@ -153,10 +153,11 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                     fmt::format(": checks and alerts continue, nothing else is done; `healerctl resume {}` ends it.",
                                 paused->resumed_by(block.name)));
   }
-  if (state.acknowledged)
-    notes.push_back(fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
-                                state.acknowledged->by, state.acknowledged->reason.empty() ? "" : " (",
-                                state.acknowledged->reason, state.acknowledged->reason.empty() ? "" : ")"));
+  if (state.trouble->acknowledged)
+    notes.push_back(
+        fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
+                    state.trouble->acknowledged->by, state.trouble->acknowledged->reason.empty() ? "" : " (",
+                    state.trouble->acknowledged->reason, state.trouble->acknowledged->reason.empty() ? "" : ")"));
   if (engine.in_maintenance(service, now))
     notes.push_back(
         "It is in a maintenance window: checks continue, nothing is done, and what still fails when the window is over "
@@ -172,11 +173,12 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         fmt::format("exec {} has been queued for {}: it will be run when the program before it has ended, if "
                     "its rule still asks for it.",
                     queued.exec.command.arguments.front(), lasting(now.mono - queued.since)));
-  if (const auto& failure = state.action_failure;
-      failure && (state.start_failure->empty() || !failure->text.ends_with(*state.start_failure)))
+  if (const auto& failure = state.trouble->action_failure;
+      failure && (state.trouble->start_failure.empty() || !failure->text.ends_with(state.trouble->start_failure)))
     notes.push_back(
         fmt::format("Its last action failed {} ago: {}.", lasting(now.wall - failure->when), failure->text));
-  if (!state.start_failure->empty()) notes.push_back(fmt::format("Its last start failed: {}.", *state.start_failure));
+  if (!state.trouble->start_failure.empty())
+    notes.push_back(fmt::format("Its last start failed: {}.", state.trouble->start_failure));
   const StartHistory& starts = *state.starts;
   if (starts.not_before && *starts.not_before > now.wall)
     notes.push_back(fmt::format(
@@ -206,12 +208,12 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     if (members.size() > kMost) text += fmt::format(" and {} more", members.size() - kMost);
     notes.push_back(members.empty() ? "It has no members now." : fmt::format("Its members: {}.", text));
   }
-  if (state.unknown && block.has_members())
-    notes.push_back(fmt::format("Nothing has been known about it for {}: {}.", lasting(now.wall - state.unknown->since),
-                                state.unknown->why));
-  else if (state.unknown)
-    notes.push_back(fmt::format("It could not be checked for {}: {}.", lasting(now.wall - state.unknown->since),
-                                state.unknown->why));
+  if (state.trouble->unknown && block.has_members())
+    notes.push_back(fmt::format("Nothing has been known about it for {}: {}.",
+                                lasting(now.wall - state.trouble->unknown->since), state.trouble->unknown->why));
+  else if (state.trouble->unknown)
+    notes.push_back(fmt::format("It could not be checked for {}: {}.",
+                                lasting(now.wall - state.trouble->unknown->since), state.trouble->unknown->why));
   if (state.flight) {
     const std::string time = format_duration(now.mono - state.flight->started);
     std::string text = state.flight->waits.empty()
@@ -237,7 +239,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
 /// Whether it is known that a process is not there, and a rule will mind that: runs are judged a cycle apart, and none
 /// is while a job goes on.
 bool is_missed(const ServiceBlock& block, const ServiceState& state) {
-  if (!block.has_process() || state.unknown || !state.last) return false;
+  if (!block.has_process() || state.trouble->unknown || !state.last) return false;
   if (state.presence.is_up()) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
     const auto* test = std::get_if<Present>(&rule->condition->tests.front());
@@ -274,7 +276,7 @@ Condition condition_of(const Engine& engine, ServiceId service) {
   const ServiceBlock& block = engine.graph()->at(service);
   Condition worst = Condition::Running;
   for (std::size_t i = 0; i < states.size(); ++i) worst = std::max(worst, condition_of(block.rules[i], states[i]));
-  if (state.unknown) worst = std::max(worst, Condition::Unknown);
+  if (state.trouble->unknown) worst = std::max(worst, Condition::Unknown);
   if (is_missed(block, state)) worst = std::max(worst, Condition::Failing);
   // A failed state outlives the daemon: it stands, whether it has been judged again or not.
   return state.initialising && worst != Condition::Failed ? Condition::Initialising : worst;
@@ -351,8 +353,8 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .if_failed = {},
                         .if_clear = {},
                         .held_back = held_back(hold, block.name)};
-    if (state.unknown) account.now = "is not known now; " + account.now;
-    if (const std::string why = untold(rule, state); !why.empty() && !state.unknown)
+    if (state.trouble->unknown) account.now = "is not known now; " + account.now;
+    if (const std::string why = untold(rule, state); !why.empty() && !state.trouble->unknown)
       account.now = fmt::format("was not reported by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);

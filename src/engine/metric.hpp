@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "util/few.hpp"
+
 namespace healer::engine {
 
 /// A measured quantity. Percentages are Monit's; rates are means since the look before. The names with Total are of a
@@ -127,17 +129,20 @@ class Metrics {
   };
 
   void set(Metric metric, double value) {
-    if (figures_.capacity() == 0) figures_.reserve(kMostly);
-    const auto place = place_of(metric);
-    if (place != figures_.end() && place->metric == metric)
+    std::vector<Figure>& figures = figures_.edit();
+    if (figures.capacity() == 0) figures.reserve(kMostly);
+    const auto place = place_of(metric, figures);
+    if (place != figures.end() && place->metric == metric)
       place->value = value;
     else
-      figures_.insert(place, {metric, value});
+      figures.insert(place, {metric, value});
   }
   /// It is not known any more.
   void reset(Metric metric) {
-    const auto place = place_of(metric);
-    if (place != figures_.end() && place->metric == metric) figures_.erase(place);
+    if (figures_.empty()) return;
+    std::vector<Figure>& figures = figures_.edit();
+    const auto place = place_of(metric, figures);
+    if (place != figures.end() && place->metric == metric) figures.erase(place);
   }
   [[nodiscard]] std::optional<double> get(Metric metric) const {
     for (const Figure& figure : figures_)
@@ -150,15 +155,15 @@ class Metrics {
   bool operator==(const Metrics&) const = default;
 
  private:
-  static constexpr std::size_t kMostly = 5;  ///< of a path
+  static constexpr std::size_t kMostly = 5;
   /// Where it is or belongs.
-  [[nodiscard]] std::vector<Figure>::iterator place_of(Metric metric) {
-    auto place = figures_.end();
-    while (place != figures_.begin() && std::prev(place)->metric >= metric) --place;
+  [[nodiscard]] static std::vector<Figure>::iterator place_of(Metric metric, std::vector<Figure>& figures) {
+    auto place = figures.end();
+    while (place != figures.begin() && std::prev(place)->metric >= metric) --place;
     return place;
   }
 
-  std::vector<Figure> figures_;
+  Few<Figure> figures_;
 };
 
 }  // namespace healer::engine

@@ -70,21 +70,22 @@ std::shared_ptr<const Evidence> as_asked(std::shared_ptr<const Evidence> seen, c
       asked->matches |= std::uint64_t{1} << i;
   if (seen->facts == nullptr) return asked;
   auto facts = std::make_shared<Facts>(*seen->facts);
-  facts->lines.clear();
-  for (const int from : patterns) {
-    const auto& lines = seen->facts->lines;
+  FurtherFacts further = *seen->facts->further;
+  const std::vector<std::string> lines = std::move(further.lines.edit());
+  further.lines.clear();
+  for (const int from : patterns)
     if (!lines.empty())
-      facts->lines.push_back(from < 0 ? std::string() : lines[static_cast<std::size_t>(from) % lines.size()]);
-  }
-  facts->connections.clear();
+      further.lines.push_back(from < 0 ? std::string() : lines[static_cast<std::size_t>(from) % lines.size()]);
+  const std::vector<ConnectionSeen> connections = std::move(further.connections.edit());
+  further.connections.clear();
   for (const int from : places(then.probes, now.probes)) {
     const auto index = static_cast<std::size_t>(from);
-    const auto& connections = seen->facts->connections;
     if (connections.empty()) break;
-    facts->connections.push_back(from >= 0 && index < connections.size()
-                                     ? connections[index]
-                                     : ConnectionSeen{.reach = Reach::Unknown, .text = "it was not recorded"});
+    further.connections.push_back(from >= 0 && index < connections.size()
+                                      ? connections[index]
+                                      : ConnectionSeen{.reach = Reach::Unknown, .text = "it was not recorded"});
   }
+  facts->further = std::move(further);
   asked->facts = std::move(facts);
   return asked;
 }

@@ -212,7 +212,8 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
   if (!block.program->filters.empty()) {
     auto facts = std::make_shared<Facts>();
-    facts->values = run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
+    facts->further.edit().values =
+        run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
     seen.facts = std::move(facts);
   }
   return seen;
@@ -227,7 +228,8 @@ Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std
   if (process) facts.process = process_for(block, *played.pid);
   if (played.script == nullptr || !played.script->measured.contains(Metric::Uptime))
     facts.metrics.set(Metric::Uptime, seconds_of(now - (process ? played.up_since : booted_)));
-  for (std::size_t i = 0; i < block.probes.size(); ++i) facts.connections.push_back(connection(played, i, place));
+  for (std::size_t i = 0; i < block.probes.size(); ++i)
+    facts.further.edit().connections.push_back(connection(played, i, place));
   if (played.script == nullptr) return facts;
   for (const auto& [metric, series] : played.script->measured)
     if (const auto value = series.values[place_in(series.values.size(), series.repeated, place)])

@@ -11,18 +11,22 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::size_t kMostFlights = 4;
+constexpr std::size_t kMostEarlier = 3;
 
 }  // namespace
 
 /// When the run was begun that ends, if it is awaited.
 std::optional<Duration> Witness::landed(ServiceId service, RunId run) {
   if (service.index() >= flights_.size()) return std::nullopt;
-  std::vector<Flight>& flights = flights_[service.index()];
+  if (Flight& last = flights_[service.index()]; last.run == run) return std::exchange(last, {}).begun;
+  const auto earlier = earlier_.find(service.index());
+  if (earlier == earlier_.end()) return std::nullopt;
+  std::vector<Flight>& flights = earlier->second;
   const auto flight = std::ranges::find(flights, run, &Flight::run);
   if (flight == flights.end()) return std::nullopt;
   const Duration begun = flight->begun;
   flights.erase(flight);
+  if (flights.empty()) earlier_.erase(earlier);
   return begun;
 }
 
@@ -81,9 +85,11 @@ void Witness::comes_out(const Effect& effect, Instant now) {
   if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
     const std::size_t slot = measure->service.index();
     if (slot >= flights_.size()) flights_.resize(slot + 1);
-    std::vector<Flight>& flights = flights_[slot];
-    if (flights.size() == kMostFlights) flights.erase(flights.begin());  // it is not awaited any more
-    flights.push_back({measure->run, now.mono});
+    const Flight before = std::exchange(flights_[slot], {measure->run, now.mono});
+    if (before.run == RunId{}) return;
+    std::vector<Flight>& flights = earlier_[slot];
+    if (flights.size() == kMostEarlier) flights.erase(flights.begin());  // it is not awaited any more
+    flights.push_back(before);
     return;
   }
   const auto take = [&](recorded::What what) { take_({.mono = now.mono, .wall = now.wall, .what = std::move(what)}); };

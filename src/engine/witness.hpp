@@ -3,10 +3,12 @@
 // ends of others are no part of what decides.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@ class Witness {
   void made(recorded::Begun begun) {
     made_ = std::move(begun);
     flights_.clear();
+    earlier_.clear();
   }
   /// What the rules were loaded from that the next event::Swap takes over.
   void loaded_from(std::shared_ptr<const recorded::RulesText> text) { text_ = std::move(text); }
@@ -36,7 +39,7 @@ class Witness {
 
  private:
   struct Flight {
-    RunId run;
+    RunId run;  ///< that of none: it has landed
     Duration begun{0};
   };
   [[nodiscard]] std::optional<recorded::What> what_of(const Event& event, std::optional<Duration> deadline,
@@ -44,8 +47,9 @@ class Witness {
   std::optional<Duration> landed(ServiceId service, RunId run);
 
   Take take_;
-  std::optional<recorded::Begun> made_;       // none: the life has begun
-  std::vector<std::vector<Flight>> flights_;  // by slot: a run, and looks of a job
+  std::optional<recorded::Begun> made_;                           // none: the life has begun
+  std::vector<Flight> flights_;                                   // by slot: the last run, or look of a job
+  std::unordered_map<std::size_t, std::vector<Flight>> earlier_;  // by slot: those before it that are awaited still
   bool sick_ = false;
   std::shared_ptr<const recorded::RulesText> text_;
 };

@@ -285,13 +285,13 @@ ConnectionSeen read_connection(const ConnectionSeen* before, ByteReader& in) {
   return now;
 }
 
-void write_connections(const Facts& before, const Facts& now, ByteWriter& out) {
+void write_connections(const FurtherFacts& before, const FurtherFacts& now, ByteWriter& out) {
   out.number(now.connections.size());
   for (std::size_t i = 0; i < now.connections.size(); ++i)
     write_connection(i < before.connections.size() ? &before.connections[i] : nullptr, now.connections[i], out);
 }
 
-void read_connections(const Facts& before, Facts& now, ByteReader& in) {
+void read_connections(const FurtherFacts& before, FurtherFacts& now, ByteReader& in) {
   const std::size_t count = in.count();
   now.connections.clear();
   for (std::size_t i = 0; i < count && in.ok(); ++i)
@@ -325,11 +325,11 @@ void read_attributes(Facts& facts, ByteReader& in) {
   }
 }
 
-bool same_rest(const Facts& a, const Facts& b) {
+bool same_rest(const FurtherFacts& a, const FurtherFacts& b) {
   return a.totals == b.totals && a.lines == b.lines && a.left == b.left && a.left_by == b.left_by;
 }
 
-void write_rest(const Facts& facts, ByteWriter& out) {
+void write_rest(const FurtherFacts& facts, ByteWriter& out) {
   out.number(facts.totals.size());
   for (const TotalSeen& total : facts.totals) {
     out.byte(static_cast<std::uint8_t>(total.what));
@@ -347,7 +347,7 @@ void write_rest(const Facts& facts, ByteWriter& out) {
   out.number(facts.left_by.number());
 }
 
-void read_rest(Facts& facts, ByteReader& in) {
+void read_rest(FurtherFacts& facts, ByteReader& in) {
   facts.totals.clear();
   facts.lines.clear();
   facts.left.clear();
@@ -372,7 +372,7 @@ void read_rest(Facts& facts, ByteReader& in) {
 // ---- what filters have found --------------------------------------------------------------------------------------
 
 // Whole, and not as a difference: the filters are few, and their texts short.
-void write_values(const Facts& facts, ByteWriter& out) {
+void write_values(const FurtherFacts& facts, ByteWriter& out) {
   out.number(facts.values.size());
   for (const ValueSeen& seen : facts.values) {
     out.text(seen.filter);
@@ -381,7 +381,7 @@ void write_values(const Facts& facts, ByteWriter& out) {
   }
 }
 
-void read_values(Facts& facts, ByteReader& in) {
+void read_values(FurtherFacts& facts, ByteReader& in) {
   facts.values.clear();
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     ValueSeen seen{.filter = in.text(), .value = std::nullopt};
@@ -411,9 +411,9 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
     if (was.process != is.process || was.path != is.path) parts |= Subject;
     if (!same_figures(was.metrics, is.metrics)) parts |= Figures;
     if (was.attributes != is.attributes) parts |= Attributes;
-    if (!std::ranges::equal(was.connections, is.connections, same_connection)) parts |= Connections;
-    if (!same_rest(was, is)) parts |= Rest;
-    if (was.values != is.values) parts |= Values;
+    if (!std::ranges::equal(was.further->connections, is.further->connections, same_connection)) parts |= Connections;
+    if (!same_rest(*was.further, *is.further)) parts |= Rest;
+    if (was.further->values != is.further->values) parts |= Values;
   }
   if (parts == 0 || (parts == NoFacts && before.facts == nullptr)) return false;
   ByteWriter out(bytes);
@@ -422,9 +422,9 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
   if ((parts & Subject) != 0) write_subject(was, is, out);
   if ((parts & Figures) != 0) write_figures(was.metrics, is.metrics, out);
   if ((parts & Attributes) != 0) write_attributes(is, out);
-  if ((parts & Connections) != 0) write_connections(was, is, out);
-  if ((parts & Rest) != 0) write_rest(is, out);
-  if ((parts & Values) != 0) write_values(is, out);
+  if ((parts & Connections) != 0) write_connections(*was.further, *is.further, out);
+  if ((parts & Rest) != 0) write_rest(*is.further, out);
+  if ((parts & Values) != 0) write_values(*is.further, out);
   return true;
 }
 
@@ -441,9 +441,13 @@ Evidence read_difference(const Evidence& before, ByteReader& in) {
   if ((parts & Subject) != 0) read_subject(was, *facts, in);
   if ((parts & Figures) != 0) facts->metrics = read_figures(was.metrics, in);
   if ((parts & Attributes) != 0) read_attributes(*facts, in);
-  if ((parts & Connections) != 0) read_connections(was, *facts, in);
-  if ((parts & Rest) != 0) read_rest(*facts, in);
-  if ((parts & Values) != 0) read_values(*facts, in);
+  if ((parts & (Connections | Rest | Values)) != 0) {
+    FurtherFacts further = *was.further;
+    if ((parts & Connections) != 0) read_connections(*was.further, further, in);
+    if ((parts & Rest) != 0) read_rest(further, in);
+    if ((parts & Values) != 0) read_values(further, in);
+    facts->further = std::move(further);
+  }
   now.facts = std::move(facts);
   return now;
 }

@@ -533,8 +533,8 @@ void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::st
   look.meanwhile_output = output;
   const auto say = [this, run = look.run, facts, output](Leftovers left) {
     auto all = std::make_shared<engine::Facts>(*facts);
-    all->left = std::move(left.processes);
-    all->left_by = left.by;
+    all->further.set(&engine::FurtherFacts::left, std::move(left.processes));
+    all->further.set(&engine::FurtherFacts::left_by, left.by);
     answer(run, std::move(all), output, Answer::Absent);
   };
   searcher_.submit(
@@ -582,8 +582,8 @@ void Inspector::tell(engine::ServiceId service, engine::RunId run, Duration begu
   seen.elapsed = mono_now() - begun;
   static const auto kNothing = std::make_shared<const std::string>();
   seen.output = output.empty() ? kNothing : std::make_shared<const std::string>(std::move(output));
-  for (std::size_t i = 0; i < facts->lines.size(); ++i)
-    if (!facts->lines[i].empty()) seen.matches |= std::uint64_t{1} << i;
+  for (std::size_t i = 0; i < facts->further->lines.size(); ++i)
+    if (!facts->further->lines[i].empty()) seen.matches |= std::uint64_t{1} << i;
   seen.facts = std::move(facts);
   sink_(engine::event::measured(service, run, std::move(seen)));
 }

@@ -59,7 +59,7 @@ void Inspector::found_interface(std::uint64_t run, const engine::measure::ReadIn
       memory.traffic = {};
     } else {
       memory.traffic.add(sample, longest(wanted.spans));
-      if (look.up) look.facts.totals = totals_of(memory.traffic, wanted.spans);
+      if (look.up) look.facts.further.set(&engine::FurtherFacts::totals, totals_of(memory.traffic, wanted.spans));
     }
   }
   answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);

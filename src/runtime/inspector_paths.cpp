@@ -87,7 +87,7 @@ void Inspector::PathLooks::work(std::size_t one) {
     return;
   }
   engine::Facts& facts = *run.seen->facts;
-  facts.lines = std::move(*lines);
+  facts.further.set(&engine::FurtherFacts::lines, std::move(*lines));
   facts.attributes = {{engine::Attribute::ReadFile, read->position.file},
                       {engine::Attribute::ReadOffset, read->position.offset}};
 }

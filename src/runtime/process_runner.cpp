@@ -358,14 +358,13 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
   run.delivered = true;
   run.timeout = {};
   if (evidence.outcome != Outcome::NotStarted) {
-    evidence.errors = std::min(run.error.head.size(), evidence.output->size());
+    evidence.errors = static_cast<std::uint32_t>(std::min(run.error.head.size(), evidence.output->size()));
     if (run.error.head.size() + run.error.tail.size() + run.output.head.size() + run.output.tail.size() >
         evidence.output->size()) {
       std::string errors = run.error.whole();
       if (!errors.empty() && errors.back() != '\n') errors += '\n';
       const std::string all = errors + run.output.whole();
-      evidence.telling =
-          std::make_shared<const std::string>(engine::telling_line(all, errors.size()).substr(0, kMostOfLine));
+      evidence.telling = std::string(engine::telling_line(all, errors.size()).substr(0, kMostOfLine));
     }
   }
   Observed observed{run.request.service, run.id(), std::move(evidence)};
@@ -428,7 +427,7 @@ void ProcessRunner::ask(std::uint64_t id) {
   const auto& filters = questions.block->program->filters;
   if (questions.values.size() == filters.size()) {
     auto facts = std::make_shared<engine::Facts>();
-    facts->values = std::move(questions.values);
+    facts->further.edit().values = std::move(questions.values);
     Observed observed = std::move(questions.observed);
     observed.evidence.facts = std::move(facts);
     asking_.erase(id);

@@ -142,7 +142,7 @@ void Reacher::begin(Run& run) {
     if (lived <= run.rest) resting = run.rest - lived;
   }
   for (const engine::Probe& plan : plans) {
-    ConnectionSeen& seen = run.facts->connections.edit().emplace_back();
+    ConnectionSeen& seen = run.facts->further.edit().connections.edit().emplace_back();
     seen.name = protocols::name_of(*plan);
     if (!is_spoken(*plan)) {
       seen.text = fmt::format("protocol {} is not supported yet", plan->protocol->name);
@@ -168,7 +168,7 @@ void Reacher::probe(std::uint64_t id, std::size_t index) {
 void Reacher::probed(std::uint64_t id, std::size_t index, const ProbeResult& result) {
   Run& run = *runs_.at(id);
   run.probes[index] = 0;
-  run.facts->connections.edit()[index] = seen_of(*run.block->probes[index], result);
+  run.facts->further.edit().connections.edit()[index] = seen_of(*run.block->probes[index], result);
   if (--run.open == 0) go_on(id);
 }
 
@@ -176,7 +176,7 @@ void Reacher::probed(std::uint64_t id, std::size_t index, const ProbeResult& res
 void Reacher::go_on(std::uint64_t id) {
   Run& run = *runs_.at(id);
   if (!std::exchange(run.pings, false)) return finish(id);
-  auto& seen = run.facts->connections;
+  auto& seen = run.facts->further.edit().connections;
   // One that was late has answered.
   const bool spared =
       std::ranges::any_of(seen, [](const ConnectionSeen& one) { return one.reach == Reach::Failed && !one.response; });
@@ -196,7 +196,7 @@ void Reacher::finish(std::uint64_t id) {
   runs_.erase(id);
   engine::Evidence& evidence = run->evidence;
   evidence.elapsed = mono_now() - run->begun;
-  const auto& seen = run->facts->connections;
+  const auto& seen = run->facts->further->connections;
   // Where nothing else is looked at, and nobody could try, nothing is known.
   const auto told = [](const ConnectionSeen& one) { return one.reach == Reach::Failed || one.reach == Reach::Passed; };
   if (!run->block->has_process() && !seen.empty() && std::ranges::none_of(seen, told)) {

@@ -76,9 +76,9 @@ class Machine {
       facts->metrics.set(Metric::Children, 0);
       facts->metrics.set(Metric::ReadRate, random_() % 2 == 0 ? static_cast<double>(random_() % 100'000) / 30 : 0);
     } else {
-      facts->connections.push_back({.reach = Reach::Passed,
-                                    .name = "http localhost:80",
-                                    .response = std::chrono::microseconds{900 + random_() % 400}});
+      facts->further.edit().connections.push_back({.reach = Reach::Passed,
+                                                   .name = "http localhost:80",
+                                                   .response = std::chrono::microseconds{900 + random_() % 400}});
     }
     seen.facts = std::move(facts);
     return seen;

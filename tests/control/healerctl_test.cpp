@@ -539,7 +539,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   world.act([](World& engine) {
     add_restart(engine);
     ServiceState& db = state_of(engine, "db");
-    db.pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
     db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};
@@ -548,7 +548,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     db.last = std::make_shared<const Evidence>(evidence);
     db.presence.on(engine::PresenceEvent::Found);
     facts.metrics.set(Metric::Load1, 1.5);
-    facts.connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
+    facts.further.edit().connections = {{.reach = Reach::Passed, .name = "http localhost:80"}};
     state_of(engine, "machine").last =
         std::make_shared<const Evidence>(Evidence{.facts = std::make_shared<const Facts>(facts)});
   });

@@ -180,8 +180,8 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   world.cycle(0);
   world.act([](World& engine) {
     ServiceState& db = state_of(engine, "db");
-    db.pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
-    db.waits = "web is being restarted";
+    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.trouble.edit().waits = "web is being restarted";
     db.starts = {.quick = 3, .last = engine.now.wall - minutes{1}, .not_before = engine.now.wall + seconds{40}};
   });
   const auto text = [&](const std::string& name) {
@@ -204,7 +204,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(notes.at(2) ==
         "Rules start it again in 40 s at the earliest: its last 3 starts failed, or it died soon after.");
 
-  world.act([](World& engine) { state_of(engine, "db").pause->until = engine.now.wall; });  // it is over
+  world.act([](World& engine) { state_of(engine, "db").trouble.edit().pause->until = engine.now.wall; });  // it is over
   CHECK(text("db") == "exit status 0 in 5 ms");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0).at("pause").is_null());
 
@@ -259,7 +259,8 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
   CHECK(ask(world, {.verb = Verb::Summary, .names = {"nginx"}}).items.at(0).at("dying") == false);
   // Nor is what was measured before looks had no answer any more.
   world.act([](World& engine) {
-    state_of(engine, "nginx").unknown = Unknown{.since = engine.now.wall - seconds{90}, .why = "the disk fails"};
+    state_of(engine, "nginx").trouble.edit().unknown =
+        Unknown{.since = engine.now.wall - seconds{90}, .why = "the disk fails"};
   });
   CHECK(told("nginx") == "process: not known: the disk fails");
   const Json unknown = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
@@ -272,7 +273,7 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
             .at("notes")
             .dump()
             .find("The last check that had an answer: pid 4242") != std::string::npos);
-  world.act([](World& engine) { state_of(engine, "nginx").unknown.reset(); });
+  world.act([](World& engine) { state_of(engine, "nginx").trouble.set(&Trouble::unknown, {}); });
   world.act([](World& engine) {
     state_of(engine, "web").flight =
         engine::Flight{.run = engine::RunId{1}, .started = engine.now.mono - milliseconds{61'700}};

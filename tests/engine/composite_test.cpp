@@ -209,8 +209,8 @@ TEST_CASE("members that are not judged or not monitored are left out of the whol
   CHECK(seen(world, "web") == "1 of 1 member failed: a; left out: b, c");
   // Nothing judged: it neither fires nor recovers.
   tell(world, event::Command::Kind::Unmonitor, "a");
-  REQUIRE(world.engine.service(world.id("web")).unknown);
-  CHECK(world.engine.service(world.id("web")).unknown->why == "no member has been checked; left out: a, b, c");
+  REQUIRE(world.engine.service(world.id("web")).trouble->unknown);
+  CHECK(world.engine.service(world.id("web")).trouble->unknown->why == "no member has been checked; left out: a, b, c");
   CHECK(world.engine.health(world.id("web")) == Health::Failed);
   world.advance(seconds{3});
   CHECK(world.engine.health(world.id("web")) == Health::Failed);
@@ -301,8 +301,8 @@ TEST_CASE("the members of a group follow the group", "[engine][composite]") {
   }
   SECTION("all are gone") {
     swap(world, rule_set({web(), service("x", {kOne})}));
-    REQUIRE(world.engine.service(world.id("web")).unknown);
-    CHECK(world.engine.service(world.id("web")).unknown->why == "no member has been checked");
+    REQUIRE(world.engine.service(world.id("web")).trouble->unknown);
+    CHECK(world.engine.service(world.id("web")).trouble->unknown->why == "no member has been checked");
     world.advance(seconds{3});
     CHECK(started(world) == "a");
   }

@@ -245,7 +245,7 @@ TEST_CASE("A test of several quantities holds where it does of one that is known
 
 TEST_CASE("A total is that of its own time") {
   Facts facts;
-  facts.totals = {{Metric::TotalUpload, hours{1}, 100}, {Metric::TotalUpload, hours{2}, 200}};
+  facts.further.edit().totals = {{Metric::TotalUpload, hours{1}, 100}, {Metric::TotalUpload, hours{2}, 200}};
   const Evidence run{.facts = std::make_shared<const Facts>(std::move(facts))};
   const auto more = [&](Duration span, double value) {
     return told(Total{.what = Metric::TotalUpload, .comparison = Comparison::Greater, .value = value, .span = span},
@@ -360,7 +360,7 @@ TEST_CASE("A run is remembered, and what it changes is told") {
 TEST_CASE("A connection is told where it was tried, and only then") {
   const auto run = [](std::initializer_list<Reach> reaches, Answer answer = Answer::Told) {
     Facts facts;
-    for (const Reach reach : reaches) facts.connections.push_back({.reach = reach});
+    for (const Reach reach : reaches) facts.further.edit().connections.push_back({.reach = reach});
     return Evidence{.answer = answer,
                     .output = std::make_shared<const std::string>(),
                     .facts = std::make_shared<const Facts>(std::move(facts))};

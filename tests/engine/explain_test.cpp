@@ -274,8 +274,8 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
 
   auto& web = const_cast<ServiceState&>(world.engine.service(world.id("web")));
   web.monitored = false;
-  web.waits = "db is not up";
-  web.pause = Pause{.until = {}, .reason = {}, .by = "root"};
+  web.trouble.edit().waits = "db is not up";
+  web.trouble.edit().pause = Pause{.until = {}, .reason = {}, .by = "root"};
   web.starts = {.quick = 1, .last = {}, .not_before = world.now.wall + seconds{5}};
   const std::string text = account(world);
   CHECK(text ==

@@ -43,16 +43,18 @@ TEST_CASE("a stop that failed is tried again at each run") {
   world.start();
   world.run(seconds{35});
   CHECK(world.programs == Programs{"stop web"});  // it waits for its end
-  const auto& failure = world.engine.service(world.id("web")).action_failure;
-  REQUIRE(failure);
-  CHECK(failure->text.starts_with("stop failed: failed to stop (exit status 1)"));
-  CHECK(world.saved.services.at("web").action_failure == failure);
+  const auto failure = [&]() -> const Rare<ActionFailure>& {
+    return world.engine.service(world.id("web")).trouble->action_failure;
+  };
+  REQUIRE(failure());
+  CHECK(failure()->text.starts_with("stop failed: failed to stop (exit status 1)"));
+  CHECK(world.saved.services.at("web").action_failure == failure());
   world.doings.clear();
   world.run(seconds{20});
   CHECK(world.programs == Programs{"stop web", "stop web"});
   CHECK_FALSE(world.is_up("web"));
   CHECK_FALSE(world.engine.service(world.id("web")).monitored);
-  CHECK_FALSE(failure);
+  CHECK_FALSE(failure());
 }
 
 TEST_CASE("a new daemon waits for the process of a start program that has ended") {
@@ -206,7 +208,7 @@ TEST_CASE("the last words of a program that took too long are told as soon as th
   world.doings["start web"] = {.hangs = true, .output = "loading\nwaiting for a lock\n"};
   world.start();
   world.run(milliseconds{30'100});
-  const std::string& told = *world.engine.service(world.id("web")).start_failure;
+  const std::string& told = world.engine.service(world.id("web")).trouble->start_failure;
   CHECK(told == "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
 }
 
@@ -418,7 +420,7 @@ TEST_CASE("what a failed restart has left down is known at once, and says what i
   world.run(seconds{1});
   CHECK_FALSE(world.is_up("app"));
   CHECK(world.engine.rules(world.id("app"))[0].status == RuleStatus::Failed);
-  CHECK(world.engine.service(world.id("app")).waits == "it depends on base, which is not running");
+  CHECK(world.engine.service(world.id("app")).trouble->waits == "it depends on base, which is not running");
   world.doings.clear();
   world.run(seconds{3});
   CHECK(world.is_up("app"));
@@ -587,7 +589,7 @@ TEST_CASE("what waits for a job is looked at when that has ended, however far up
   world.command(Kind::Stop, {"a"});
   world.die("c");
   world.run(seconds{3});
-  CHECK(world.engine.service(world.id("c")).waits == "the stop of a is under way");
+  CHECK(world.engine.service(world.id("c")).trouble->waits == "the stop of a is under way");
   world.run(seconds{4});
   CHECK(world.is_up("c"));
 }

@@ -545,7 +545,7 @@ TEST_CASE("a start that waits for what an earlier one has left does so no longer
   world.left["web"] = 777;
   world.start();
   world.run(seconds{40});
-  REQUIRE(world.engine.service(world.id("web")).waits->find("has left process 777") != std::string::npos);
+  REQUIRE(world.engine.service(world.id("web")).trouble->waits.find("has left process 777") != std::string::npos);
   world.doings.clear();
   world.now.wall -= days{3};
   world.run(seconds{20});

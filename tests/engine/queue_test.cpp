@@ -187,7 +187,7 @@ TEST_CASE("how the last program of an action failed is known until one ends well
   World world(rule_set({service("s", {healing()})}));
   world.answer = [&](ServiceId) { return status; };
   const auto failure = [&]() -> std::string {
-    const auto& kept = world.engine.service(world.id("s")).action_failure;
+    const auto& kept = world.engine.service(world.id("s")).trouble->action_failure;
     return kept ? kept->text : std::string();
   };
   world.start();
@@ -198,7 +198,7 @@ TEST_CASE("how the last program of an action failed is known until one ends well
   CHECK(std::ranges::find(notes, "Its last action failed 0 ms ago: exec /bin/heal exited with status 2 after 3 s.") !=
         notes.end());
   World next(make_graph(rule_set({service("s", {healing()})})), world.saved, world.now);
-  CHECK(next.engine.service(next.id("s")).action_failure.has_value());
+  CHECK(next.engine.service(next.id("s")).trouble->action_failure.has_value());
   SECTION("one has ended well") {
     world.advance(seconds{1});
     end(world, world.execs[1].action);

@@ -151,7 +151,7 @@ TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; 
   world.run(minutes{2});
   CHECK(world.programs.empty());
   CHECK(world.count(RecordKind::JobHeld) == 1);
-  CHECK(world.engine.service(world.id("top")).waits == "it depends on base, which is not monitored");
+  CHECK(world.engine.service(world.id("top")).trouble->waits == "it depends on base, which is not monitored");
   SECTION("of what it needs") { world.command(Kind::Start, {"base"}); }
   SECTION("of itself") { world.command(Kind::Start, {"top"}); }
   world.run(seconds{5});

@@ -63,16 +63,18 @@ class Chance {
                               .seen = pick(1000)};
     if (one_in(2)) facts->attributes.push_back({Attribute::Pid, std::int64_t{pick(3)}});
     if (one_in(2)) facts->attributes.push_back({Attribute::Md5, std::string("abc")});
-    if (one_in(3)) facts->totals.push_back({Metric::TotalUpload, hours{1}, figure()});
-    if (one_in(3)) facts->lines = {"", "a line"};
-    if (one_in(3)) facts->left = {{7, 8, "left"}};
-    if (one_in(3)) facts->values = {{".a", std::to_string(pick(3))}, {".b", std::nullopt, "this is no JSON"}};
+    if (one_in(3)) facts->further.edit().totals.push_back({Metric::TotalUpload, hours{1}, figure()});
+    if (one_in(3)) facts->further.edit().lines = {"", "a line"};
+    if (one_in(3)) facts->further.edit().left = {{7, 8, "left"}};
+    if (one_in(3))
+      facts->further.edit().values = {{".a", std::to_string(pick(3))}, {".b", std::nullopt, "this is no JSON"}};
     if (one_in(2))
-      facts->connections.push_back({.reach = static_cast<Reach>(pick(4)),
-                                    .name = "http",
-                                    .text = "t",
-                                    .response = std::chrono::microseconds{pick(100'000)},
-                                    .event = one_in(2) ? std::optional(EventKind::Instance) : std::nullopt});
+      facts->further.edit().connections.push_back(
+          {.reach = static_cast<Reach>(pick(4)),
+           .name = "http",
+           .text = "t",
+           .response = std::chrono::microseconds{pick(100'000)},
+           .event = one_in(2) ? std::optional(EventKind::Instance) : std::nullopt});
     seen.facts = std::move(facts);
     return seen;
   }
@@ -93,8 +95,9 @@ bool judged_alike(const Evidence& a, const Evidence& b) {
   if (a.facts == nullptr) return true;
   return a.facts->process == b.facts->process && a.facts->path == b.facts->path &&
          a.facts->metrics == b.facts->metrics && a.facts->attributes == b.facts->attributes &&
-         a.facts->totals == b.facts->totals && a.facts->lines == b.facts->lines && a.facts->left == b.facts->left &&
-         a.facts->values == b.facts->values && std::ranges::equal(a.facts->connections, b.facts->connections, same);
+         a.facts->further->totals == b.facts->further->totals && a.facts->further->lines == b.facts->further->lines &&
+         a.facts->further->left == b.facts->further->left && a.facts->further->values == b.facts->further->values &&
+         std::ranges::equal(a.facts->further->connections, b.facts->further->connections, same);
 }
 
 }  // namespace

@@ -483,19 +483,19 @@ TEST_CASE("what a start program leaves is found although it has written over its
   const auto missing = test::InspectorBench::by_file(looks.path("none"));
   looks.left_by = ActionId(5);
   const auto facts = looks.see(missing).facts;
-  REQUIRE(facts->left.size() == 1);
-  CHECK(facts->left_by == ActionId(5));
-  CHECK(facts->left.front().pid == left);
-  CHECK(facts->left.front().start_ticks == read_proc_stat(left)->start_ticks);
-  CHECK(facts->left.front().command == std::string(80, 'x'));
+  REQUIRE(facts->further->left.size() == 1);
+  CHECK(facts->further->left_by == ActionId(5));
+  CHECK(facts->further->left.front().pid == left);
+  CHECK(facts->further->left.front().start_ticks == read_proc_stat(left)->start_ticks);
+  CHECK(facts->further->left.front().command == std::string(80, 'x'));
   looks.left_by = ActionId(6);
-  CHECK(looks.see(missing).facts->left.empty());
+  CHECK(looks.see(missing).facts->further->left.empty());
   // Of one whose process had come up, too, by its group alone.
   looks.came_by = ActionId(5);
   const auto over = looks.see(missing).facts;
-  REQUIRE(over->left.size() == 1);
-  CHECK(over->left_by == ActionId(5));
-  CHECK(over->left.front().pid == left);
+  REQUIRE(over->further->left.size() == 1);
+  CHECK(over->further->left_by == ActionId(5));
+  CHECK(over->further->left.front().pid == left);
 
   // Its group goes when it has gone, once an action has ended, or with the end or the start of a daemon.
   CHECK(machine.names("daemon") == std::vector<std::string>{"healer-state-5"});

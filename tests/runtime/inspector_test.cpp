@@ -730,14 +730,14 @@ TEST_CASE("what a program has left is found by the mark that it bears", "[inspec
     const Evidence& evidence = bench.see(missing);
     CHECK(process_is_gone(evidence));
     CHECK(*evidence.output == "process is not running (the pid file " + bench.path("none") + " does not exist)");
-    return evidence.facts->left.empty() ? LeftProcess{} : evidence.facts->left.front();
+    return evidence.facts->further->left.empty() ? LeftProcess{} : evidence.facts->further->left.front();
   };
   REQUIRE(test::eventually([&] { return left(action).pid == marked.pid() && left(action).command == "sleep 600"; }));
   CHECK(left(action).start_ticks == read_proc_stat(marked.pid())->start_ticks);
   CHECK(left(action + 1).pid == 0);
   CHECK(left(0).pid == 0);
   bench.left_by = ActionId(action);
-  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(marked)))).facts->left.empty());
+  CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(marked)))).facts->further->left.empty());
 }
 
 TEST_CASE("a mark in the environment of another user's process proves nothing", "[inspector]") {
@@ -754,11 +754,11 @@ TEST_CASE("a mark in the environment of another user's process proves nothing", 
                       "HEALER_ACTION=" + state + ":43", "sleep", "600"});
   REQUIRE(test::eventually([&] { return command_line(forged.pid()) == "sleep 600"; }));
   const auto missing = InspectorBench::by_file(bench.path("none"));
-  CHECK(bench.see(missing).facts->left.empty());
+  CHECK(bench.see(missing).facts->further->left.empty());
   // But the program may have been started as that one.
   missing->start = Command{.arguments = {"/bin/start"}, .identity = Identity{.uid = 65534}};
-  REQUIRE(bench.see(missing).facts->left.size() == 1);
-  CHECK(bench.see(missing).facts->left.front().pid == forged.pid());
+  REQUIRE(bench.see(missing).facts->further->left.size() == 1);
+  CHECK(bench.see(missing).facts->further->left.front().pid == forged.pid());
 }
 
 TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {

@@ -179,7 +179,7 @@ TEST_CASE("the loopback is up; its totals are those that rules ask for", "[runti
   auto block = InspectorBench::block(kind_named("network"));
   block->interface->name = "lo";
   CHECK(attribute_of(bench.see(block), Attribute::Link) == Value(std::string("up")));
-  CHECK(bench.see(block).facts->totals.empty());
+  CHECK(bench.see(block).facts->further->totals.empty());
   InspectorBench::asking(block, Total{.what = Metric::TotalDownload, .span = hours{1}});
   const Total total{.what = Metric::TotalDownload, .span = hours{1}};
   CHECK(value_of(bench.see(block), total) >= 0);

@@ -189,7 +189,7 @@ TEST_CASE("output beyond the limit is read and dropped", "[runner]") {
   const auto late = bench.shell("seq 3000; echo 'fatal: no disk left'; seq 300; exit 2");
   CHECK(bench.output(late).ends_with("\n154\n155\n"));
   CHECK(*bench.result(late).telling == "fatal: no disk left");
-  CHECK(bench.result(bench.shell("echo short")).telling == nullptr);
+  CHECK(bench.result(bench.shell("echo short")).telling == std::nullopt);
 }
 
 TEST_CASE("a background process that keeps the pipes open does not hold the result, and lives on", "[runner]") {

@@ -34,7 +34,7 @@ struct World {
   }
   const std::vector<engine::ConnectionSeen>& connections() {
     REQUIRE(told);
-    return told->evidence->facts->connections;
+    return told->evidence->facts->further->connections;
   }
   const std::vector<engine::ConnectionSeen>& connect() {
     reacher.connect(measure, block);

@@ -160,15 +160,15 @@ void ProcessWorld::answer_look(const effect::Measure& run) {
     facts->process->named_by = !exact && named_by.contains(block.name) ? named_by.at(block.name) : 0;
     facts->process->spared = spared.contains(block.name);
   } else if (run.left_by != ActionId{} && left.contains(block.name)) {
-    facts->left = {{left.at(block.name), static_cast<std::uint64_t>(left.at(block.name)), {}}};
-    facts->left_by = run.left_by;
+    facts->further.edit().left = {{left.at(block.name), static_cast<std::uint64_t>(left.at(block.name)), {}}};
+    facts->further.edit().left_by = run.left_by;
   } else if (run.left_by != ActionId{} && found != up_.end() && block.foreground()) {  // of its former rules
-    facts->left = {{found->second, ticks_of(block.name), {}}};
-    facts->left_by = run.left_by;
+    facts->further.edit().left = {{found->second, ticks_of(block.name), {}}};
+    facts->further.edit().left_by = run.left_by;
   } else if (run.came_by != ActionId{} && left_over.contains(block.name)) {
     for (const std::int64_t pid : left_over.at(block.name))
-      facts->left.push_back({pid, static_cast<std::uint64_t>(pid), "worker"});
-    facts->left_by = run.came_by;
+      facts->further.edit().left.push_back({pid, static_cast<std::uint64_t>(pid), "worker"});
+    facts->further.edit().left_by = run.came_by;
   }
   Evidence seen{.output = std::make_shared<const std::string>()};
   if (block.has_process()) {

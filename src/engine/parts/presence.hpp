@@ -17,7 +17,7 @@
 //
 // Two things are no states of it, for they hold beside each of them. Settling is a time: no look is begun until then,
 // also where the look of a job has found the process meanwhile. And what nobody could look at is as it was: that a look
-// had no answer is ServiceState::unknown, of services of every kind.
+// had no answer is Trouble::unknown, of services of every kind.
 //
 // CHILD. There is one at most.
 //
