@@ -91,7 +91,10 @@ void Daemon::perform(effect::Exec& effect) {
   const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
   std::optional<runtime::ActionFiles::Purpose> purpose;
   if (of_job && !effect.foreground) {
-    purpose = {.job = true, .rule = {}, .service = effect.cause->service};
+    purpose = {.job = true,
+               .program = runtime::ActionFiles::Purpose::name_of(effect.command.arguments),
+               .rule = {},
+               .service = effect.cause->service};
   } else if (!effect.foreground) {
     const auto origin = of_healing ? engine_->healings().origin_of(effect.action) : std::nullopt;
     purpose = {.healing = effect.healing,

@@ -72,14 +72,26 @@ void add_lost_healing(SavedState& saved, const runtime::ActionFiles::Purpose& pu
   if (known->service.empty()) known->service = purpose.service;
 }
 
+/// The program of a job is called as the rules call it, where they still do: the kernel calls a script by its
+/// interpreter.
+void take_written(Command& command, const Graph& graph, const runtime::ActionFiles::Purpose& purpose) {
+  const auto service = graph.find(purpose.service);
+  if (!service) return;
+  const ServiceBlock& block = graph.at(*service);
+  for (const auto* program : {&block.start, &block.stop, &block.restart})
+    if (*program && runtime::ActionFiles::Purpose::name_of((*program)->arguments) == purpose.program)
+      command.arguments = (*program)->arguments;
+}
+
 /// Programs that run still, and that the store does not name since it could not be written when they were started, or
 /// was damaged, become acts of the daemon before all the same; and no number is issued again of which there are files.
-void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files) {
+void add_surviving_services(SavedState& saved, const Graph& graph, const runtime::ActionFiles& files) {
   runtime::SurvivingServices survivors = runtime::find_surviving_services(files, runtime::now());
   saved.last_id = std::max(saved.last_id, survivors.newest.number());
+  std::unordered_set<std::uint64_t> named;
+  for (const PendingExec& pending : saved.execs) named.insert(pending.exec.action.number());
   for (runtime::SurvivingService& survivor : survivors.processes) {
-    const auto named = [&](const PendingExec& pending) { return pending.exec.action == survivor.action; };
-    if (std::ranges::any_of(saved.execs, named)) continue;
+    if (named.contains(survivor.action.number())) continue;
     effect::Exec exec{.action = survivor.action};
     if (const auto& purpose = survivor.purpose) {
       exec.rule = purpose->rule;
@@ -91,6 +103,7 @@ void add_surviving_services(SavedState& saved, const runtime::ActionFiles& files
     if (exec.foreground || survivor.purpose->job)
       exec.job = JobId{survivor.action.number()};  // which nobody knows any more: its number is no other job's
     exec.command.arguments = std::move(survivor.command);
+    if (survivor.purpose && survivor.purpose->job) take_written(exec.command, graph, *survivor.purpose);
     if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
     exec.cause = std::make_shared<effect::Cause>(effect::Cause{.service = std::move(survivor.service),
                                                                .action_text = exec.job != JobId{} ? "start" : "exec",
@@ -325,7 +338,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto whose = files.identity();
   if (!whose) return whose.error();
   groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
-  add_surviving_services(*saved, files);
+  add_surviving_services(*saved, *graph, files);
   std::unordered_set<std::uint64_t> known;
   for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
   files.remove_records(known);

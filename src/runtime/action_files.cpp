@@ -113,7 +113,7 @@ bool begin_trace(int file, const ActionFiles::Start& start) {
   if (start.output == ActionFiles::Shown::Struck) text += "given\n";
   if (!start.service.empty()) text += fmt::format("service {}\n", encode(start.service));
   if (const auto& purpose = start.purpose; purpose && purpose->job)
-    text += fmt::format("step {}\n", encode(purpose->service));
+    text += fmt::format("step {} {}\n", encode(purpose->service), to_string(purpose->program));
   else if (purpose)
     text += fmt::format("for {} {} {:d} {} {}\n", purpose->healing.number(), to_string(purpose->rule),
                         purpose->recovery, encode(purpose->service), encode(purpose->target));
@@ -145,6 +145,12 @@ Result<void> prepare(const std::string& path) {
 }
 
 }  // namespace
+
+Hash128 ActionFiles::Purpose::name_of(const std::vector<std::string>& command) {
+  std::string words;
+  for (const std::string& word : command) words.append(word).push_back('\0');
+  return hash128(words);
+}
 
 Result<void> ActionFiles::prepare_directory() const {
   if (!spare_.empty() && ::access(spare_.c_str(), F_OK) == 0)
@@ -282,8 +288,10 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       fields >> word;
       trace.start.service = decode(word);
     } else if (word == "step") {
-      fields >> word;
-      trace.start.purpose = Purpose{.job = true, .rule = {}, .service = decode(word)};
+      std::string program;
+      if (fields >> word >> program)
+        trace.start.purpose = Purpose{
+            .job = true, .program = parse_hash128(program).value_or(Hash128{}), .rule = {}, .service = decode(word)};
     } else if (word == "for") {
       std::uint64_t healing = 0;
       Purpose purpose;

@@ -5,12 +5,12 @@
 //   ID.pid   lines from the daemon: "boot N", "deadline MS", "locked", "secret" if people must not see the output,
 //            "given" if they must not see secrets in it, and, for a foreground process, "service NAME"; for other
 //            programs of rules and healings, "for HEALING RULE RECOVERY SERVICE TARGET"; for the program of a start,
-//            stop or restart, "step SERVICE"; then the child's own /proc/self/stat, which it writes before it becomes
-//            the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter finds no room
-//            for ID.end. The space of the later lines is reserved with blanks when the file is made, so that they need
-//            no more disk space (except on file systems that never overwrite in place). The file is locked until the
-//            child has become the program: a line that is missing when it is not locked was never written. If a waiter
-//            runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of the child.
+//            stop or restart, "step SERVICE PROGRAM"; then the child's own /proc/self/stat, which it writes before it
+//            becomes the program; then "ended OUTCOME STATUS MS" once a daemon has seen its end, or if its waiter finds
+//            no room for ID.end. The space of the later lines is reserved with blanks when the file is made, so that
+//            they need no more disk space (except on file systems that never overwrite in place). The file is locked
+//            until the child has become the program: a line that is missing when it is not locked was never written. If
+//            a waiter runs the program (runtime/waiter), its line "waiter PID TICKS" comes before that of the child.
 //   ID.end   how the program ended, written by its waiter, whether or not a daemon was running: one line, with
 //            "ended OUTCOME STATUS MS WHEN" and why it could not be started. It is either complete or absent, and is
 //            kept until the journal no longer needs it.
@@ -84,6 +84,7 @@ class ActionFiles {
   /// process.
   struct Purpose {
     bool job = false;             ///< it starts or stops the service: neither a rule nor a healing is named then
+    Hash128 program;              ///< of a job: name_of() its command; what runs may call itself otherwise
     engine::HealingId healing{};  ///< whose step it is; 0: it is a rule's
     Hash128 rule;
     bool recovery = false;  ///< of the rule's `else` branch
@@ -91,6 +92,8 @@ class ActionFiles {
     std::string target{};   ///< of the healing
 
     bool operator==(const Purpose&) const = default;
+    /// Of a program and its arguments.
+    [[nodiscard]] static Hash128 name_of(const std::vector<std::string>& command);
   };
   /// What is written down of an action before it is started.
   struct Start {

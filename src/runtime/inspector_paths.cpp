@@ -87,7 +87,8 @@ void Inspector::PathLooks::work(std::size_t one) {
     return;
   }
   engine::Facts& facts = *run.seen->facts;
-  facts.further.set(&engine::FurtherFacts::lines, std::move(*lines));
+  if (!std::ranges::all_of(*lines, &std::string::empty))
+    facts.further.set(&engine::FurtherFacts::lines, std::move(*lines));
   facts.attributes = {{engine::Attribute::ReadFile, read->position.file},
                       {engine::Attribute::ReadOffset, read->position.offset}};
 }

@@ -37,6 +37,8 @@ void Statement::reset() {
   if (statement_) sqlite3_reset(statement_.get());
 }
 
+int Statement::changed() const { return statement_ ? sqlite3_changes(sqlite3_db_handle(statement_.get())) : 0; }
+
 void Statement::unbind() {
   if (statement_) sqlite3_clear_bindings(statement_.get());
 }

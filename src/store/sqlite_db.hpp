@@ -78,6 +78,9 @@ class Statement {
     (put(values), ...);
   }
 
+  /// How many rows it has changed, if it was the last to be run.
+  [[nodiscard]] int changed() const;
+
   /// Lets go of what is bound: a copy of it stays here otherwise, however large.
   void unbind();
 

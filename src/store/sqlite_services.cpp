@@ -38,6 +38,7 @@ ServiceWriter::ServiceWriter(Database& database) {
   save_baseline_ = database.prepare(
       "INSERT OR REPLACE INTO baselines(service, what, number, text) SELECT ?1, ?2, ?3, ?4 "
       "WHERE EXISTS(SELECT 1 FROM services WHERE name = ?1)");
+  move_baseline_ = database.prepare("UPDATE baselines SET number = ?3, text = ?4 WHERE service = ?1 AND what = ?2");
   forget_baselines_ = database.prepare("DELETE FROM baselines WHERE service = ?");
   forget_service_ = database.prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = database.prepare("DELETE FROM rules WHERE service = ?");
@@ -66,7 +67,7 @@ void ServiceWriter::write(const Batch& batch) {
                       failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text,
                       acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason);
     forget_baselines_.run(name);
-    write_baselines(name, baselines);
+    for (const Baseline& baseline : baselines) write(name, baseline, save_baseline_);
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
       const auto& [window, status, told, accepted, judged, since_fired, born, past] = rule;
@@ -78,16 +79,18 @@ void ServiceWriter::write(const Batch& batch) {
     }
     cut_rules_.run(name, position);
   }
-  for (const auto& [name, memory] : batch.remembered()) write_baselines(name, memory.baselines);
+  // Mostly it is there: to find its place once is all that this takes then.
+  for (const auto& [name, memory] : batch.remembered())
+    for (const Baseline& baseline : memory.baselines)
+      if (write(name, baseline, move_baseline_) && move_baseline_.changed() == 0) write(name, baseline, save_baseline_);
 }
 
-void ServiceWriter::write_baselines(const std::string& name, const std::vector<Baseline>& baselines) {
-  for (const auto& [what, value] : baselines) {
-    const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    const auto* text = value ? engine::text_in(*value) : nullptr;
-    save_baseline_.run(name, to_string(what), number != nullptr ? std::optional(*number) : std::nullopt,
+bool ServiceWriter::write(const std::string& name, const Baseline& baseline, Statement& statement) {
+  const auto& [what, value] = baseline;
+  const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  const auto* text = value ? engine::text_in(*value) : nullptr;
+  return statement.run(name, to_string(what), number != nullptr ? std::optional(*number) : std::nullopt,
                        text != nullptr ? std::optional(*text) : std::nullopt);
-  }
 }
 
 void read_services(Database& database, SavedState& state) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "engine/commit.hpp"
 #include "engine/state.hpp"
@@ -20,10 +19,10 @@ class ServiceWriter {
   void write(const Batch& batch);
 
  private:
-  void write_baselines(const std::string& service, const std::vector<engine::Baseline>& baselines);
+  static bool write(const std::string& service, const engine::Baseline& baseline, Statement& statement);
 
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
-  Statement save_baseline_, forget_baselines_;
+  Statement save_baseline_, move_baseline_, forget_baselines_;
 };
 
 void read_services(Database& database, engine::SavedState& state);

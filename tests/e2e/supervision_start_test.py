@@ -73,24 +73,39 @@ class SupervisionStart(supervised.Case):
         self.assertEqual([len(one.copies()) for one in services], [1, 1, 1])
         self.alone()
 
-    def test_a_program_that_a_lost_state_does_not_know_is_not_doubled(self):
-        alone = "exec 8>>{name}.start.lock; flock -n 8 || echo {name} >> doubles; echo $$ >> {name}.starts; exec sleep 99996"
-        slow = self.process("slow", within=600, live=":", start=alone)
-        starts = slow.folder / "slow.starts"
-        daemon = self.start(self.rules(slow))
-        self.wait_for(starts.exists, "its start program")
+    def lose_state(self, daemon: support.Daemon) -> None:
+        """It is killed, and its state file is none any more when it comes again."""
         daemon.kill()
-        state = daemon.folder / "healer.state"
-        state.write_bytes(b"no database" * 1000)
+        (daemon.folder / "healer.state").write_bytes(b"no database" * 1000)
         for journal in daemon.folder.glob("healer.state-*"):
             journal.unlink()
         daemon.launch()
-        self.wait_for(lambda: len(starts.read_text().split()) == 2, "it to be started anew",
-                      detail=lambda: str(self.told(daemon, "slow")))
-        self.assertTrue(list(daemon.folder.glob("healer.state.corrupt-*")))
-        first, second = map(int, starts.read_text().split())
-        self.assertFalse(processes.command_line(first))
-        self.assertTrue(processes.command_line(second))
+        self.wait_for(lambda: list(daemon.folder.glob("healer.state.corrupt-*")), "the damage to be found")
+
+    def test_a_program_that_a_lost_state_does_not_know_is_not_doubled(self):
+        alone = "exec 8>>{name}.program; flock -n 8 || echo {name} >> doubles; echo $$ >> {name}.programs; sleep 99996"
+        begins = self.process("begins", within=600, live=":", start=alone)
+        ends = self.process("ends", within=600, stop=alone)
+        daemon = self.start(self.rules(begins, ends))
+
+        def stop() -> None:
+            self.wait_for(lambda: ends.pid() and self.seen_pid(daemon, "ends") == ends.pid(), "its process to be seen")
+            self.begin_ctl(daemon, "stop", "ends")
+
+        def programs(one: supervised.Process) -> list[int]:
+            path = one.folder / f"{one.name}.programs"
+            return list(map(int, path.read_text().split())) if path.exists() else []
+
+        stop()
+        self.wait_for(lambda: programs(begins) and programs(ends), "their programs")
+        self.lose_state(daemon)
+        stop()
+        for one in (begins, ends):
+            self.wait_for(lambda: len(programs(one)) == 2, f"the program of {one.name} to run anew",
+                          detail=lambda: str(self.told(daemon, one.name)))
+            first, second = programs(one)
+            self.assertFalse(processes.command_line(first))
+            self.assertTrue(processes.command_line(second))
         self.alone()
 
 

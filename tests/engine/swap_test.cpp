@@ -88,6 +88,34 @@ TEST_CASE("a run under way is not judged for other connections, nor for another 
   CHECK(swap_to("10.0.0.2", 2));
 }
 
+TEST_CASE("what replaced rules have left is cleared away, and each rule keeps its own test", "[engine]") {
+  constexpr int kRules = 700;
+  const auto many = [](int round) {
+    std::vector<Rule> rules;
+    for (int i = 0; i < kRules; ++i) rules.push_back(status_rule(Comparison::Equal, round * kRules + i + 1));
+    return service("many", std::move(rules));
+  };
+  World world(rule_set({many(0), service("one", {status_rule(Comparison::NotEqual, 0)})}));
+  int of_many = 0;
+  int of_one = 0;
+  world.answer = [&](ServiceId id) { return id == world.id("one") ? of_one : of_many; };
+  world.start();
+  world.advance(milliseconds{1500});
+  for (int round = 1; round <= 4; ++round) {
+    swap(world, rule_set({many(round), service("one", {status_rule(Comparison::NotEqual, 0)})}));
+    world.advance(seconds{2});
+    REQUIRE(world.execs.empty());
+  }
+  of_many = 4 * kRules + 17;
+  world.advance(seconds{1});
+  REQUIRE(world.execs.size() == 1);
+  CHECK(world.execs.back().cause->service == "many");
+  of_one = 1;
+  world.advance(seconds{1});
+  REQUIRE(world.execs.size() == 2);
+  CHECK(world.execs.back().cause->service == "one");
+}
+
 TEST_CASE("a result of a cancelled run is ignored", "[engine]") {
   World world(rule_set({service("a", {status_rule(Comparison::NotEqual, 0)})}));
   world.start();

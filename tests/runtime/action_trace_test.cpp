@@ -215,7 +215,7 @@ TEST_CASE("what a program was started for comes back as it was", "[trace]") {
   const ActionFiles::Purpose of_healing{.healing = HealingId{7}, .rule = {}, .service = "a\nb", .target = "two words"};
   std::uint64_t id = 0;
   std::vector<Result<ActionFiles::Opened>> starting;  // as long as they are locked
-  const ActionFiles::Purpose of_job{.job = true, .rule = {}, .service = "its start"};
+  const ActionFiles::Purpose of_job{.job = true, .program = hash128("x"), .rule = {}, .service = "its start"};
   for (const auto& purpose : {of_rule, of_healing, of_job}) {
     starting.push_back(files.create(ActionId(++id), {.boot = now().boot, .purpose = purpose}, std::nullopt));
     REQUIRE(starting.back());
