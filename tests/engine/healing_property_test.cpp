@@ -13,6 +13,7 @@
 
 #include "engine/diff.hpp"
 #include "engine/healing/request.hpp"
+#include "engine/rule_set.hpp"
 #include "support/fleet_world.hpp"
 #include "support/healing_model.hpp"
 #include "support/rounds.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is journalled of healings: in every store, and in a file that is damaged.
+#include <spdlog/fmt/fmt.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/store/any_store.hpp"
