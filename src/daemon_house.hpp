@@ -53,10 +53,7 @@ class Daemon : public engine::EffectSink {
   /// Brings everything up, in the order in which one needs the other.
   Result<void> start(LoadedRules loaded);
   /// Until SIGTERM, SIGINT or `quit`.
-  void run() {
-    loop_.run();
-    finish();
-  }
+  void run();
   void failed(const std::string& error) { background_.failed(error); }
 
   void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
@@ -165,8 +162,9 @@ class Daemon : public engine::EffectSink {
   bool deadline_moves_ = false;  // in this turn
   std::optional<runtime::Loop::Timer> beat_;
   std::optional<runtime::Loop::Timer> status_timer_;
-  bool status_due_ = false;  ///< the timer runs
-  std::string told_status_;  ///< the last that systemd was told by it
+  bool status_due_ = false;       ///< the timer runs
+  std::string told_status_;       ///< the last that systemd was told by it
+  runtime::Loop::Timer settled_;  ///< the first looks are over
   runtime::Loop::Timer last_moment_;
   std::vector<runtime::Loop::SignalWatch> signals_;
 
