@@ -79,7 +79,7 @@ void take_written(Command& command, const Graph& graph, const runtime::ActionFil
   const auto service = graph.find(purpose.service);
   if (!service) return;
   const ServiceBlock& block = graph.at(*service);
-  for (const auto* program : {&block.start, &block.stop, &block.restart})
+  for (const auto* program : {&block.programs->start, &block.programs->stop, &block.programs->restart})
     if (*program && runtime::ActionFiles::Purpose::name_of((*program)->arguments) == purpose.program)
       command.arguments = (*program)->arguments;
 }

@@ -118,7 +118,7 @@ constexpr std::array kSummary{Metric::Uptime, Metric::Cpu, Metric::MemoryBytes};
 
 /// How long connections are left in peace after a start, by whomever: as in Monit, the timeout of the start program.
 Duration rest_of(const ServiceBlock& block) {
-  if (block.start) return block.start->timeout;
+  if (block.programs->start) return block.programs->start->timeout;
   return block.foreground() ? block.process->foreground->ready_after : Duration{0};
 }
 

@@ -57,15 +57,15 @@ class ServiceCompiler {
         block_.program->command = command(*check.command);
         block_.program->output_limit = settings_.limits.program_output;
         break;
-      case engine::Target::Host: block_.host = check.host->value; break;
-      case engine::Target::Members: block_.composite = composite(check); break;
+      case engine::Target::Host: block_.other.edit().host = check.host->value; break;
+      case engine::Target::Members: block_.other.edit().composite = composite(check); break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) limit_lines();
         break;
       case engine::Target::Interface:
-        if (check.interface) block_.interface->name = check.interface->value;
-        if (check.address) block_.interface->address = check.address->value;
+        if (check.interface) block_.other.edit().interface.name = check.interface->value;
+        if (check.address) block_.other.edit().interface.address = check.address->value;
         break;
       case engine::Target::Process:
         if (check.pid_file) block_.process->pid_file = check.pid_file->value;
@@ -253,7 +253,7 @@ class ServiceCompiler {
   }
   engine::Test test(const ConnectionSyntax& syntax) {
     const bool has_host = block_.kind->target == engine::Target::Host;
-    const std::string host = has_host ? *block_.host : std::string(kLocalHost);
+    const std::string host = has_host ? block_.other->host : std::string(kLocalHost);
     ConnectionReading reading = read_connection(syntax, {}, host, settings_.limits);
     block_.probes.push_back(std::make_shared<const protocols::ProbePlan>(std::move(reading.plan)));
     return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};
@@ -305,9 +305,9 @@ class ServiceCompiler {
 
   void add(const ServiceProgramSyntax& syntax) {
     switch (syntax.kind) {
-      case ServiceProgramSyntax::Kind::Start: block_.start = command(syntax.command); return;
-      case ServiceProgramSyntax::Kind::Stop: block_.stop = command(syntax.command); return;
-      case ServiceProgramSyntax::Kind::Restart: block_.restart = command(syntax.command); return;
+      case ServiceProgramSyntax::Kind::Start: block_.programs.edit().start = command(syntax.command); return;
+      case ServiceProgramSyntax::Kind::Stop: block_.programs.edit().stop = command(syntax.command); return;
+      case ServiceProgramSyntax::Kind::Restart: block_.programs.edit().restart = command(syntax.command); return;
     }
   }
   void add(const DependsSyntax& syntax) {

@@ -154,10 +154,10 @@ class Gatherer {
   /// `rules`: what each of its rules says.
   void add(const engine::ServiceBlock& block, std::span<const Hash128> rules) {
     for (std::size_t i = 0; i < rules.size(); ++i) all(rules[i], block.rules[i].key);
-    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.composite,
-        block.interface, block.host, block.probes, block.start, block.stop, block.restart, block.depends,
-        block.schedule, rules.size(), block.groups, block.recipients, block.on_reboot, block.activity,
-        block.end_leftovers);
+    all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.other->composite,
+        block.other->interface, block.other->host, block.probes, block.programs->start, block.programs->stop,
+        block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
+        block.on_reboot, block.activity, block.end_leftovers);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

@@ -232,9 +232,9 @@ class Printer {
     if (block.row) line(fmt::format("# for each: {}", row_text(*block.row)));
     line(header(block));
     if (block.foreground()) foreground(*block.process->foreground);
-    command("start", block.start);
-    command("stop", block.stop);
-    command("restart", block.restart);
+    command("start", block.programs->start);
+    command("stop", block.programs->stop);
+    command("restart", block.programs->restart);
     if (!block.depends.empty()) {
       std::string names;
       for (const std::string& name : block.depends) names += (names.empty() ? "" : ", ") + written_word(name);
@@ -268,13 +268,13 @@ class Printer {
     switch (block.kind->target) {
       case engine::Target::None: return begin;
       case engine::Target::Program: return fmt::format("{} with path {}", begin, command_text(block.program->command));
-      case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(*block.host));
-      case engine::Target::Members: return begin + " with members " + members(*block.composite);
+      case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
+      case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Interface:
-        return block.interface->name.empty()
-                   ? fmt::format("{} with address {}", begin, written_string(block.interface->address))
-                   : fmt::format("{} with interface {}", begin, written_string(block.interface->name));
+        return block.other->interface.name.empty()
+                   ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
+                   : fmt::format("{} with interface {}", begin, written_string(block.other->interface.name));
       case engine::Target::Process:
         if (block.foreground())
           return fmt::format("{} with program {}", begin, program_text(block.process->foreground->command));

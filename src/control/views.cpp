@@ -396,7 +396,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
     view.run_waits = state.flight->waits;
   }
   view.runs = state.runs;
-  view.overruns = engine.times(service).overruns;
+  view.overruns = engine.times(service).irregular->overruns;
   fill_supervision(view, engine, service, now);
   const auto states = engine.rules(service);
   for (std::size_t i = 0; i < states.size(); ++i)

@@ -365,7 +365,7 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
 
 std::string brief_failure(std::string_view failure, const ServiceBlock& block) {
   constexpr std::string_view kTimedOut = "Program timed out -- ";
-  for (const Rare<Command>* command : {&block.start, &block.restart, &block.stop}) {
+  for (const Rare<Command>* command : {&block.programs->start, &block.programs->restart, &block.programs->stop}) {
     if (!*command) continue;
     const std::string program = fmt::format(" -- '{}': ", fmt::join((*command)->arguments, " "));
     const std::size_t at = failure.find(program);

@@ -289,7 +289,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
   SavedService saved{
       .monitored = state.monitored,
       .memory = state.memory,
-      .cron_minute = times(id).minute,
+      .cron_minute = times(id).irregular->minute,
       .boot = now.boot,
       .saved = now.wall,
       .starts = state.starts,

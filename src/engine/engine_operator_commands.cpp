@@ -268,8 +268,8 @@ std::string Engine::done_text(const PendingCommand& command) const {
     if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
     const auto touched = command.touched.find(id);
-    const bool programs = !block.has_process() ? (stop ? block.stop : block.start).has_value()
-                                               : block.can_start() || (stop && block.stop);
+    const bool programs = !block.has_process() ? (stop ? block.programs->stop : block.programs->start).has_value()
+                                               : block.can_start() || (stop && block.programs->stop);
     if (const auto verb = touched == command.touched.end() ? std::nullopt : verb_of(touched->second))
       done_to[*verb].push_back(id);
     else if (command.failed.empty())

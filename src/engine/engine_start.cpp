@@ -268,7 +268,7 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
     const bool told = known && known->pid == now.pid && known->doubt == Doubt::Foreign;
     known = now;
     turn.save(id);
-    if (now.doubt == Doubt::Foreign && !told && !graph_->at(id).stop)
+    if (now.doubt == Doubt::Foreign && !told && !graph_->at(id).programs->stop)
       turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
                   fmt::format("{}: healer will not signal it", describe_doubt(*process, now.doubt)));
     return std::nullopt;

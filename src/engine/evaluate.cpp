@@ -261,7 +261,7 @@ Memory fresh_memory(const ServiceBlock& block) {
   if (block.kind->target == Target::Path && !memory.baselines.empty())
     memory.add({.what = Attribute::Path, .value = block.path});
   if (block.kind->target == Target::Interface && !memory.baselines.empty())
-    memory.add({.what = Attribute::Path, .value = block.interface->name + block.interface->address});
+    memory.add({.what = Attribute::Path, .value = block.other->interface.name + block.other->interface.address});
   return memory;
 }
 

@@ -222,7 +222,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
                                          time, state.flight->waits);
     if (block.has_members()) text += "; it waits for its members to be checked";
     if (!state.flight->counted) text += "; it was requested and is not counted";
-    if (const std::uint32_t overruns = engine.times(service).overruns; overruns != 0)
+    if (const std::uint32_t overruns = engine.times(service).irregular->overruns; overruns != 0)
       text += fmt::format("; {} run{} skipped meanwhile", overruns, overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }

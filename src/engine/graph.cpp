@@ -97,7 +97,8 @@ std::string_view to_string(ActionKind kind) {
 
 bool same_target(const ServiceBlock& one, const ServiceBlock& other) {
   if (one.kind != other.kind || one.foreground() != other.foreground()) return false;
-  return one.foreground() || (one.process == other.process && one.path == other.path && one.host == other.host);
+  return one.foreground() ||
+         (one.process == other.process && one.path == other.path && one.other->host == other.other->host);
 }
 
 }  // namespace healer::engine

@@ -84,35 +84,37 @@ std::vector<JobStep> plan_steps(const Graph& graph, ActionKind kind, const std::
   }
   std::erase_if(down, [&](ServiceId id) { return !moved[id.index()]; });
   const auto by_program = [&](ServiceId id) {
-    return kind == ActionKind::Restart && named[id.index()] && graph.at(id).restart.has_value();
+    return kind == ActionKind::Restart && named[id.index()] && graph.at(id).programs->restart.has_value();
   };
   for (const ServiceId id : down) {
     if (by_program(id) && !follows[id.index()])
       add(id, Bringing::Restart);
-    else if (!by_program(id) || graph.at(id).stop)
+    else if (!by_program(id) || graph.at(id).programs->stop)
       add(id, Bringing::Stop);
   }
   if (kind == ActionKind::Stop) return steps;
   for (const ServiceId id : std::views::reverse(down)) {
     if (by_program(id) && !follows[id.index()]) continue;
     const ServiceBlock& block = graph.at(id);
-    add(id, by_program(id) && !(block.stop && block.start) ? Bringing::Restart : Bringing::Start);
+    add(id, by_program(id) && !(block.programs->stop && block.programs->start) ? Bringing::Restart : Bringing::Start);
   }
   return steps;
 }
 
 bool starts_nothing(const Graph& graph, ServiceId service) {
   const ServiceBlock& block = graph.at(service);
-  return !block.has_process() && !block.start && !block.restart && graph.dependents[service.index()].empty();
+  return !block.has_process() && !block.programs->start && !block.programs->restart &&
+         graph.dependents[service.index()].empty();
 }
 
 const Rare<Command>& program_of(const ServiceBlock& block, Bringing kind) {
   switch (kind) {
-    case Bringing::Stop: return block.stop;
-    case Bringing::Start: return block.start || !block.has_process() ? block.start : block.restart;
+    case Bringing::Stop: return block.programs->stop;
+    case Bringing::Start:
+      return block.programs->start || !block.has_process() ? block.programs->start : block.programs->restart;
     case Bringing::Restart: break;
   }
-  return block.restart;
+  return block.programs->restart;
 }
 
 Duration timeout_of(const ServiceBlock& block, Bringing kind, const Limits& limits) {

@@ -11,7 +11,7 @@ namespace {
 
 /// Once each: those that are named, in the order of writing, then those of the groups in that of the files.
 std::vector<ServiceId> members_of(const Graph& graph, ServiceId composite) {
-  const CompositeSpec& spec = *graph.at(composite).composite;
+  const CompositeSpec& spec = graph.at(composite).other->composite;
   std::vector<ServiceId> members;
   std::vector<bool> taken(graph.slots.size());
   taken[composite.index()] = true;

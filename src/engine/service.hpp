@@ -21,6 +21,7 @@
 #include "util/hash.hpp"
 #include "util/rare.hpp"
 #include "util/shared.hpp"
+#include "util/sparse.hpp"
 
 namespace healer::protocols {
 struct ProbePlan;
@@ -98,24 +99,37 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
+/// What a service is started and stopped by; timeouts are set. Absent: not written.
+struct Programs {
+  Rare<Command> start;
+  Rare<Command> stop;
+  Rare<Command> restart;
+
+  bool operator==(const Programs&) const = default;
+};
+
+/// What is looked at, where it is no path, process or program.
+struct OtherSubject {
+  std::string host;         ///< Target::Host: its name or address
+  InterfaceSpec interface;  ///< Target::Interface
+  CompositeSpec composite;  ///< Target::Members
+
+  bool operator==(const OtherSubject&) const = default;
+};
+
 /// One `check` block.
 struct ServiceBlock {
   std::string name;
   const CheckKind* kind = all_kinds().front();  ///< never null
   // What is not written takes no place, and what is the same in many services is there once.
-  Shared<Plan> plan;                ///< what is measured: as CheckKind::plan says
-  Shared<ProgramSpec> program;      ///< Target::Program
-  Shared<ProcessSpec> process;      ///< Target::Process
-  std::string path;                 ///< Target::Path
-  Shared<std::string> host;         ///< Target::Host: its name or address
-  Few<Probe> probes;                ///< never null; Reached::probe is an index
-  Shared<InterfaceSpec> interface;  ///< Target::Interface
-  Shared<LinesSpec> lines;          ///< of a file whose lines are read (Traits::has_lines)
-  Shared<CompositeSpec> composite;  ///< Target::Members
-  /// Programs of the service; timeouts are set. Absent: not written.
-  Rare<Command> start;
-  Rare<Command> stop;
-  Rare<Command> restart;
+  Shared<Plan> plan;            ///< what is measured: as CheckKind::plan says
+  Shared<ProgramSpec> program;  ///< Target::Program
+  Shared<ProcessSpec> process;  ///< Target::Process
+  std::string path;             ///< Target::Path
+  Few<Probe> probes;            ///< never null; Reached::probe is an index
+  Sparse<OtherSubject> other;   ///< the other targets
+  Shared<LinesSpec> lines;      ///< of a file whose lines are read (Traits::has_lines)
+  Sparse<Programs> programs;
   Few<std::string> depends;  ///< names of the services that must be up before it
   Shared<Schedule> schedule;
   std::vector<Rule> rules;
@@ -138,7 +152,9 @@ struct ServiceBlock {
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.
-  [[nodiscard]] bool can_start() const { return !has_process() || start || restart || foreground(); }
+  [[nodiscard]] bool can_start() const {
+    return !has_process() || programs->start || programs->restart || foreground();
+  }
 };
 
 /// Whether a process that runs for `one` is that of `other`, too. Of a foreground process it is, whatever its program.

@@ -37,7 +37,7 @@ Duration longest(const std::vector<Duration>& spans) {
 void Inspector::read_interface(const engine::effect::Measure& run, const engine::measure::ReadInterface& wanted,
                                std::shared_ptr<const engine::ServiceBlock> block) {
   add(run).read = [this, id = run.run.number(), wanted, block = std::move(block)]() -> Loop::Callback {
-    auto seen = std::make_shared<NetworkLook>(look_at_network(*block->interface));
+    auto seen = std::make_shared<NetworkLook>(look_at_network(block->other->interface));
     return [this, id, wanted, seen] { found_interface(id, wanted, *seen); };
   };
 }

@@ -200,7 +200,7 @@ double start_of_all(std::size_t count) {
   RuleSet rules = rules_of(count);
   for (auto& block : rules.services) {
     auto startable = std::make_shared<ServiceBlock>(*block);
-    startable->start = engine::Command{.arguments = {"/usr/bin/start", block->name}};
+    startable->programs.edit().start = engine::Command{.arguments = {"/usr/bin/start", block->name}};
     block = std::move(startable);
   }
   const auto graph = make_graph(std::move(rules));

@@ -59,10 +59,10 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { (b.process->foreground = foreground())->stop.emplace_back(); },
       [](ServiceBlock& b) { (b.process->foreground = foreground())->ready_after = seconds{2}; },
       [](ServiceBlock& b) { (b.process->foreground = foreground())->by_notice = true; },
-      [](ServiceBlock& b) { b.start.emplace(); },
-      [](ServiceBlock& b) { b.start = Command{.arguments = {"/s"}, .identity = {}}; },
-      [](ServiceBlock& b) { b.stop.emplace(); },
-      [](ServiceBlock& b) { b.restart.emplace(); },
+      [](ServiceBlock& b) { b.programs.edit().start.emplace(); },
+      [](ServiceBlock& b) { b.programs.edit().start = Command{.arguments = {"/s"}, .identity = {}}; },
+      [](ServiceBlock& b) { b.programs.edit().stop.emplace(); },
+      [](ServiceBlock& b) { b.programs.edit().restart.emplace(); },
       [](ServiceBlock& b) { b.depends = {"d"}; },
       [](ServiceBlock& b) { (*b.recipients)[0].listed = true; },
       [](ServiceBlock& b) { b.schedule->kind = Schedule::Kind::NotCron; },
@@ -111,11 +111,11 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { b.kind = kind_named("network"); },
       [](ServiceBlock& b) {
         b.kind = kind_named("network");
-        b.interface->name = "a";
+        b.other.edit().interface.name = "a";
       },
       [](ServiceBlock& b) {
         b.kind = kind_named("network");
-        b.interface->address = "a";
+        b.other.edit().interface.address = "a";
       },
       [](ServiceBlock& b) { b.rules[0]->condition->tests[0] = Present{true}; },
       [](ServiceBlock& b) {

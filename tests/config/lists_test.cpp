@@ -161,7 +161,7 @@ TEST_CASE("a value may stand wherever a text may", "[lists]") {
       "}\n");
   REQUIRE(all.size() == 4);
   CHECK(all[0]->name == "h_a.b");
-  CHECK(*all[0]->host == "a.b");
+  CHECK(all[0]->other->host == "a.b");
   CHECK(all[0]->groups == std::vector<std::string>{"g-a.b"});
   CHECK(all[0]->depends == std::vector<std::string>{"f_a.b"});
   CHECK(all[0]->probes.at(0)->port == 8080);
@@ -169,7 +169,7 @@ TEST_CASE("a value may stand wherever a text may", "[lists]") {
         "if failed host \"a.b\" port 8080 protocol http request \"/x?a.b\" content = \"ok\" then alert");
   CHECK(all[2]->rules[0]->text == "if failed unixsocket /var/lib/s then alert");
   CHECK(all[0]->probes.at(1)->host == "a.b");
-  CHECK(all[0]->start->arguments == std::vector<std::string>{"/var/lib/start", "a.b"});
+  CHECK(all[0]->programs->start->arguments == std::vector<std::string>{"/var/lib/start", "a.b"});
   CHECK(all[1]->path == "/var/lib/a.b");
   CHECK(all[1]->lines->patterns.at(0).text == "^a.b$");
   CHECK(all[2]->process->pid_file == "/var/lib/a.b.pid");
@@ -412,7 +412,7 @@ TEST_CASE("rows that were read become services", "[lists]") {
                 "check system s depends on h_b\n");
   INFO(said(result));
   CHECK(names_of(result) == "h_a h_b s");
-  CHECK(*result.rules->services[1]->host == "10.0.0.2");
+  CHECK(result.rules->services[1]->other->host == "10.0.0.2");
   CHECK(result.rules->services[1]->probes[0]->port == 82);
   CHECK(result.rules->services[0]->row->variables ==
         std::vector<std::pair<std::string, std::string>>{{"NODE", "a"}, {"NODE.ip", "10.0.0.1"}, {"NODE.port", "81"}});

@@ -432,10 +432,10 @@ TEST_CASE("a network has tests of its link, what it carries, and how much of wha
 
 TEST_CASE("a network is an interface, or the one with an address, and its going down alerts", "[services]") {
   const auto block = services("check network x with interface eth0.100\n").front();
-  CHECK(block->interface == engine::InterfaceSpec{.name = "eth0.100", .address = {}});
+  CHECK(block->other->interface == engine::InterfaceSpec{.name = "eth0.100", .address = {}});
   REQUIRE(block->rules.size() == 1);
   CHECK(block->rules[0]->text == "if link down then alert");
-  CHECK(services("check network x address ::1\n").front()->interface ==
+  CHECK(services("check network x address ::1\n").front()->other->interface ==
         engine::InterfaceSpec{.name = {}, .address = "::1"});
   CHECK(services("check network x address 10.0.0.1 if link up then alert").front()->rules.size() == 1);
   CHECK(services("check network x address 10.0.0.1 if failed link then alert").front()->rules.size() == 1);
@@ -630,19 +630,19 @@ TEST_CASE("services, their programs and dependencies are compiled whole", "[serv
   const engine::ServiceBlock& web = *all[0];
   CHECK(web.kind == engine::kind_named("process"));
   CHECK(web.process == engine::ProcessSpec{.pid_file = "/run/web pid", .pattern = ""});
-  REQUIRE(web.start);
-  CHECK(web.start->arguments == std::vector<std::string>{"/bin/x", "a b"});
-  CHECK(web.start->identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
-  CHECK(web.start->timeout == seconds{7});
-  CHECK(web.stop.value().timeout == seconds{9});
-  CHECK_FALSE(web.restart);
+  REQUIRE(web.programs->start);
+  CHECK(web.programs->start->arguments == std::vector<std::string>{"/bin/x", "a b"});
+  CHECK(web.programs->start->identity == engine::Identity{.uid = 33, .gid = 0, .user = "www", .home = "/var/www"});
+  CHECK(web.programs->start->timeout == seconds{7});
+  CHECK(web.programs->stop.value().timeout == seconds{9});
+  CHECK_FALSE(web.programs->restart);
   CHECK(web.depends == std::vector<std::string>{"db", "$host"});
   CHECK(web.rules.at(0)->action.kind == engine::ActionKind::Restart);
   CHECK(web.rules.at(0)->recovery->action.kind == engine::ActionKind::Start);
   CHECK_FALSE(web.rules.at(0)->recovery->action.implied);
   CHECK(web.rules.at(1)->action.kind == engine::ActionKind::Stop);
   CHECK(all[1]->process == engine::ProcessSpec{.pid_file = "", .pattern = "x y"});
-  CHECK(all[1]->restart.value().timeout == seconds{30});
+  CHECK(all[1]->programs->restart.value().timeout == seconds{30});
   CHECK(all[2]->kind == engine::kind_named("system"));
   CHECK(all[2]->name == "$host");
   CHECK(all[3]->name == "atesthost.btesthost");
@@ -679,7 +679,7 @@ TEST_CASE("a foreground process has all that its start and its end need", "[serv
   CHECK(a.kind == engine::kind_named("process"));
   REQUIRE(a.foreground());
   CHECK(a.can_start());
-  CHECK_FALSE(a.start);
+  CHECK_FALSE(a.programs->start);
   CHECK((a.process->pid_file.empty() && a.process->pattern.empty()));
   CHECK(a.process->foreground->command.arguments == std::vector<std::string>{"/bin/true", "x y"});
   CHECK(a.process->foreground->command.timeout == Duration{0});
@@ -816,8 +816,8 @@ TEST_CASE("what a composite is made of, and what its tests ask for", "[services]
   const auto block = composite("B, of group g, a, of group G", "any member failed");
   CHECK(block->has_members());
   CHECK(block->plan->parts.empty());
-  CHECK(block->composite->members == std::vector<std::string>{"b", "a"});
-  CHECK(block->composite->groups == std::vector<std::string>{"g"});
+  CHECK(block->other->composite.members == std::vector<std::string>{"b", "a"});
+  CHECK(block->other->composite.groups == std::vector<std::string>{"g"});
   CHECK(composite("a", "any member failed")->key != composite("b", "any member failed")->key);
   CHECK(composite("a", "any member failed")->key != composite("of group g", "any member failed")->key);
 

@@ -17,8 +17,8 @@ namespace {
 /// A process without programs of its own, and a system.
 RuleSet with_bare() {
   auto bare = process("bare");
-  bare->start.reset();
-  bare->stop.reset();
+  bare->programs.edit().start.reset();
+  bare->programs.edit().stop.reset();
   auto here = service("here", {});
   here->kind = kind_named("system");
   here->program = {};

@@ -388,9 +388,9 @@ TEST_CASE("of what a program wrote its most telling line is the one that says wh
 
 TEST_CASE("a failed start on one line has the last words of its program", "[engine]") {
   ServiceBlock block;
-  block.start = Command{.arguments = {"/bin/sh", "-c", "echo 'a': b"}};
+  block.programs.edit().start = Command{.arguments = {"/bin/sh", "-c", "echo 'a': b"}};
   const auto told = [&](Outcome outcome, std::string_view output) {
-    return brief_failure(describe_not_done("start", *block.start, outcome, 3, output), block);
+    return brief_failure(describe_not_done("start", *block.programs->start, outcome, 3, output), block);
   };
   CHECK(told(Outcome::Exited, "starting\nport 80 is in use\n") == "failed to start (exit status 3): port 80 is in use");
   CHECK(told(Outcome::Exited, "") == "failed to start (exit status 3) -- no output");

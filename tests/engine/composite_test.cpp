@@ -53,7 +53,7 @@ std::shared_ptr<ServiceBlock> composite(std::string name, std::vector<Rule> rule
   for (const auto& part : {members, groups})
     for (const std::string& one : part) all += " " + one;
   block->key = hash128(all);
-  *block->composite = {std::move(members), std::move(groups)};
+  block->other.edit().composite = {std::move(members), std::move(groups)};
   return block;
 }
 
@@ -372,7 +372,7 @@ TEST_CASE("a member that hangs holds a composite up for a cycle at most", "[engi
   world.advance(milliseconds{1000});
   CHECK(world.engine.service(world.id("web")).runs == 3);
   CHECK(started(world) == "a b web");
-  CHECK(world.engine.times(world.id("web")).overruns == 0);
+  CHECK(world.engine.times(world.id("web")).irregular->overruns == 0);
 }
 
 TEST_CASE("a composite with a calendar is judged by it alone", "[engine][composite]") {

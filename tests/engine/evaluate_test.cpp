@@ -266,7 +266,7 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   const Test test = Changed{.what = Attribute::LinkMode, .also = Attribute::LinkSpeed};
   ServiceBlock block;
   block.kind = kind_named("network");
-  block.interface->name = "a";
+  block.other.edit().interface.name = "a";
   block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
   CHECK(told(test, link("full", 100), memory) == false);
@@ -278,7 +278,7 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   CHECK(remember(memory, nothing()).empty());  // of a link that is down nothing is known
   CHECK(told(test, nothing(), memory) == kUnknown);
   CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == true);
-  block.interface->name = "b";  // another interface
+  block.other.edit().interface.name = "b";  // another interface
   CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == false);
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("a step waits for the journal until that has just this step", "[healin
 TEST_CASE("what a step starts waits for the journal, too", "[healing]") {
   RuleSet rules = fleet_rules({.targets = 1});
   auto other = std::make_shared<ServiceBlock>(*service("other", {}));
-  other->start = engine::Command{.arguments = {"/bin/start-other"}};
+  other->programs.edit().start = engine::Command{.arguments = {"/bin/start-other"}};
   rules.services.push_back(other);
   Workflow bring = *rules.workflows[0];
   bring.steps = {{.name = "start", .what = step::Bring{.what = Bringing::Start, .service = "other"}}};

@@ -78,7 +78,7 @@ TEST_CASE("a new daemon waits for the process of a start program that has ended"
 
 TEST_CASE("a step that is done is not done again by the next daemon") {
   auto first_program = service("db", {});
-  first_program->start = Command{.arguments = {"/start", "db"}, .timeout = seconds{30}};
+  first_program->programs.edit().start = Command{.arguments = {"/start", "db"}, .timeout = seconds{30}};
   auto web = process("web");
   web->depends = {"db"};
   first_program->program = {};
@@ -163,7 +163,7 @@ TEST_CASE("a program of a job that is not resumed is not started") {
 
 TEST_CASE("every service that a person names is stopped, not the first alone") {
   auto d = process("d", {});
-  d->stop.reset();
+  d->programs.edit().stop.reset();
   ProcessWorld world(rule_set({process("a", {}, {"d"}), d}, seconds{5}));
   settle_up(world, {"a", "d"});
   world.command(Kind::Stop, {"a", "d"});
@@ -214,7 +214,7 @@ TEST_CASE("the last words of a program that took too long are told as soon as th
 
 TEST_CASE("what could not be started again is not stopped by a restart") {
   auto web = process("web", {running_rule(ActionKind::Restart)});
-  web->start.reset();
+  web->programs.edit().start.reset();
   ProcessWorld world(rule_set({web}, seconds{5}));
   world.bring_up("web");
   world.start();
@@ -230,7 +230,7 @@ TEST_CASE("what could not be started again is not stopped by a restart") {
 
 TEST_CASE("only who was asked kindly is killed") {
   auto web = process("web", {});
-  web->stop.reset();
+  web->programs.edit().stop.reset();
   ProcessWorld world(rule_set({web}, seconds{5}));
   settle_up(world, {"web"});
   world.doings["signal web"] = {};  // SIGTERM does nothing
@@ -500,7 +500,7 @@ TEST_CASE("what dies while its dependents are still being started is started aga
 
 TEST_CASE("a stop by signal ends, though another process takes the place of each that was signalled") {
   auto web = process("web", {});
-  web->stop.reset();
+  web->programs.edit().stop.reset();
   ProcessWorld world(rule_set({web}, seconds{5}));
   settle_up(world, {"web"});
   world.deaf = true;

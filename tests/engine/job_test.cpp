@@ -369,7 +369,7 @@ TEST_CASE("a restart whose condition stands is done again only when its toleranc
 
 TEST_CASE("without a stop program a restart stops by signal, kindly first") {
   auto block = process("web", {});
-  block->stop.reset();
+  block->programs.edit().stop.reset();
   ProcessWorld world(rule_set({block}, seconds{5}));
   all_up(world, {"web"});
   const std::int64_t before = world.pid("web");
@@ -405,7 +405,7 @@ TEST_CASE("two hands: a service has one job, and a second command is told so") {
 
 TEST_CASE("a command that is refused ends no job of a rule") {
   auto web = process("web", {}, {"db"});
-  web->start.reset();
+  web->programs.edit().start.reset();
   ProcessWorld world(rule_set({web, process("db")}, seconds{60}));
   world.doings["start db"] = {.takes = seconds{5}};
   world.start();
@@ -451,7 +451,7 @@ TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
 TEST_CASE("a restart program that is taken out of the rules before its turn has come fails the restart") {
   const auto with_restart = [](bool has) {
     auto web = process("web", {});
-    if (has) web->restart = Command{.arguments = {"/restart", "web"}, .timeout = seconds{30}};
+    if (has) web->programs.edit().restart = Command{.arguments = {"/restart", "web"}, .timeout = seconds{30}};
     web->key = hash128(has ? "with" : "without");
     return rule_set({web}, seconds{60});
   };

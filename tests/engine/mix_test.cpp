@@ -44,8 +44,9 @@ class Rules {
     const Rule rule = missing_rule(roll(2) == 0 ? ActionKind::Start : ActionKind::Restart, tolerance);
     const bool own = roll(3) == 0;
     auto block = own ? foreground(name_of(i), {rule}, depends) : process(name_of(i), {rule}, depends);
-    if (!own && roll(4) == 0) block->stop.reset();
-    if (!own && roll(4) == 0) block->restart = Command{.arguments = {"/restart", block->name}, .timeout = seconds{30}};
+    if (!own && roll(4) == 0) block->programs.edit().stop.reset();
+    if (!own && roll(4) == 0)
+      block->programs.edit().restart = Command{.arguments = {"/restart", block->name}, .timeout = seconds{30}};
     if (roll(8) == 0) block->schedule->cycles = 2;
     block->key = hash128(block->name + std::to_string(++made_));
     return block;

@@ -101,7 +101,7 @@ TEST_CASE("a person's stop of a dependent leaves the start of what it depends on
 TEST_CASE("a dependent that the rule's job has left running is restarted beside it, when what it needs is there") {
   // Without a stop program it was left alone.
   auto web = process("web", {missing_rule()}, {"db"});
-  web->stop.reset();
+  web->programs.edit().stop.reset();
   ProcessWorld world(rule_set({web, process("db")}, seconds{5}));
   world.doings["start db"] = {.takes = seconds{8}};
   world.bring_up("web");
@@ -125,8 +125,8 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
 
 TEST_CASE("of what is no process nobody sees whether it has stopped: it is started whatever its stop program says") {
   auto probe = service("probe", {});
-  probe->start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
-  probe->stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
+  probe->programs.edit().start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
+  probe->programs.edit().stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
   ProcessWorld world(rule_set({probe}, seconds{5}));
   world.doings["stop probe"] = {.status = 1};
   world.start();
@@ -228,7 +228,7 @@ TEST_CASE("a person's stop of what a rule starts ends that") {
 
 TEST_CASE("a start or stop program that a person wants is told the last status of its check program") {
   auto block = service("probe", {});
-  block->start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
+  block->programs.edit().start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
   World world(rule_set({block}, seconds{5}));
   world.start();
   world.advance(seconds{1});
@@ -243,7 +243,7 @@ TEST_CASE("programs of a job are told of the process or the check program that t
   // probe asks for a restart; by that of it the system and the process are restarted, too. As by Monit 5.33: no status
   // for the system, and 0 of a check program that has not run.
   auto with_start = [](std::shared_ptr<ServiceBlock> block, std::vector<std::string> depends) {
-    block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
+    block->programs.edit().start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
     block->depends = std::move(depends);
     return block;
   };
@@ -292,8 +292,8 @@ TEST_CASE("a start of what is no process and has no program says what was done, 
 
 TEST_CASE("a process without programs is only monitored or not by the words of people, as by Monit") {
   auto only = process("only");
-  only->start.reset();
-  only->stop.reset();
+  only->programs.edit().start.reset();
+  only->programs.edit().stop.reset();
   const bool up = GENERATE(true, false);
   ProcessWorld world(rule_set({only, process("web")}, seconds{5}));
   if (up) world.bring_up("only");
@@ -419,7 +419,7 @@ TEST_CASE("a rule's restart of what is no process and has no program is held, an
   if (needed) {
     blocks.push_back(service("app", {}));
     blocks.back()->depends = {"probe"};
-    blocks.back()->start = Command{.arguments = {"/start", "app"}, .timeout = seconds{30}};
+    blocks.back()->programs.edit().start = Command{.arguments = {"/start", "app"}, .timeout = seconds{30}};
   }
   World world(rule_set(std::move(blocks), seconds{5}));
   world.start();

@@ -23,9 +23,9 @@ std::shared_ptr<ServiceBlock> with_programs(const std::string& name, const Progr
                                             std::vector<std::string> depends = {}) {
   auto block = process(name, {missing_rule()}, std::move(depends));
   const auto has = [&](const char* verb) { return std::ranges::find(verbs, verb) != verbs.end(); };
-  if (!has("start")) block->start.reset();
-  if (!has("stop")) block->stop.reset();
-  if (has("restart")) block->restart = Command{.arguments = {"/restart", name}, .timeout = seconds{30}};
+  if (!has("start")) block->programs.edit().start.reset();
+  if (!has("stop")) block->programs.edit().stop.reset();
+  if (has("restart")) block->programs.edit().restart = Command{.arguments = {"/restart", name}, .timeout = seconds{30}};
   return block;
 }
 
@@ -120,9 +120,9 @@ TEST_CASE("the lowest of several is restarted by its restart program, and what n
 TEST_CASE("of what is no process and needs another, too, the restart program runs in its turn") {
   auto probe = service("probe", {});
   probe->depends = {"d"};
-  probe->restart = Command{.arguments = {"/restart", "probe"}, .timeout = seconds{30}};
+  probe->programs.edit().restart = Command{.arguments = {"/restart", "probe"}, .timeout = seconds{30}};
   const bool stops = GENERATE(false, true);
-  if (stops) probe->stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
+  if (stops) probe->programs.edit().stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
   ProcessWorld world(rule_set({probe, process("d")}, minutes{1}));
   settle_up(world, {"d"});
   world.command(Kind::Restart, {"probe", "d"});

@@ -35,7 +35,7 @@ void see_web(ProcessWorld& world) {
 
 std::shared_ptr<ServiceBlock> without_stop(std::string name, std::vector<std::string> depends = {}) {
   auto block = process(std::move(name), {missing_rule()}, std::move(depends));
-  block->stop.reset();
+  block->programs.edit().stop.reset();
   return block;
 }
 

@@ -27,7 +27,7 @@ Rule compares(Metric metric) {
 RuleSet rules() {
   auto web = process("web", {compares(Metric::Cpu), compares(Metric::MemoryPercent), compares(Metric::MemoryBytes),
                              compares(Metric::ReadRate), compares(Metric::ReadOperations), compares(Metric::Uptime)});
-  web->start->arguments = {"/bin/run", "web"};
+  web->programs.edit().start->arguments = {"/bin/run", "web"};
   auto here = service("here", {compares(Metric::Load1PerCore)});
   here->kind = kind_named("system");
   RuleSet rules = rule_set({service("ping_node_5", {status_rule(Comparison::NotEqual, 0)}), service("at", {}),

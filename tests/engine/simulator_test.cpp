@@ -482,7 +482,7 @@ TEST_CASE("a program that hangs is ended when its time is over", "[engine][simul
 
 TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
   auto web = process("web");
-  web->stop.reset();
+  web->programs.edit().stop.reset();
   CHECK(story(play(rule_set({web}, seconds{30}), "at 10 s stop web\nat 20 s start web")) ==
         "00:00:10.000 web job-started stop by the script: stop web\n"
         "00:00:10.000 web job-step it has no stop program: SIGTERM to process 100\n"
@@ -500,7 +500,7 @@ TEST_CASE("people start, stop, restart and pause", "[engine][simulator]") {
         "00:00:20.000 web job-ended start done after 0 ms\n"
         "00:00:20.000 reply web started\n");
   auto own = process("web");
-  own->restart = Command{.arguments = {"/again"}, .timeout = seconds{30}};
+  own->programs.edit().restart = Command{.arguments = {"/again"}, .timeout = seconds{30}};
   const Timeline again = play(rule_set({own}, seconds{30}), "at 10 s restart web");
   CHECK(programs(again) == "00:00:10.000 /again\n");
   CHECK(story(again).find("web process-down process 100 was ended by /again\n"

@@ -65,7 +65,7 @@ TEST_CASE("a run under way is not judged for other connections, nor for another 
     rule->condition = RuleCondition{{Reached{.probe = 0, .wanted = false}}};
     auto block = service("shop", {rule});
     block->kind = kind_named("host");
-    block->host = std::move(address);
+    block->other.edit().host = std::move(address);
     block->probes.edit().resize(probes);
     return block;
   };

@@ -147,11 +147,11 @@ TEST_CASE("timetable: of runs that are left out the first is told, the others ar
   REQUIRE(sum);
   CHECK(sum->runs == 3);
   CHECK(sum->services == 2);
-  CHECK(table.times(kOne).overruns == 2);
+  CHECK(table.times(kOne).irregular->overruns == 2);
   CHECK_FALSE(table.sum_up(at(seconds{125})));     // none in a whole minute: in time again
   CHECK(table.leave_out(kOne, at(seconds{130})));  // and told anew
   CHECK(table.depart(kOne, true, Reason::Schedule, at(seconds{131})).counted);
-  CHECK(table.times(kOne).overruns == 0);
+  CHECK(table.times(kOne).irregular->overruns == 0);
 }
 
 }  // namespace timetable_test

@@ -756,7 +756,7 @@ TEST_CASE("a mark in the environment of another user's process proves nothing", 
   const auto missing = InspectorBench::by_file(bench.path("none"));
   CHECK(bench.see(missing).facts->further->left.empty());
   // But the program may have been started as that one.
-  missing->start = Command{.arguments = {"/bin/start"}, .identity = Identity{.uid = 65534}};
+  missing->programs.edit().start = Command{.arguments = {"/bin/start"}, .identity = Identity{.uid = 65534}};
   REQUIRE(bench.see(missing).facts->further->left.size() == 1);
   CHECK(bench.see(missing).facts->further->left.front().pid == forged.pid());
 }

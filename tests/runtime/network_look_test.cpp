@@ -177,13 +177,13 @@ TEST_CASE("what goes over an interface is told by the second, and in parts of wh
 TEST_CASE("the loopback is up; its totals are those that rules ask for", "[runtime]") {
   InspectorBench bench;
   auto block = InspectorBench::block(kind_named("network"));
-  block->interface->name = "lo";
+  block->other.edit().interface.name = "lo";
   CHECK(attribute_of(bench.see(block), Attribute::Link) == Value(std::string("up")));
   CHECK(bench.see(block).facts->further->totals.empty());
   InspectorBench::asking(block, Total{.what = Metric::TotalDownload, .span = hours{1}});
   const Total total{.what = Metric::TotalDownload, .span = hours{1}};
   CHECK(value_of(bench.see(block), total) >= 0);
-  block->interface->name = "no such";
+  block->other.edit().interface.name = "no such";
   const Evidence& seen = bench.see(block);
   CHECK(seen.answer == Answer::Absent);
   CHECK(*seen.output ==

@@ -30,8 +30,8 @@ std::shared_ptr<ServiceBlock> process(std::string name, std::vector<Rule> rules,
   block->kind = kind_named("process");
   block->program = {};
   block->process->pid_file = "/run/" + block->name + ".pid";
-  block->start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
-  block->stop = Command{.arguments = {"/stop", block->name}, .timeout = seconds{30}};
+  block->programs.edit().start = Command{.arguments = {"/start", block->name}, .timeout = seconds{30}};
+  block->programs.edit().stop = Command{.arguments = {"/stop", block->name}, .timeout = seconds{30}};
   block->depends = std::move(depends);
   return block;
 }
@@ -40,8 +40,8 @@ std::shared_ptr<ServiceBlock> foreground(std::string name, std::vector<Rule> rul
   auto block = process(std::move(name), std::move(rules), std::move(depends));
   block->process = {};
   block->process->foreground = ForegroundSpec{.command = Command{.arguments = {"/run", block->name}}, .stop = {{}}};
-  block->start.reset();
-  block->stop.reset();
+  block->programs.edit().start.reset();
+  block->programs.edit().stop.reset();
   return block;
 }
 

@@ -31,7 +31,7 @@ PresenceDoing Presence::on(PresenceEvent event) {
 }
 
 PresenceDoing Presence::on(PresenceEvent event, std::string how) {
-  how_ = std::move(how);
+  gone_.set(&Gone::how, std::move(how));
   return on(event);
 }
 

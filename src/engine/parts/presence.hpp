@@ -132,21 +132,26 @@ class Presence {
   /// It is said to have died, and no look has told of it since.
   [[nodiscard]] bool is_gone() const { return state_ == PresenceState::Gone || state_ == PresenceState::Lost; }
   /// Where it is: how it has died, or what the look said that misses it; for people.
-  [[nodiscard]] const std::string& how() const { return *how_; }
+  [[nodiscard]] const std::string& how() const { return gone_->how; }
   /// Whether what has become of its death is waited for.
-  [[nodiscard]] bool is_settling(Duration mono) const { return settling_ && mono < *settling_; }
+  [[nodiscard]] bool is_settling(Duration mono) const { return gone_->settling && mono < *gone_->settling; }
 
   /// Moves on; what is to be done about it.
   PresenceDoing on(PresenceEvent event);
   /// The same of Died and Missed, with what how() says from now on.
   PresenceDoing on(PresenceEvent event, std::string how);
   /// What becomes of its death is waited for until then.
-  void settle(Duration mono) { settling_ = mono; }
+  void settle(Duration mono) { gone_.set(&Gone::settling, mono); }
 
  private:
+  struct Gone {
+    std::string how;
+    Slim<Duration> settling;  // mono
+
+    bool operator==(const Gone&) const = default;
+  };
   PresenceState state_ = PresenceState::Unseen;
-  Sparse<std::string> how_;
-  Slim<Duration> settling_;  // mono
+  Sparse<Gone> gone_;
 };
 
 // ---- child --------------------------------------------------------------------------------------------------------

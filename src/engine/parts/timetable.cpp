@@ -38,7 +38,7 @@ std::optional<Duration> Timetable::until_next(ServiceId id, const Schedule& sche
   const Duration until = std::max(*times.due - now.mono, Duration{0});
   if (times.kind != Schedule::Kind::Cron) return until;
   // That is when a cron schedule is looked at next, not when it matches.
-  const std::optional<WallTime> at = next_match(schedule.cron, now.wall + until, times.minute, civil_);
+  const std::optional<WallTime> at = next_match(schedule.cron, now.wall + until, times.irregular->minute, civil_);
   if (!at) return std::nullopt;
   return *at - now.wall;
 }
@@ -68,7 +68,7 @@ void Timetable::adopt(ServiceId id, const Schedule& schedule, Duration cycle) {
 }
 
 void Timetable::restore(ServiceId id, std::optional<std::int64_t> minute, std::optional<Duration> first) {
-  times_[id.index()].minute = minute;
+  set(id, &Irregular::minute, minute);
   if (first) times_[id.index()].first = *first;
 }
 
@@ -109,8 +109,8 @@ bool Timetable::turn(ServiceId id, const Schedule& schedule, Instant now) {
   put_next(id, schedule, now);
   if (times.kind == Schedule::Kind::NotCron) return !schedule.cron.matches(civil_(now.wall));
   if (times.kind != Schedule::Kind::Cron) return true;
-  if (!due_in_minute(schedule.cron, now.wall, times.minute, civil_)) return false;
-  times.minute = minute_of(now.wall);
+  if (!due_in_minute(schedule.cron, now.wall, times.irregular->minute, civil_)) return false;
+  set(id, &Irregular::minute, minute_of(now.wall));
   return true;
 }
 
@@ -128,7 +128,7 @@ std::optional<Timetable::Look> Timetable::take_look(Duration now) {
 Flight Timetable::depart(ServiceId id, bool counted, Reason reason, Instant now) {
   Times& times = times_[id.index()];
   if (counted) times.counted_at = now.mono;
-  times.overruns = 0;
+  forget_overruns(id);
   return {.run = new_run(), .counted = counted, .reason = reason, .started = now.mono};
 }
 
@@ -139,14 +139,14 @@ void Timetable::count(ServiceId id, Flight& flight, Instant now) {
 }
 
 bool Timetable::leave_out(ServiceId id, Instant now) {
-  Times& times = times_[id.index()];
-  ++times.overruns;
+  Irregular& irregular = times_[id.index()].irregular.edit();
+  ++irregular.overruns;
   if (!late_at_) late_at_ = now.mono + kLatePause;
-  if (times.left_out) {
-    ++*times.left_out;
+  if (irregular.left_out) {
+    ++*irregular.left_out;
     return false;
   }
-  times.left_out = 1;
+  irregular.left_out = 1;
   late_.insert(id);
   ++newly_late_;
   return true;
@@ -156,13 +156,14 @@ std::optional<Timetable::Overruns> Timetable::sum_up(Instant now) {
   if (!late_at_ || now.mono < *late_at_) return std::nullopt;
   Overruns sum;
   for (auto late = late_.begin(); late != late_.end();) {
-    auto& left_out = times_[late->index()].left_out;  // none: it has gone
+    const auto left_out = times_[late->index()].irregular->left_out;  // none: it has gone
     if (!left_out || *left_out == 0) {
-      left_out.reset();
+      set(*late, &Irregular::left_out, std::nullopt);
       late = late_.erase(late);
       continue;
     }
-    sum.runs += std::exchange(*left_out, 0);
+    sum.runs += *left_out;
+    set(*late, &Irregular::left_out, 0);
     ++sum.services;
     ++late;
   }

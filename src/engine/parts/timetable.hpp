@@ -16,12 +16,14 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "engine/ids.hpp"
 #include "engine/schedule.hpp"
 #include "engine/wheel.hpp"
 #include "util/slim.hpp"
+#include "util/sparse.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -46,20 +48,29 @@ struct Flight {
   std::uint32_t awaited = 0;  ///< of a composite: the member that it waits for, by its index
 };
 
+/// What the times of few services have.
+struct Irregular {
+  std::uint32_t overruns = 0;             ///< runs that were left out, in a row
+  std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
+  Slim<std::int64_t> minute;              ///< the last in which a cron schedule ran, since the epoch
+  Slim<Duration> death_count;             ///< mono: of the last run that counted because its process had died
+
+  bool operator==(const Irregular&) const = default;
+};
+
 /// When one service runs.
 struct Times {
   Schedule::Kind kind = Schedule::Kind::Cycles;
-  std::uint32_t overruns = 0;             ///< runs that were left out, in a row
-  Duration period{0};                     ///< 0: cron
-  Duration first{0};                      ///< mono time of its first run; 0: not begun
-  Slim<Duration> due;                     ///< mono time of the next run; none: not scheduled
-  Slim<std::int64_t> minute;              ///< the last in which a cron schedule ran, since the epoch
-  Slim<Duration> counted_at;              ///< mono: of the last run that counted
-  Slim<Duration> death_count;             ///< mono: of the last run that counted because its process had died
-  std::optional<std::uint32_t> left_out;  ///< runs in this minute; none: its runs are done in time
+  Duration period{0};         ///< 0: cron
+  Duration first{0};          ///< mono time of its first run; 0: not begun
+  Slim<Duration> due;         ///< mono time of the next run; none: not scheduled
+  Slim<Duration> counted_at;  ///< mono: of the last run that counted
+  Sparse<Irregular> irregular;
 
   /// Whether a death was counted less than a period ago.
-  [[nodiscard]] bool counted_death(Instant now) const { return death_count && now.mono - *death_count < period; }
+  [[nodiscard]] bool counted_death(Instant now) const {
+    return irregular->death_count && now.mono - *irregular->death_count < period;
+  }
   /// Whether a period has gone by since a run was counted.
   [[nodiscard]] bool missed_count(Instant now) const { return counted_at && now.mono - *counted_at >= period; }
 };
@@ -123,9 +134,9 @@ class Timetable {
   /// The flight counts from now on, unless a death was counted just before.
   void count(ServiceId id, Flight& flight, Instant now);
   /// A run counts because the process has died.
-  void count_death(ServiceId id, Instant now) { times_[id.index()].death_count = now.mono; }
+  void count_death(ServiceId id, Instant now) { set(id, &Irregular::death_count, now.mono); }
   /// Its runs are in time, as far as is known.
-  void forget_overruns(ServiceId id) { times_[id.index()].overruns = 0; }
+  void forget_overruns(ServiceId id) { set(id, &Irregular::overruns, 0); }
   /// A run has fallen due while another was under way. True: the first of a row, which is told.
   [[nodiscard]] bool leave_out(ServiceId id, Instant now);
   /// Runs that were left out in a minute, beyond those that were told.
@@ -140,6 +151,10 @@ class Timetable {
   static constexpr std::size_t kMostSpare = 256;  ///< services that are due at once, of which the room is kept
 
  private:
+  template <typename Member>
+  void set(ServiceId id, Member Irregular::*member, std::type_identity_t<Member> value) {
+    times_[id.index()].irregular.set(member, value);
+  }
   void put(ServiceId id, Duration due);
   void put_next(ServiceId id, const Schedule& schedule, Instant now);
   [[nodiscard]] Duration grid_after(ServiceId id, Duration now) const;
