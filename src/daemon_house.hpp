@@ -84,6 +84,7 @@ class Daemon : public engine::EffectSink {
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
   void say_notes();
+  void tell_skipped_rows(const LoadedRules& loaded);
   void say_notes_of(const LoadedRules& loaded);
 
   // life
@@ -176,7 +177,8 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
-  bool lists_changed_ = false;  ///< since the load under way began
+  std::set<std::string> skipped_rows_;  ///< what was said of them with the last rules
+  bool lists_changed_ = false;          ///< since the load under way began
   /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
   std::shared_ptr<const engine::recorded::RulesText> in_force_;
   std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun

@@ -2,6 +2,7 @@
 #include "daemon_lists.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -283,6 +284,20 @@ void Daemon::reload_lists() {
                        auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
                        loop_.post([this, shared] { lists_reloaded(std::move(*shared)); });
                      });
+}
+
+/// Rows that lack what the rules ask for are told, each once.
+void Daemon::tell_skipped_rows(const LoadedRules& loaded) {
+  constexpr std::size_t kMostTold = 5;
+  std::set<std::string> skipped;
+  for (const config::Diagnostic& diagnostic : loaded.result.diagnostics)
+    if (diagnostic.code == config::Code::RefusedRow) skipped.insert(diagnostic.message);
+  std::size_t fresh = 0;
+  for (const std::string& row : skipped)
+    if (!skipped_rows_.contains(row) && ++fresh <= kMostTold) handle(engine::event::ListTold{row, true});
+  if (fresh > kMostTold)
+    handle(engine::event::ListTold{fmt::format("{} more rows of lists are skipped", fresh - kMostTold), true});
+  skipped_rows_ = std::move(skipped);
 }
 
 void Daemon::lists_reloaded(RulesCompiler::Outcome outcome) {

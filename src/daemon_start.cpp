@@ -368,6 +368,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   }
   lists_->declare(lists);
   handle(lists_->doubted());
+  tell_skipped_rows(loaded);
   background_.up();
   beat();
   tell_ready();

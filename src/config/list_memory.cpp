@@ -51,6 +51,11 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
         {.alerts = true, .text = fmt::format("{} more rows are refused", reading.refused.size() - kMostTold)});
   std::vector<ListRow> rows = reading.rows;
   std::vector<std::string> names = sorted_names(rows, said);
+  // A row that is refused at each reading is told once.
+  std::set<std::string> refused;
+  for (const ListRecord& record : said) refused.insert(record.text);
+  std::erase_if(said, [this](const ListRecord& record) { return refused_.contains(record.text); });
+  refused_ = std::move(refused);
   if (names.empty()) {
     std::vector<ListRecord> more = fail("it was empty, which is not accepted");
     said.insert(said.end(), more.begin(), more.end());

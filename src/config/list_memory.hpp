@@ -84,6 +84,7 @@ class ListMemory {
                  std::vector<ListRecord>& said);
 
   Saved saved_;
+  std::set<std::string> refused_;  ///< what was said of rows at the last reading
 };
 
 }  // namespace healer::config

@@ -179,11 +179,16 @@ TEST_CASE("equal names and refused rows are told of; fields follow the reading",
   some.refused.push_back({3, "line 3: '-' is not a valid row name"});
   CHECK(text(memory.read(some, {}, {})) ==
         "! a row is refused: line 3: '-' is not a valid row name\n! the row 'A' is refused: it is there already\n");
+  CHECK(text(memory.read(some, {}, {})).empty());  // told once
+  some.refused.front().why = "line 4: '-' is not a valid row name";
+  CHECK(text(memory.read(some, {}, {})).starts_with("! a row is refused: line 4: '-' is not a valid row name\n"));
   ListReading other = reading({"a"});
   other.rows[0].fields = {{"ip", "10.0.0.1"}};
   (void)memory.read(other, {}, {});
   CHECK(memory.rows().at(0).fields == other.rows[0].fields);
-  CHECK(memory.saved().equal == 2);
+  CHECK(memory.saved().equal == 4);
+  some.refused.clear();
+  CHECK(text(memory.read(some, {}, {})) == "! the row 'A' is refused: it is there already\n");  // once more
 }
 
 TEST_CASE("a row that leaves can be forgotten at once, another not", "[lists]") {

@@ -67,6 +67,31 @@ class Lists(support.Case):
         # It stood failed all the time: it acted once.
         self.assertEqual(self.text("told.txt"), "b=b\n")
 
+    def test_a_row_that_lacks_a_field_is_told_once_with_an_alert(self):
+        rows = self.path("rows")
+
+        def write(*nodes: dict) -> None:
+            fresh = self.path("rows.new")
+            fresh.write_text("".join(json.dumps(node) + "\n" for node in nodes))
+            fresh.chmod(0o600)
+            os.replace(fresh, rows)
+
+        def told() -> list[str]:
+            return [one["text"] for one in daemon.ask("history")["records"] if "'b' of the list NODE is skipped" in one["text"]]
+
+        whole = {"name": "a", "ip": "10.0.0.1"}
+        write(whole)
+        daemon = self.start(f'for each NODE from file "{rows}" every 1 second {{\n'
+                            f'  check program ping_${{NODE}} with path "{self.program} ${{NODE.ip}}"\n'
+                            f'    if status != 0 then alert\n}}\n')
+        self.wait_for_names(daemon, "a")
+        write(whole, {"name": "b"})
+        self.wait_for(told, "the row to be told of", detail=daemon.log_text)
+        write(whole, {"name": "b"}, {"name": "c", "ip": "10.0.0.3"})
+        self.wait_for_names(daemon, "a", "c")
+        self.assertEqual(len(told()), 1)
+        self.assertIn("it has no field 'ip'", told()[0])
+
     def test_a_failed_listing_keeps_the_rows_and_is_told(self):
         daemon = self.of_file("a", "b")
         self.wait_for_names(daemon, "a", "b")
