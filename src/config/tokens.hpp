@@ -94,14 +94,26 @@ class Tokens {
     at_ = 0;
   }
 
-  /// Whether a line after the first begins with the first word of a statement.
+  /// Whether a line after the first begins as a statement does: with a word that other text hardly begins with, or with
+  /// two.
   static bool holds_statement(std::string_view text) {
     static constexpr std::string_view kWords[] = {"if", "else", "check", "set", "every", "alert", "group", "include"};
+    static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+        {"start", "program"}, {"stop", "program"}, {"restart", "program"}, {"start", "="},
+        {"stop", "="},        {"restart", "="},    {"depends", "on"}};
+    constexpr std::string_view kBlank = " \t\r\n";
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string_view::npos;) {
-      at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
-      const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+      const auto word_from = [&](std::size_t from) {
+        const std::size_t begin = std::min(text.find_first_not_of(kBlank, from), text.size());
+        return text.substr(begin, std::min(text.find_first_of(kBlank, begin), text.size()) - begin);
+      };
+      const std::string_view first = word_from(at);
+      at = static_cast<std::size_t>(first.data() - text.data());
+      const std::string_view second = word_from(at + first.size());
       for (const auto word : kWords)
-        if (iequals(text.substr(at, end - at), word)) return true;
+        if (iequals(first, word)) return true;
+      for (const auto& [one, two] : kPairs)
+        if (iequals(first, one) && iequals(second.substr(0, two.size()), two)) return true;
     }
     return false;
   }

@@ -45,6 +45,7 @@ struct RulesProblem {
 struct Rules {
   std::string path;
   bool unreadable = false;  ///< for whoever asks, who is not root
+  bool broken = false;      ///< they have errors: what they would say is not known
   std::uint64_t services = 0;
   std::vector<RulesProblem> problems;  ///< errors and warnings, missing programs and wrong rights among them
 };

@@ -148,6 +148,7 @@ std::optional<engine::RuleSet> look_at_rules(Facts& facts, engine::Settings& nam
     }
     rules.problems.push_back({.error = error, .place = std::move(place), .message = one.message, .remedy = one.remedy});
   }
+  rules.broken = !loaded.rules;
   if (loaded.rules) rules.services = loaded.rules->services.size();
   return std::move(loaded.rules);
 }

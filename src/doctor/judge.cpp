@@ -181,6 +181,7 @@ class Judge {
                       facts_.daemon.mail_error),
           "healer tries again by itself, and loses none");
     if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not checked: only root may read the rules");
+    if (facts_.rules.broken) return add(Verdict::Good, kSubject, "not checked: the rules have errors");
     const auto& servers = facts_.mail_servers;
     if (servers.empty() || !facts_.alerts_mailed)
       return add(Verdict::Warning, kSubject,

@@ -288,6 +288,12 @@ std::string Engine::done_text(const PendingCommand& command) const {
   for (const auto& [verb, services] : done_to) add(services, done(verb), done(verb));
   if (stop) {
     add(as_wanted, "did not run", "did not run");
+    // What a start has left is not the service's process, and is not ended by its stop.
+    for (const ServiceId id : std::span(as_wanted).first(std::min(as_wanted.size(), kMostNamed))) {
+      std::string left = left_behind(id);
+      if (left.empty()) left = left_over(id);
+      if (!left.empty()) parts.push_back(fmt::format("{}: {}", graph_->at(id).name, left));
+    }
     add(unmonitored, "is no longer monitored", "are no longer monitored");
     add(without, "is no longer monitored; it has no start and no stop program, and is left alone",
         "are no longer monitored; they have no start and no stop program, and are left alone");

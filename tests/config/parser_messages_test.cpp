@@ -239,6 +239,8 @@ TEST_CASE("a missing quote is found where it opens", "[config]") {
   CHECK(errors("set log \"/x\nset init") ==
         "1:9: unbalanced quotes: the text that begins here is not closed (close it with \")\n");
   // The next quote closes it, and inside and outside change places; after the line all is read again.
+  CHECK(errors("check process x pidfile \"/x\n start program = \"/a\"\n stop program = \"/b\"") ==
+        "1:25: unbalanced quotes: the text that begins here continues on the next line (close it with \")\n");
   CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
                     "status 3 then alrt") ==
         "2:23: unbalanced quotes: the text that begins here continues on the next line (close it with \")\n"

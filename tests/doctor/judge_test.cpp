@@ -169,6 +169,9 @@ TEST_CASE("mail that reaches nobody is found; one server of several may be down"
   CHECK(on(facts, "mail").verdict == Verdict::Warning);
   facts.mail_servers.clear();
   CHECK(on(facts, "mail").text == "no mail server is set: alerts are in the log and the history alone");
+  Facts broken = facts;
+  broken.rules.broken = true;
+  CHECK(on(broken, "mail").text == "not checked: the rules have errors");
   facts = well();
   facts.alerts_mailed = false;
   CHECK(on(facts, "mail").verdict == Verdict::Warning);

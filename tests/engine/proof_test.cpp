@@ -552,4 +552,16 @@ TEST_CASE("a start that waits for what an earlier one has left does so no longer
   CHECK(world.is_up("web"));
 }
 
+TEST_CASE("a stop tells of what an earlier start has left") {
+  ProcessWorld world(rule_set({process("web")}, seconds{5}));
+  world.doings["start web"] = {.works = false};
+  world.left["web"] = 777;
+  world.start();
+  world.run(seconds{40});
+  world.command(event::Command::Kind::Stop, {"web"});
+  world.run(seconds{5});
+  REQUIRE_FALSE(world.replies.empty());
+  CHECK(world.replies.back().text.starts_with("web did not run; web: its start program has left process 777"));
+}
+
 }  // namespace proof_test
