@@ -461,9 +461,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   text += warn_of_restart(settings);
   in_force_ = outcome.loaded.result.lists.empty() ? nullptr : outcome.text;
   store_->save_sources(sources_of(*outcome.text));
-  lists_->declare(outcome.loaded.result.lists);
-  handle(lists_->doubted());
-  tell_skipped_rows(outcome.loaded);
+  declare_lists(outcome.loaded);
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");

@@ -84,6 +84,7 @@ class Daemon : public engine::EffectSink {
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
   void say_notes();
+  void declare_lists(const LoadedRules& loaded);
   void tell_skipped_rows(const LoadedRules& loaded);
   void say_notes_of(const LoadedRules& loaded);
 

@@ -286,6 +286,13 @@ void Daemon::reload_lists() {
                      });
 }
 
+/// The lists of the rules in force, and what is to be said of their rows.
+void Daemon::declare_lists(const LoadedRules& loaded) {
+  lists_->declare(loaded.result.lists);
+  handle(lists_->doubted());
+  tell_skipped_rows(loaded);
+}
+
 /// Rows that lack what the rules ask for are told, each once.
 void Daemon::tell_skipped_rows(const LoadedRules& loaded) {
   constexpr std::size_t kMostTold = 5;

@@ -79,7 +79,7 @@ void take_written(Command& command, const Graph& graph, const runtime::ActionFil
   const auto service = graph.find(purpose.service);
   if (!service) return;
   const ServiceBlock& block = graph.at(*service);
-  for (const auto* program : {&block.programs->start, &block.programs->stop, &block.programs->restart})
+  for (const auto* program : block.programs->all())
     if (*program && runtime::ActionFiles::Purpose::name_of((*program)->arguments) == purpose.program)
       command.arguments = (*program)->arguments;
 }
@@ -329,7 +329,6 @@ Result<void> Daemon::start(LoadedRules loaded) {
     if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
     store_->save_sources(std::move(sources));
   }
-  const std::vector<config::ListDeclaration> lists = loaded.result.lists;
   if (!beside_monit_.empty()) settings.shadow = true;
   const auto graph = make_graph(std::move(*loaded.result.rules));
   auto saved = store_->load();
@@ -366,9 +365,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     handle(event::ReloadFailed{broken});
     std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
-  lists_->declare(lists);
-  handle(lists_->doubted());
-  tell_skipped_rows(loaded);
+  declare_lists(loaded);
   background_.up();
   beat();
   tell_ready();

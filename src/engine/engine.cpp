@@ -564,7 +564,6 @@ void Engine::compact() {
   tests_ = {};
   tests_.reserve(live_rules_);
   plain_tests_.clear();
-  test_places_.clear();
   for (const ServiceId id : graph_->order) {
     const std::span<const RuleState> states = rules(id);
     add_tests(graph_->at(id));

@@ -474,10 +474,9 @@ class Engine {
   std::vector<ServiceState> services_;
   std::set<std::pair<std::uint32_t, ServiceId>> composites_due_;  // to be looked at, by rank: members first
   std::vector<RuleState> rule_states_;
-  std::vector<std::uint32_t> tests_;                // of the same rules: places in plain_tests_
-  std::vector<PlainTest> plain_tests_;              // each once: many rules ask for the same
-  std::map<PlainTest, std::uint32_t> test_places_;  // where each is there
-  std::size_t live_rules_ = 0;                      // of rule_states_; the others are left over
+  std::set<PlainTest> plain_tests_;      // each once: many rules ask for the same
+  std::vector<const PlainTest*> tests_;  // of the same rules: in plain_tests_
+  std::size_t live_rules_ = 0;           // of rule_states_; the others are left over
   std::map<std::uint64_t, Job> jobs_;
   std::set<std::pair<Duration, std::uint64_t>> job_due_;  // when a job wants to be woken
   std::set<std::uint64_t> ending_;                        // programs that were told to end

@@ -117,12 +117,7 @@ Engine::PlainTest Engine::plain_test(const Rule& rule) {
 
 /// Those of its rules, behind those that are there.
 void Engine::add_tests(const ServiceBlock& block) {
-  for (const Rule& rule : block.rules) {
-    const PlainTest test = plain_test(rule);
-    const auto [known, is_new] = test_places_.try_emplace(test, static_cast<std::uint32_t>(plain_tests_.size()));
-    if (is_new) plain_tests_.push_back(test);
-    tests_.push_back(known->second);
-  }
+  for (const Rule& rule : block.rules) tests_.push_back(&*plain_tests_.insert(plain_test(rule)).first);
 }
 
 /// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
@@ -130,7 +125,7 @@ bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
   if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
   if (state.starts->restarted || !state.memory.baselines.empty()) return false;
   for (std::size_t i = state.first_rule; i < state.first_rule + state.rule_count; ++i) {
-    const PlainTest& test = plain_tests_[tests_[i]];
+    const PlainTest& test = *tests_[i];
     if (test.kind == PlainTest::Kind::Other) return false;
     if (test.kind == PlainTest::Kind::Figure) {
       const std::optional<double> value = value_of(seen, test.what);

@@ -28,7 +28,7 @@ ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const s
     for (const Rule& rule : block->rules)
       for (const Action* action : {&rule->action, &rule->recovery->action})
         if (action->kind == ActionKind::Exec) add_program(*action->command);
-    for (const Rare<Command>* command : {&block->programs->start, &block->programs->stop, &block->programs->restart})
+    for (const Rare<Command>* command : block->programs->all())
       if (*command) add_program(**command);
     if (const auto& foreground = block->process->foreground) {
       add_program(foreground->command);

@@ -2,6 +2,7 @@
 // One `check` block: what is looked at, what is asked, and what it is started and stopped by.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -106,6 +107,7 @@ struct Programs {
   Rare<Command> restart;
 
   bool operator==(const Programs&) const = default;
+  [[nodiscard]] std::array<const Rare<Command>*, 3> all() const { return {&start, &stop, &restart}; }
 };
 
 /// What is looked at, where it is no path, process or program.

@@ -25,7 +25,7 @@ engine::LeftProcess told_of(const ProcessIdentity& one, const std::string& name)
 
 std::vector<uid_t> owners_of(const engine::ServiceBlock& block) {
   std::vector<uid_t> owners{::geteuid()};
-  for (const auto* program : {&block.programs->start, &block.programs->stop, &block.programs->restart}) {
+  for (const auto* program : block.programs->all()) {
     if (*program && (*program)->identity->uid) owners.push_back(*(*program)->identity->uid);
   }
   if (block.foreground() && block.process->foreground->command.identity->uid)
