@@ -215,7 +215,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--timeout", arguments.timeout, "Wait no longer than this for healerd to answer")
       ->type_name("DURATION");
-  app.add_flag("--json", arguments.output.json, "Print one JSON document (see healerctl(1))");
+  app.add_flag("--json", arguments.output.json, "Print one JSON document (see healer-json(5))");
   auto* colour =
       app.add_flag("--color", arguments.output.colour, "Print colours, even where the output is no terminal");
   app.add_flag("--no-color", arguments.output.no_colour, "Print no colours (as the variable NO_COLOR)")
