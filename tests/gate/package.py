@@ -53,6 +53,8 @@ def judge(tally: Tally, missing: Callable[..., bool]) -> None:
                                          ("immediate binding", "BIND_NOW|FLAGS_1.*NOW"), ("stack protector", "__stack_chk_fail"),
                                          ("fortify", r"__\w+_chk@")) if not re.search(mark, told)]
         tally.check(f"package: {wanted} is hardened", not lacks, f"it lacks {', '.join(lacks)}")
+        tally.check(f"package: {wanted} needs no library of fmt, whose name changes with each release",
+                    not re.search(r"NEEDED.*lib(fmt|spdlog)", told))
         tally.check(f"package: {wanted} is stripped", ".symtab" not in told and "Symbol table '.symtab'" not in told)
         unused = subprocess.run(["ldd", "-u", str(program)], capture_output=True, text=True).stdout.split()[3:]
         paths = [path for path in (str(TOP), str(WORK)) if path.encode() in program.read_bytes()]
