@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/service.hpp"
+#include "engine/settings_diff.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -35,6 +36,9 @@ ChangeView changed(const ServiceBlock& before, const ServiceBlock& after, const 
   }
   for (std::size_t i = 0; i < before.rules.size(); ++i)
     if (!stays[i]) view.gone.push_back(before.rules[i]->text);
+  if (before.foreground() && after.foreground() &&
+      !(before.process->foreground->command == after.process->foreground->command))
+    view.note = fmt::format("a process that runs keeps its former program until `healerctl restart {}`", after.name);
   return view;
 }
 
@@ -51,6 +55,7 @@ std::string text_of(const ChangeView& change) {
   if (!all_kept) rules("keeps", change.kept);
   rules("starts over", change.begun);
   rules("is gone", change.gone);
+  if (!change.note.empty()) text += fmt::format("           {}\n", printable(change.note));
   return text;
 }
 
@@ -60,6 +65,9 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
   const engine::Graph& after = *plan.graph;
   ChangesView view;
   view.settings = plan.settings_changed;
+  if (plan.settings_changed)
+    for (const std::string_view words : engine::changed_settings(*before.settings, *after.settings))
+      view.changed_settings.emplace_back(words);
   view.workflows = plan.workflows_changed;
   std::uint64_t touched = 0;
   for (const SlotChange& change : plan.changes) {
@@ -99,7 +107,7 @@ std::string changes_text(const ChangesView& changes) {
     }
     text += text_of(change);
   }
-  if (changes.settings) text += "the settings (set ...) have changed\n";
+  if (changes.settings) text += fmt::format("changed settings: {}\n", fmt::join(changes.changed_settings, ", "));
   if (changes.workflows)
     text += "the workflows have changed: a healing that is under way goes by the one it began with\n";
   const auto count = [&](std::string_view word) {

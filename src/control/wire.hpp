@@ -440,16 +440,18 @@ struct ChangeView {
   std::vector<std::string> kept{};   ///< Changed: rules that keep what they have counted, by their new text
   std::vector<std::string> begun{};  ///< Changed: rules that start over
   std::vector<std::string> gone{};   ///< Changed: rules that are no more
+  std::string note{};                ///< what else people should know of it; or empty
 
   bool operator==(const ChangeView&) const = default;
 };
 
 /// What a reload does, or would do.
 struct ChangesView {
-  std::vector<ChangeView> services;  ///< by name; none of those that stay as they are
-  std::uint64_t kept = 0;            ///< services that stay as they are, or have only moved
-  bool settings = false;             ///< a `set` statement says something else
-  bool workflows = false;            ///< a workflow says something else, was added or removed
+  std::vector<ChangeView> services;             ///< by name; none of those that stay as they are
+  std::uint64_t kept = 0;                       ///< services that stay as they are, or have only moved
+  bool settings = false;                        ///< a `set` statement says something else
+  std::vector<std::string> changed_settings{};  ///< which: "set daemon", "set alert"
+  bool workflows = false;                       ///< a workflow says something else, was added or removed
 
   bool operator==(const ChangesView&) const = default;
 };

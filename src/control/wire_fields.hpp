@@ -440,6 +440,7 @@ void fields(Walk walk, T& v) {
   if_any(walk, "kept", v.kept);
   if_any(walk, "begun", v.begun);
   if_any(walk, "gone", v.gone);
+  if_any(walk, "note", v.note);
 }
 
 template <typename Walk, Same<ChangesView> T>
@@ -447,6 +448,7 @@ void fields(Walk walk, T& v) {
   walk("services", v.services);
   walk("kept", v.kept);
   walk("settings", v.settings);
+  if_any(walk, "changed_settings", v.changed_settings);
   if_any(walk, "workflows", v.workflows);
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("where only the program or the settings change, that is said", "[contr
   RuleSet next = rule_set({after}, seconds{5});
   CHECK(changes_text(changes(rule_set({before}), std::move(next))) ==
         "changed  web (test.rules:1): its rules keep what they have counted\n"
-        "the settings (set ...) have changed\n"
+        "changed settings: set daemon\n"
         "0 added, 0 removed, 1 changed, 0 kept");
   CHECK(changes_text(changes(rule_set({before}), rule_set({before}))) == "nothing has changed");
   RuleSet healing = rule_set({before});
@@ -68,6 +68,28 @@ TEST_CASE("where only the program or the settings change, that is said", "[contr
   CHECK(changes_text(changes(rule_set({before}), std::move(healing))) ==
         "the workflows have changed: a healing that is under way goes by the one it began with\n"
         "0 added, 0 removed, 0 changed, 1 kept");
+}
+
+TEST_CASE("a reload names each statement of the settings that has changed", "[control]") {
+  RuleSet next = rule_set({});
+  next.settings.mail.recipients.push_back({.address = "ops@example.org"});
+  next.settings.healing.only_while = {"gateway"};
+  next.settings.dry_run = true;
+  const ChangesView view = changes(rule_set({}), std::move(next));
+  CHECK(view.changed_settings == std::vector<std::string>{"set alert", "set healing only while", "set dry run"});
+}
+
+TEST_CASE("a reload says that a foreground process keeps its former program until it is restarted", "[control]") {
+  const auto block = [](const char* program) {
+    auto made = placed(service("web", {}), 1);
+    made->process->foreground = engine::ForegroundSpec{.command = {.arguments = {program}}, .stop = {}};
+    made->key = hash128(program);
+    return made;
+  };
+  CHECK(changes_text(changes(rule_set({block("/bin/old")}), rule_set({block("/bin/new")}))) ==
+        "changed  web (test.rules:1)\n"
+        "           a process that runs keeps its former program until `healerctl restart web`\n"
+        "0 added, 0 removed, 1 changed, 0 kept");
 }
 
 }  // namespace changes_test

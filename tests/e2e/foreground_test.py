@@ -387,7 +387,7 @@ class Foreground(supervised.Case):
         told = f"the state file is {old} until healerd is restarted, then {other}, which does not contain the " \
                "running foreground processes: stop them before the restart, or they will be started a second time"
         queue = f"the mail queue is {old}.mail until healerd is restarted, then {other}.mail"
-        changes = "the settings (set ...) have changed\nrules reloaded: 0 added, 0 removed, 0 changed, 1 kept"
+        changes = "changed settings: set statefile\nrules reloaded: 0 added, 0 removed, 0 changed, 1 kept"
         self.assertEqual((done.returncode, done.stdout), (0, f"warning: {told}\nwarning: {queue}\n{changes}\n"))
         self.wait_for(lambda: told in daemon.log_text(), "the word of it in the log")
         # As it says: they are stopped, and the next healerd starts them once.
