@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Builds the packages of this checkout into a folder; `./start package` calls it for each of its steps.
-# usage: build.sh source|deb|rpm OUTPUT_FOLDER WORK_FOLDER
-# `source` must come first: the other two are built from its archive, without git, as anybody else would build them.
+# usage: build.sh source|deb|rpm|srpm OUTPUT_FOLDER WORK_FOLDER
+# `source` must come first: the others are built from its archive, without git, as anybody else would build them.
 set -euo pipefail
 top=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 what=$1
@@ -64,8 +64,17 @@ case $what in
     cp packaging/rpm/healer.spec "$work/rpm/SPECS"
     rpmbuild --define "_topdir $work/rpm" --define "_smp_mflags -j${HEALER_JOBS:-$(nproc)}" \
       --define "healer_werror ${HEALER_WERROR:-OFF}" --nodeps -bb "$work/rpm/SPECS/healer.spec"
-    rm -f "$out"/healer-[0-9]*.rpm "$out"/healer-debug*.rpm
+    rm -f "$out"/healer-[0-9]*."$(uname -m)".rpm "$out"/healer-debug*.rpm
     mv "$work"/rpm/RPMS/*/*.rpm "$out"
+    ;;
+  srpm)  # what Fedora and its relatives build from: it names what they need for that
+    rm -rf "$work/srpm"
+    mkdir -p "$work/srpm/SOURCES" "$work/srpm/SPECS"
+    cp "$out/$name.tar.gz" "$work/srpm/SOURCES"
+    cp packaging/rpm/healer.spec "$work/srpm/SPECS"
+    rpmbuild --define "_topdir $work/srpm" --define "healer_source 1" --nodeps -bs "$work/srpm/SPECS/healer.spec"
+    rm -f "$out"/healer-[0-9]*.src.rpm
+    mv "$work"/srpm/SRPMS/*.src.rpm "$out"
     ;;
   rpm-before)  # the same files as the release before: for tests of upgrades
     mkdir -p "$out/before"
@@ -84,7 +93,7 @@ case $what in
     mv "$work"/rpm/RPMS/*/healer-"$version"-0*.rpm "$out/before"
     ;;
   *)
-    echo "build.sh: $what is neither source, deb nor rpm" >&2
+    echo "build.sh: $what is neither source, deb, rpm nor srpm" >&2
     exit 2
     ;;
 esac

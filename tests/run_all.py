@@ -30,7 +30,8 @@ from tests import Result, Test  # noqa: E402
 AGAIN = 2        # how often a test that failed is run again
 CONTAINERS = 2   # of the tests of packages, at a time: each boots a system
 SLEEPERS = 4     # tests at a time for each core: most of them wait
-ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]  # `tidy` is run when asked for
+ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]
+ASKED_FOR = ["tidy", "debian13"]  # run when they are named; `debian13` also with --long
 ABOUT = {**TEXT, **OTHERS, "package": package}
 
 
@@ -275,7 +276,7 @@ def main() -> int:
     parser.add_argument("--in", dest="stage", choices=BUILDS, default="release", help="hunt: in which build (default release)")
     options = parser.parse_args()
     if options.list:
-        for name in [*ALL, "tidy"]:
+        for name in [*ALL, *ASKED_FOR]:
             about = BUILDS[name].about if name in BUILDS else (ABOUT[name].__doc__ or "").rstrip(".")
             print(f"{name:8} {about}")
         return 0
@@ -288,9 +289,10 @@ def main() -> int:
         return hunt(words[1], options.n, options.stage)
     if words == ["quick"]:
         return quick()
-    chosen = [stage for word in words for stage in (ALL if word == "all" else [word])]
-    if unknown := [stage for stage in chosen if stage not in [*ALL, "tidy"]]:
-        parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, 'tidy'])})")
+    every = [*ALL, "debian13"] if options.long else ALL
+    chosen = [stage for word in words for stage in (every if word == "all" else [word])]
+    if unknown := [stage for stage in chosen if stage not in [*ALL, *ASKED_FOR]]:
+        parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, *ASKED_FOR])})")
     if options.long:
         os.environ["HEALER_LONG"] = "1"
     began = time.monotonic()

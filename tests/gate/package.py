@@ -33,7 +33,7 @@ def build(tally: Tally, what: str, out: Path = OUT, work: Path = WORK, more: dic
 
 
 def only(pattern: str, folder: Path = OUT) -> Path:
-    return next(path for path in sorted(folder.glob(pattern)) if not re.search("dbgsym|debug", path.name))
+    return next(path for path in sorted(folder.glob(pattern)) if not re.search(r"dbgsym|debug|\.src\.rpm$", path.name))
 
 
 def judge(tally: Tally, missing: Callable[..., bool]) -> None:
@@ -46,6 +46,9 @@ def judge(tally: Tally, missing: Callable[..., bool]) -> None:
         good, output = call("rpmlint", ["rpmlint", "-c", str(TOP / "packaging/rpm/rpmlint.toml"),
                                         str(only("healer-[0-9]*-1.*.rpm"))])
         tally.check("package: rpmlint", good and not re.search(r": E: ", output), output)
+    source = next(OUT.glob("healer-[0-9]*.src.rpm"))
+    needs = subprocess.run(["rpm", "-qp", "--requires", str(source)], capture_output=True, text=True).stdout
+    tally.check("package: the source rpm names what Fedora builds it with", "libcurl-devel" in needs and "systemd-devel" in needs, needs)
     for wanted in ("/usr/sbin/healerd", "/usr/bin/healerctl"):
         program = next(WORK.glob(f"healer-*/debian/healer{wanted}"), None)
         told = subprocess.run(["readelf", "-W", "-h", "-l", "-d", "-s", str(program)], capture_output=True, text=True).stdout
@@ -87,8 +90,8 @@ def trials(tally: Tally) -> list[Test]:
 
 def install_as_debian_would(tally: Tally, missing: Callable[..., bool]) -> None:
     """piuparts and autopkgtest, in a copy of the system of the containers (only with --long: both fetch packages)."""
-    base = subprocess.run([sys.executable, str(HERE / "package_test.py"), "--base"], capture_output=True,
-                          text=True).stdout.strip()
+    base = (subprocess.run([sys.executable, str(HERE / "package_test.py"), "--base"], capture_output=True,
+                           text=True).stdout.split() or [""])[0]  # Debian 12's
     if not base or missing(tally, "piuparts", "autopkgtest"):
         return
     deb = str(only("healer_*.deb"))
@@ -113,7 +116,7 @@ def prepare(tally: Tally, long: bool, missing: Callable[..., bool]) -> list[Test
     base = subprocess.Popen([sys.executable, str(HERE / "package_test.py"), "--base"], stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL)
     with Stopwatch(tally, "build_seconds"):
-        built = all([build(tally, kind) for kind in ("source", "deb", "rpm", "rpm-before")])
+        built = all([build(tally, kind) for kind in ("source", "deb", "rpm", "rpm-before", "srpm")])
         if built:
             # With --long everything is built again, by the compiler itself, not its cache.
             compare(tally, ["source", "deb", "rpm"] if long else ["source"])

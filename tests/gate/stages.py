@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import debian13
 from tally import LOGS, TOP, Stopwatch, Tally, Times, tail
 from tests import Test, discover, execute, report_folder, reports_in, sanitizer_options
 
 CORES = os.cpu_count() or 1
 JOBS = os.environ.get("HEALER_JOBS") or str(CORES)
+CLANG = os.environ.get("HEALER_CLANG") or "16"  # the release of clang: ./start knows which this system has
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ class Build:
 BUILDS = {one.name: one for one in (
     Build("release", "Release build without a warning, and all tests"),
     Build("asan", "Unit tests and half of the end-to-end tests, under address and undefined behaviour sanitizers"
-                  " (with --long: all of them)", compiler="clang++-16", half=0),
+                  " (with --long: all of them)", compiler=f"clang++-{CLANG}", half=0),
     Build("tsan", "What has threads, and the other half of the end-to-end tests, under the thread sanitizer (with --long:"
                   " all of them)", ("test_runtime", "test_store", "test_control", "test_torture", "healerd", "healerctl"),
-          frozenset({"runtime", "store", "control", "torture", "e2e"}), "clang++-16", half=1),
+          frozenset({"runtime", "store", "control", "torture", "e2e"}), f"clang++-{CLANG}", half=1),
 )}
 
 
@@ -79,7 +81,9 @@ def source_files(*suffixes: str) -> list[str]:
 def build(tally: Tally, preset: str, folder: Path, targets: tuple[str, ...] = ("all",)) -> bool:
     """Configures and builds a preset. What is compiled gives way to tests that run beside it."""
     with Stopwatch(tally, "build_seconds"):
-        good, output = call(f"{preset}-configure", ["cmake", "--preset", preset])
+        compilers = [f"-DCMAKE_CXX_COMPILER=clang++-{CLANG}"] if preset != "release" else []
+        compilers += [f"-DCMAKE_CXX_CLANG_TIDY=clang-tidy-{CLANG};--quiet"] if preset == "tidy" else []
+        good, output = call(f"{preset}-configure", ["cmake", "--preset", preset, *compilers])
         if good:
             good, output = call(f"{preset}-build", ["nice", "cmake", "--build", str(folder), "--parallel", JOBS,
                                                     "--target", *targets])
@@ -92,6 +96,10 @@ def build(tally: Tally, preset: str, folder: Path, targets: tuple[str, ...] = ("
 def check_format(tally: Tally) -> None:
     """Every C++ file is as clang-format writes it."""
     if missing(tally, "clang-format"):
+        return
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout
+    if " version 14." not in version:
+        tally.skip(f"the files are formatted by clang-format 14, and this is {version.strip()}")
         return
 
     def one(name: str) -> None:
@@ -132,7 +140,7 @@ TEXT = {"format": check_format, "scripts": check_scripts, "man": check_man}
 
 def run_tidy(tally: Tally, long: bool, times: Times) -> None:
     """Every file through clang-tidy (slow; only when asked for)."""
-    if not missing(tally, "clang-tidy-16", "clang++-16"):
+    if not missing(tally, f"clang-tidy-{CLANG}", f"clang++-{CLANG}"):
         build(tally, "tidy", TOP / "build-tidy")
 
 
@@ -140,7 +148,7 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
     """Each fuzzer for a short while, from the seeds, in the build of `asan` (with --long: optimised, five minutes)."""
     preset = "fuzz" if long else "asan"
     folder = TOP / f"build-{preset}"
-    if missing(tally, "clang++-16") or not build(tally, preset, folder, ("fuzzers", *(["verdict"] if long else []))):
+    if missing(tally, f"clang++-{CLANG}") or not build(tally, preset, folder, ("fuzzers", *(["verdict"] if long else []))):
         return
 
     def one(program: Path) -> None:
@@ -203,4 +211,4 @@ def run_demo(tally: Tally, long: bool, times: Times) -> None:
                     [sys.executable, str(TOP / "tests" / "demo" / "demo.py"), "--build", str(folder)])
 
 
-OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy}
+OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy, "debian13": debian13.run}

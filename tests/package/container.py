@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Debian 12 with systemd as its process 1, in a container (systemd-nspawn) that is thrown away.
+"""A Debian 12 or 13 with systemd as its process 1, in a container (systemd-nspawn) that is thrown away.
 
 The system is made once (mmdebstrap) and kept in the user's cache; a container is a layer on top of it, and has no network.
 """
@@ -15,8 +15,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # What the packages need at run time, what tests need, and what installs them.
-PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "passwd", "logrotate", "libc-ares2", "libcurl4", "libjq1",
-            "libnghttp2-14", "libncursesw6", "libsqlite3-0", "libssl3", "libuv1", "libsystemd0", "libxxhash0", "monit", "python3-apt", "rpm", "zlib1g")
+COMMON = ("systemd", "systemd-sysv", "dbus", "procps", "passwd", "logrotate", "libjq1", "libnghttp2-14", "libncursesw6",
+          "libsqlite3-0", "libsystemd0", "libxxhash0", "monit", "python3-apt", "zlib1g")
+PACKAGES = {"bookworm": (*COMMON, "libc-ares2", "libcurl4", "libssl3", "libuv1", "rpm"),
+            "trixie": (*COMMON, "libcares2", "libcurl4t64", "libssl3t64", "libuv1t64")}
+NUMBERS = {"bookworm": 12, "trixie": 13}
 RECIPE = 2  # another number: what is cached is not used any more
 PATIENCE = 120.0  # seconds; on a machine that is busy with other tests
 
@@ -41,19 +44,19 @@ def reason_to_skip() -> str:
     return ""
 
 
-def cache() -> Path:
+def cache(release: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or f"{os.path.expanduser('~')}/.cache"
-    name = hashlib.sha256(" ".join((*PACKAGES, str(RECIPE))).encode()).hexdigest()[:12]
-    return Path(base, "healer", f"debian-12-{name}")
+    name = hashlib.sha256(" ".join((*PACKAGES[release], str(RECIPE))).encode()).hexdigest()[:12]
+    return Path(base, "healer", f"debian-{NUMBERS[release]}-{name}")
 
 
 class NoBase(RuntimeError):
     """No system could be made: mostly, that Debian's packages cannot be fetched."""
 
 
-def make_base() -> Path:
-    """The system that all containers begin with; made where there is none yet."""
-    base = cache()
+def make_base(release: str) -> Path:
+    """The system that all containers of a release begin with; made where there is none yet."""
+    base = cache(release)
     if base.exists():
         return base
     base.parent.mkdir(parents=True, exist_ok=True)
@@ -63,8 +66,8 @@ def make_base() -> Path:
     new = Path(tempfile.mkdtemp(prefix=f"{base.name}.", dir=base.parent))
     new.chmod(0o755)
     try:
-        done = subprocess.run(["timeout", "--kill-after=10", "600", "mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}",
-                               '--dpkgopt=path-exclude=/usr/share/locale/*', "bookworm", str(new)],
+        done = subprocess.run(["timeout", "--kill-after=10", "600", "mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES[release])}",
+                               '--dpkgopt=path-exclude=/usr/share/locale/*', release, str(new)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode != 0:
             refused.write_text(f"mmdebstrap failed: {done.stdout[-4000:]}")
@@ -104,8 +107,8 @@ def is_first(pid: int) -> bool:
 class Container:
     """One of them. A `with` block ends it; until then it can be booted again and keeps its files."""
 
-    def __init__(self) -> None:
-        base = make_base()
+    def __init__(self, release: str = "bookworm") -> None:
+        base = make_base(release)
         self.folder = Path(tempfile.mkdtemp(prefix="healer-container-"))
         self.root = self.folder / "root"
         for name in ("root", "upper", "work"):

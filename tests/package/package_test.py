@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from container import Container, NoBase, make_base, reason_to_skip, until  # noqa: E402
+from container import PACKAGES, Container, NoBase, make_base, reason_to_skip, until  # noqa: E402
 from packages import TOP, Deb, Rpm  # noqa: E402
 
 TEN_LINES = """\
@@ -37,13 +37,14 @@ check program node with path "/bin/sh -c 'test ! -e /srv/broken'"
 
 class InContainer(unittest.TestCase):
     package: type[Deb] | type[Rpm] = Deb
+    release = "bookworm"
     installed_at_first = True
 
     def setUp(self) -> None:
         if why := reason_to_skip():
             self.skipTest(why)
         try:
-            self.box = Container()
+            self.box = Container(self.release)
         except NoBase as error:
             self.skipTest(str(error))
         self.addCleanup(self.box.close)
@@ -210,6 +211,10 @@ class DebUpgrade(Upgrade):
         self.assertNotIn("version before", self.box.out("cat", "/etc/healer/rules.d/00-settings.rules"))
 
 
+class DebUpgradeOn13(DebUpgrade):
+    release = "trixie"
+
+
 class RpmUpgrade(Upgrade):
     package = Rpm
 
@@ -353,6 +358,29 @@ class DebTest(Lifecycle, InContainer):
         self.assertIn("usermod -aG healer ann", said.stdout)
 
 
+class DebTestOn13(DebTest):
+    """What was built on Debian 12, on Debian 13: systemd 257, which knows the unified control groups only."""
+
+    release = "trixie"
+    test_the_unit_passes_systemds_own_critics = None  # the README gives the figures of Debian 12's
+    test_all_of_its_parts_are_there = None  # the same files
+
+    def test_groups_limits_leftovers_readiness_and_watchdog_work(self):
+        self.rules('set daemon 1\n'
+                   'check process ready with program "/bin/sh -c \'systemd-notify --ready; exec sleep 600000\'"\n'
+                   'check process left with pidfile /run/left.pid\n  with leftovers ended\n'
+                   '  start program = "/bin/sh -c \'setsid sleep 700000 >/dev/null 2>&1 &'
+                   ' setsid sleep 800000 >/dev/null 2>&1 & echo $! >/run/left.pid\'"\n')
+        self.wait_state("ready", "running")
+        self.wait_state("left", "running")
+        self.assertIn("healer.service", self.box.out("cat", f"/proc/{self.pid('sleep 700000')}/cgroup"))
+        before = self.pid("sleep 700000")
+        self.box.run("kill", "-9", self.pid("sleep 800000"))
+        until("what was left is ended, and one copy is started", lambda: self.pid("sleep 700000") not in ("", before)
+              and self.pid("sleep 800000"))
+        self.assertEqual(self.unit("WatchdogUSec") != "0", True)
+
+
 class BesideMonit(InContainer):
     installed_at_first = False
 
@@ -449,7 +477,8 @@ def main() -> int:
     if sys.argv[1:] == ["--base"]:
         with contextlib.suppress(NoBase):
             if not reason_to_skip():
-                print(make_base())
+                for release in PACKAGES:
+                    print(make_base(release))
         return 0
     suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:] or every_name(), sys.modules[__name__])
     result = unittest.TextTestRunner(verbosity=2).run(suite)

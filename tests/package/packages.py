@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("HEALER_PACKAGES") or TOP / "packages")
 
 def only(pattern: str) -> Path:
     """The one package of that name."""
-    found = [path for path in sorted(FOLDER.glob(pattern)) if not re.search("dbgsym|debug", path.name)]
+    found = [path for path in sorted(FOLDER.glob(pattern)) if not re.search(r"dbgsym|debug|\.src\.rpm$", path.name)]
     if len(found) != 1:
         raise FileNotFoundError(f"{FOLDER} has {len(found)} packages {pattern}: run ./start package")
     return found[0]
