@@ -34,33 +34,75 @@ std::chrono::local_days date_of(const CivilTime& civil) {
   return std::chrono::local_days{std::chrono::year{civil.year} / civil.month / civil.day};
 }
 
-/// The first full minute after `at`, in the same hour if that may match, that may match; else the next full hour.
-WallTime next_in_hour(const CronSpec& cron, WallTime at, const CivilTime& civil) {
-  const int left = 60 - civil.minute;
-  const int wait = std::countr_zero(cron.minutes >> (civil.minute + 1)) + 1;
-  return std::chrono::floor<minutes>(at) + minutes{hour_matches(cron, civil) ? std::min(wait, left) : left};
+/// `matches_at`, where the local time of `when` is known.
+bool matches_there(const CronSpec& cron, WallTime when, const CivilTime& local, const CivilClock& civil) {
+  if (cron.matches(local)) return true;
+  if (every_hour(cron)) return false;
+  const WallTime minute = std::chrono::floor<minutes>(when);
+  const seconds before = civil(minute - minutes{1}).offset;
+  if (local.offset - before > kMostJump) return false;
+  for (seconds skipped = before; skipped < local.offset; skipped += minutes{1})
+    if (cron.matches(utc_civil(minute + skipped))) return true;
+  return false;
+}
+
+/// The minute between `from` and `to`, not `from` itself, in which local time jumps; `to` where it does not.
+WallTime jump_between(WallTime from, seconds offset, WallTime to, const CivilClock& civil) {
+  if (civil(to).offset == offset) return to;
+  while (to - from > minutes{1}) {
+    const WallTime middle = from + std::chrono::floor<minutes>((to - from) / 2);
+    (civil(middle).offset == offset ? from : to) = middle;
+  }
+  return to;
+}
+
+/// The first full minute after `at`, in the same hour if that may match, that may match; else the next full hour, or
+/// the minute before it in which local time jumps.
+WallTime next_in_hour(const CronSpec& cron, WallTime at, const CivilTime& local, const CivilClock& civil) {
+  const int left = 60 - local.minute;
+  const int wait = std::countr_zero(cron.minutes >> (local.minute + 1)) + 1;
+  const WallTime minute = std::chrono::floor<minutes>(at);
+  return jump_between(minute, local.offset, minute + minutes{hour_matches(cron, local) ? std::min(wait, left) : left},
+                      civil);
+}
+
+/// The reverse: the minute before `at`, a full one, or where its hour does not match the last one of another hour; no
+/// earlier than that before a jump of local time.
+WallTime back_in_hour(const CronSpec& cron, WallTime at, const CivilTime& local, const CivilClock& civil) {
+  if (hour_matches(cron, local)) return at - minutes{1};
+  WallTime before = at - minutes{local.minute + 1};
+  if (const seconds offset = civil(before).offset; offset != local.offset) {
+    const WallTime jump = jump_between(before, offset, at, civil);
+    before = jump == at ? at - minutes{1} : jump;
+  }
+  return before;
 }
 
 }  // namespace
 
+bool matches_at(const CronSpec& cron, WallTime when, const CivilClock& civil) {
+  return matches_there(cron, when, civil(when), civil);
+}
+
 WallTime next_candidate(const CronSpec& cron, WallTime after, const CivilClock& civil) {
   const WallTime next = std::chrono::floor<minutes>(after) + minutes{1};
   const CivilTime local = civil(next);
-  return hour_matches(cron, local) ? next : next + minutes{(60 - local.minute) % 60};
+  if (matches_there(cron, next, local, civil) || hour_matches(cron, local)) return next;
+  return jump_between(next, local.offset, next + minutes{(60 - local.minute) % 60}, civil);
 }
 
 int matching_minutes(const CronSpec& cron, WallTime from, WallTime to, const CivilClock& civil, int most) {
   int found = 0;
   for (WallTime at = next_candidate(cron, from, civil); at < to && found < most; at = next_candidate(cron, at, civil))
-    if (cron.matches(civil(at))) ++found;
+    if (matches_at(cron, at, civil)) ++found;
   return found;
 }
 
 std::optional<WallTime> last_match(const CronSpec& cron, WallTime after, WallTime to, const CivilClock& civil) {
   for (WallTime at = std::chrono::floor<minutes>(to); at > after;) {
     const CivilTime local = civil(at);
-    if (cron.matches(local)) return at;
-    at -= hour_matches(cron, local) ? minutes{1} : minutes{local.minute + 1};
+    if (matches_there(cron, at, local, civil)) return at;
+    at = back_in_hour(cron, at, local, civil);
   }
   return std::nullopt;
 }
@@ -77,8 +119,8 @@ std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::opt
     at = std::max(at, WallTime{date.time_since_epoch() - local.offset - kMostJump});
     const WallTime end{date.time_since_epoch() + days{1} - local.offset + kMostJump};
     for (CivilTime there = civil(at); at < end; there = civil(at)) {
-      if (cron.matches(there) && due_in_minute(cron, at, last, civil)) return at;
-      at = next_in_hour(cron, at, there);
+      if (matches_there(cron, at, there, civil) && due_in_minute(cron, at, last, civil)) return at;
+      at = next_in_hour(cron, at, there, civil);
     }
   }
   return std::nullopt;
@@ -86,7 +128,7 @@ std::optional<WallTime> next_match(const CronSpec& cron, WallTime from, std::opt
 
 bool due_in_minute(const CronSpec& cron, WallTime now, std::optional<std::int64_t> last, const CivilClock& civil) {
   const CivilTime local = civil(now);
-  if (!cron.matches(local)) return false;
+  if (!matches_there(cron, now, local, civil)) return false;
   const std::int64_t minute = minute_of(now);
   if (!last || minute < *last - 60) return true;
   if (minute <= *last) return false;

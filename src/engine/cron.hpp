@@ -15,6 +15,11 @@ namespace healer::engine {
   return std::chrono::floor<minutes>(when).time_since_epoch().count();
 }
 
+/// Whether the schedule matches in the minute of `when`: its local time does, or it is the first minute after a gap in
+/// local time (summer time begins) in which a minute would have matched. The latter goes for what is to be done at
+/// certain hours; what is done every hour has lost nothing.
+[[nodiscard]] bool matches_at(const CronSpec& cron, WallTime when, const CivilClock& civil);
+
 /// The first minute after that of `after` that may match; no later than the next full hour, so that whoever waits for
 /// it notices how local time changes.
 [[nodiscard]] WallTime next_candidate(const CronSpec& cron, WallTime after, const CivilClock& civil);

@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
@@ -48,7 +49,7 @@ Doubt doubt_of(const ProcessFacts& process) {
 /// Whether the process of a service is looked after at any time: not outside a schedule of its own.
 bool Engine::in_schedule(ServiceId id, Instant now) const {
   const Schedule& schedule = *graph_->at(id).schedule;
-  if (schedule.kind == Schedule::Kind::NotCron) return !schedule.cron.matches(civil_(now.wall));
+  if (schedule.kind == Schedule::Kind::NotCron) return !matches_at(schedule.cron, now.wall, civil_);
   return schedule.kind == Schedule::Kind::Cycles && schedule.cycles == 1;
 }
 

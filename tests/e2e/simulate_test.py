@@ -60,6 +60,38 @@ class Simulate(support.Case):
         actions = self.play(SCRIPT, "--actions").stdout.splitlines()[:-1]
         self.assertEqual([line.split("  ")[3] for line in actions], ["exec", "healing-begun", "request", "exec"], actions)
 
+    def test_what_begins_in_the_hour_that_the_clock_skips_begins_when_it_is_over(self):
+        rules = self.write("summer.rules", """set daemon 60
+set maintenance "0 2 * * sun" for 2 hours
+workflow rebuild {
+  guard program "/bin/true"
+  step "rebuild" program "/bin/true rebuild ${TARGET}"
+  step "verify" recovered within 5 minutes
+}
+check program box with path "/bin/true box"
+  if status != 0 for 2 cycles then heal with rebuild
+check program daily with path "/bin/true daily"
+  every "30 2 * * *"
+  if status = 0 then alert
+check program resting with path "/bin/true resting"
+  not every "0-10 2 * * *"
+  if status = 0 for 1 cycle then alert
+""")
+        def played(day: str, *options: str) -> list[str]:
+            script = self.write("summer.script", f"start at 2026-03-{day} 00:30:00\nbox: 0*50 1*30 0*160\nstep rebuild rebuild heals\n"
+                                "run for 4 hours\n")
+            done = subprocess.run([support.BUILD / "healerctl", "simulate", rules, "--script", script, *options], capture_output=True,
+                                  text=True, env={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3", "LC_ALL": "C.UTF-8"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.splitlines()
+
+        for day in ("22", "29"):
+            lines = played(day)
+            self.assertTrue(any("held: pause: maintenance" in line for line in lines), lines)
+            self.assertFalse([line for line in lines if "healing-begun" in line])
+        summer = played("29")
+        self.assertEqual([line.split()[0] for line in summer if "daily" in line and "Status failed" in line], ["01:30:00"], summer)
+
     def test_the_same_as_json(self):
         events = json.loads(self.play(SCRIPT, "--json").stdout)["events"]
         self.assertEqual([event["turn"] for event in events if event["target"] == "n1" and event["turn"]],

@@ -107,7 +107,7 @@ void Timetable::take_due(Duration now, const std::function<void(ServiceId)>& run
 bool Timetable::turn(ServiceId id, const Schedule& schedule, Instant now) {
   Times& times = times_[id.index()];
   put_next(id, schedule, now);
-  if (times.kind == Schedule::Kind::NotCron) return !schedule.cron.matches(civil_(now.wall));
+  if (times.kind == Schedule::Kind::NotCron) return !matches_at(schedule.cron, now.wall, civil_);
   if (times.kind != Schedule::Kind::Cron) return true;
   if (!due_in_minute(schedule.cron, now.wall, times.irregular->minute, civil_)) return false;
   set(id, &Irregular::minute, minute_of(now.wall));
