@@ -226,7 +226,7 @@ void Connection::look_for(Want::Search wanted) {
 void Connection::query(Want::Query wanted) {
   searching_ = true;
   listen();
-  searcher_.query(std::move(wanted), [this, alive = std::weak_ptr<bool>(alive_)](const auto& value) {
+  searcher_.query(std::move(wanted), result_.address, [this, alive = std::weak_ptr<bool>(alive_)](const auto& value) {
     if (alive.expired() || phase_ != Phase::Talk) return;
     searching_ = false;
     act(conversation_->answered(value));

@@ -524,7 +524,7 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
 void HttpCaller::ask_next(Call& call) {
   const std::string* const filter = call.next_filter();
   if (filter == nullptr) return search(call);
-  searcher_.query({*filter, call.body}, [this, id = call.id](const Result<std::string>& value) {
+  searcher_.query({*filter, call.body}, call.place.host, [this, id = call.id](const Result<std::string>& value) {
     Call* const its = find(id);
     if (its == nullptr) return;
     const std::size_t tests = its->call.filters.size();

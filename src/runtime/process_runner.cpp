@@ -435,17 +435,18 @@ void ProcessRunner::ask(std::uint64_t id) {
   }
   if (!searcher_) searcher_.emplace(loop_, options_.jq_helper);
   const std::string& filter = filters[questions.values.size()];
-  searcher_->query({filter, questions.document}, [this, id, filter](const Result<std::string>& value) {
-    const auto found = asking_.find(id);
-    if (found == asking_.end()) return;  // cancelled meanwhile
-    engine::ValueSeen seen{.filter = filter, .value = std::nullopt};
-    if (value)
-      seen.value = *value;
-    else
-      seen.why = printable(value.error().what);
-    found->second->values.push_back(std::move(seen));
-    ask(id);
-  });
+  searcher_->query({filter, questions.document}, questions.block->name,
+                   [this, id, filter](const Result<std::string>& value) {
+                     const auto found = asking_.find(id);
+                     if (found == asking_.end()) return;  // cancelled meanwhile
+                     engine::ValueSeen seen{.filter = filter, .value = std::nullopt};
+                     if (value)
+                       seen.value = *value;
+                     else
+                       seen.why = printable(value.error().what);
+                     found->second->values.push_back(std::move(seen));
+                     ask(id);
+                   });
 }
 
 void ProcessRunner::report(Observed observed) {

@@ -49,8 +49,7 @@ const Compiled& compiled(const std::string& pattern) {
 
 Searcher::Searcher(Loop& loop, std::string jq_helper)
     : pool_(loop, {.name = "healer-search", .workers = 2, .max_lost = 8, .patience = Duration{2'000}}),
-      jq_(std::make_shared<JqHelper>(std::move(jq_helper))),
-      filters_(loop, {.name = "healer-filter", .workers = 1, .max_lost = 0, .patience = 2 * JqHelper::kPatience}) {}
+      filters_(loop, std::move(jq_helper)) {}
 
 void Searcher::search(protocols::Want::Search wanted, Done done) {
   auto shared = std::make_shared<const protocols::Want::Search>(std::move(wanted));
@@ -58,16 +57,6 @@ void Searcher::search(protocols::Want::Search wanted, Done done) {
   pool_.submit(
       [shared, answer]() -> Loop::Callback {
         return [answer, result = compiled(shared->pattern).find(shared->text)] { (*answer)(result); };
-      },
-      [answer](Error error) { (*answer)(std::move(error)); });
-}
-
-void Searcher::query(protocols::Want::Query wanted, Answered done) {
-  auto shared = std::make_shared<const protocols::Want::Query>(std::move(wanted));
-  auto answer = std::make_shared<Answered>(std::move(done));
-  filters_.submit(
-      [shared, answer, jq = jq_]() -> Loop::Callback {
-        return [answer, result = jq->first(shared->filter, shared->text)] { (*answer)(result); };
       },
       [answer](Error error) { (*answer)(std::move(error)); });
 }

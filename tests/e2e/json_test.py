@@ -79,6 +79,19 @@ class Json(support.Case):
         self.assertIn("gave no value within 2 s", self.explained(daemon))
         self.assertIn("other is failed", daemon.ctl("explain", "other").stdout)
 
+    def test_documents_that_take_their_time_hold_up_no_other(self):
+        slow = "".join(f"""
+            check program slow{i} with path "{self.program('{"a": 1}')}"
+              if json 'last(range(1e18))' > 1 then alert""" for i in range(8))
+        daemon = self.start(f"""
+            check program quick with path "{self.program('{"worst": 95}')}"
+              if json '.worst' > 90 then alert{slow}""")
+        runs = lambda name: daemon.ask("status", name)["services"][0]["runs"]  # noqa: E731
+        self.wait_for(lambda: runs("slow7") >= 1, "a first run of all")
+        at_first, of_slow = runs("quick"), sum(runs(f"slow{i}") for i in range(8))
+        self.wait_for(lambda: sum(runs(f"slow{i}") for i in range(8)) >= of_slow + 4, "the next runs of some")
+        self.assertGreaterEqual(runs("quick") - at_first, 3)
+
     def test_a_simulation_plays_what_a_program_writes(self):
         rules = self.path("rules")
         rules.write_text(f'''set daemon 10

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Filters that take their time, beside others.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/filter_pool.hpp"
+#include "runtime/loop.hpp"
+#include "support/paths.hpp"
+
+using namespace healer;
+using namespace healer::runtime;
+
+namespace {
+
+constexpr const char* kSlowFilter = "last(range(1e18))";
+
+class Filters {
+ public:
+  void ask(const std::string& filter, const std::string& whose, std::function<void(const Result<std::string>&)> then) {
+    ++asked_;
+    pool_.query({filter, "{\"a\": 7}"}, whose, [this, then = std::move(then)](const Result<std::string>& value) {
+      then(value);
+      if (--asked_ == 0) loop_.stop();
+    });
+  }
+  void run() { loop_.run(); }
+
+ private:
+  Loop loop_;
+  FilterPool pool_{loop_, healer::test::build_folder() + "/healerd"};
+  unsigned asked_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("documents that take their time hold up no other's", "[probe]") {
+  Filters filters;
+  unsigned slow = 0;
+  const auto ask_slow = [&] {
+    for (int i = 0; i < 6; ++i)
+      filters.ask(kSlowFilter, "slow" + std::to_string(i), [&](const auto& value) {
+        CHECK_FALSE(value);
+        ++slow;
+      });
+  };
+  ask_slow();
+  filters.run();
+  CHECK(slow == 6);
+
+  // From now on they are known: two are under way, and the others' turn comes after all that is quick.
+  ask_slow();
+  unsigned quick = 0;
+  std::function<void()> ask_quick = [&] {
+    filters.ask(".a", "quick", [&](const auto& value) {
+      CHECK(*value == "7");
+      CHECK(slow < 12);
+      if (++quick < 20) ask_quick();
+    });
+  };
+  ask_quick();
+  filters.run();
+  CHECK(quick == 20);
+  CHECK(slow == 12);
+}
+
+TEST_CASE("the questions about one document are asked in their order", "[probe]") {
+  Filters filters;
+  std::vector<std::string> told;
+  for (const char* const filter : {"1", "2", "empty", "3"})
+    filters.ask(filter, "one", [&](const auto& value) { told.push_back(value ? *value : value.error().what); });
+  CHECK(told.empty());
+  filters.run();
+  CHECK(told == std::vector<std::string>{"1", "2", "the filter finds no value", "3"});
+}
