@@ -75,9 +75,10 @@ Result<config::LoadResult> load(const Options& options, const config::LoadOption
 int check_rules(const Options& options) {
   const runtime::Host host;
   const config::OfflineEnvironment offline(host);
-  const config::CheckOptions wanted{.load = {.monit_dialect = options.monit_dialect, .strict = options.strict},
-                                    .verbose = options.verbose > 0,
-                                    .color = wants_color(options)};
+  const config::CheckOptions wanted{
+      .load = {.monit_dialect = options.monit_dialect, .strict = options.strict, .secrets = true},
+      .verbose = options.verbose > 0,
+      .color = wants_color(options)};
   const auto loaded = options.offline ? load(options, wanted.load, offline) : load(options, wanted.load, host);
   if (!loaded) {
     std::cerr << "healerd: " << loaded.error().what << '\n';

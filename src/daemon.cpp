@@ -16,7 +16,6 @@
 #include "control/changes.hpp"
 #include "daemon_house.hpp"
 #include "engine/explain.hpp"
-#include "engine/healing/request.hpp"
 #include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
@@ -121,11 +120,6 @@ void Daemon::perform(effect::Exec& effect) {
        .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
 }
 
-runtime::HttpCaller& Daemon::caller() {
-  if (!caller_) caller_ = std::make_unique<runtime::HttpCaller>(loop_);
-  return *caller_;
-}
-
 /// What a step saves of the output of its program is told with its end.
 void Daemon::action_ended(const event::ActionEnded& ended) {
   std::vector<Saving> saves;
@@ -185,52 +179,6 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
 }
 
 void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
-
-void Daemon::perform(effect::Request& effect) {
-  using Writing = effect::Request::Writing;
-  const Settings& settings = *engine_->graph()->settings;
-  runtime::HttpCall call{.method = std::move(effect.method),
-                         .body_file = std::move(effect.body_file),
-                         .follow = effect.follow,
-                         .insecure = effect.insecure,
-                         .safe = effect.safe,
-                         .limit = effect.limit,
-                         .timeout = effect.timeout,
-                         .tls = settings.tls_options,
-                         .saves = std::move(effect.saves),
-                         .hidden = std::move(effect.hidden)};
-  for (JsonTest& test : effect.wanted) call.filters.push_back(std::move(test.filter));
-  for (JsonTest& test : effect.failing) call.filters.push_back(std::move(test.filter));
-  const auto has_secret = [](const effect::Request::Text& text) {
-    return std::ranges::any_of(text, &effect::Place::Part::secret);
-  };
-  const bool has_secrets =
-      has_secret(effect.url) || has_secret(effect.body) || std::ranges::any_of(effect.headers, has_secret);
-  auto say_rest = [url = std::move(effect.url), headers = std::move(effect.headers), body = std::move(effect.body),
-                   body_as = effect.body_as, folder = settings.secrets](runtime::HttpCall& whole) -> Result<void> {
-    std::optional<Error> trouble;
-    const auto text_of = [&](const effect::Request::Text& parts, Writing first, Writing writing) {
-      Result<std::string> text =
-          with_secrets(parts, folder, whole.hidden, [first, writing](const std::string& secret, bool begins) {
-            return write_value(begins ? first : writing, secret);
-          });
-      if (!text && !trouble) trouble = text.error();
-      return text ? std::move(*text) : std::string();
-    };
-    whole.url = text_of(url, Writing::Plain, Writing::Percent);  // what it begins with is one already
-    for (const auto& header : headers) whole.headers.push_back(text_of(header, Writing::Plain, Writing::Plain));
-    whole.body = text_of(body, body_as, body_as);
-    return trouble ? Result<void>(*trouble) : Result<void>();
-  };
-  // As for programs: secrets are not read here.
-  if (has_secrets)
-    call.complete = std::move(say_rest);
-  else
-    (void)say_rest(call);
-  caller().call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
-}
-
-void Daemon::perform(effect::EndRequest& effect) { caller().end(effect.request); }
 
 void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);

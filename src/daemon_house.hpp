@@ -72,6 +72,7 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
   void perform(engine::effect::Request& effect);
+  void look_at_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note& effect);

@@ -232,6 +232,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   CLI::App* explain =
       add(app, arguments, Verb::Explain, "Why each rule is in its state, and what the next run would do");
   add_selection(explain, request, "Services");
+  explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
   CLI::App* history = add(app, arguments, Verb::History, "What happened, newest last");
   history->add_option("name", request.names, "A service; all where none is named")->type_name("NAME")->expected(0, 1);

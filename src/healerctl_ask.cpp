@@ -83,7 +83,7 @@ class Listing {
       case Verb::Output: output(json.get<control::OutputView>()); break;
       case Verb::Explain:
         output_.print((std::exchange(first_, false) ? "" : "\n") +
-                      render_explanation(json.get<control::ServiceExplanation>(), style));
+                      render_explanation(json.get<control::ServiceExplanation>(), style, options_.all));
         break;
       default: output_.print(render_record(json.get<RecordView>(), style));
     }

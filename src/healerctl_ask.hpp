@@ -18,6 +18,7 @@ struct AskOptions {
   bool groups = false;                ///< names: those of the groups
   bool graph = false;                 ///< status: as a graph
   bool svg = false;                   ///< graph: as a picture
+  bool all = false;                   ///< explain: also the brakes that block nothing
   std::optional<Duration> timeout{};  ///< for all of it; none: what may take long is waited for
 };
 

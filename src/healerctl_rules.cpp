@@ -168,7 +168,7 @@ int lint_files(const LintOptions& options, Output& output) {
   std::size_t counts[3] = {0, 0, 0};
   if (output.json()) output.open_list({{"version", control::kWireVersion}, {"command", "lint"}}, "findings");
   for (const std::string& path : options.paths) {
-    const config::LoadOptions how{.advice = true};
+    const config::LoadOptions how{.advice = true, .secrets = true};
     config::LoadResult result;
     if (path == "-") {
       auto text = read_input(path);

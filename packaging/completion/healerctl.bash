@@ -93,7 +93,8 @@ _healerctl() {
     graph) options="--dot --svg --group" ;;
     pause | ack) options="--reason --group" ;;
     heal) options="--with --override --group" ;;
-    explain | start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
+    explain) options="--group --all" ;;
+    start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;
     names) options="--groups" ;;
     output) options="--follow" ;;

@@ -27,6 +27,13 @@ struct FileFacts {
   std::uint32_t gid = 0;
 };
 
+/// Why a secret cannot be read.
+struct SecretFault {
+  std::string why;
+  std::string path;        ///< where it is looked for
+  bool is_certain = true;  ///< else the daemon may be given another folder
+};
+
 /// What a list is read from: a command, or a file.
 struct ListSource {
   std::string name;                  ///< of `for each`: "NODE"
@@ -64,6 +71,12 @@ class Environment {
   /// The rows of a list as they are known; nothing: it was not read yet. No load runs a program: whoever supervises
   /// reads lists beside it, and loads the rules with what was read.
   [[nodiscard]] virtual std::optional<std::vector<ListRow>> list(const ListSource&) const { return std::nullopt; }
+  /// Why the secret of that name cannot be read in a folder (empty: the usual one), as the daemon would; none: it can
+  /// be, or that is not known.
+  [[nodiscard]] virtual std::optional<SecretFault> secret_fault(const std::string& /*name*/,
+                                                                const std::string& /*folder*/) const {
+    return std::nullopt;
+  }
   /// The user id the daemon runs as (owner of its rules files).
   [[nodiscard]] virtual std::uint32_t effective_uid() const = 0;
 };

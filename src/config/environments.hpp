@@ -29,6 +29,10 @@ class OfflineEnvironment final : public Environment {
   [[nodiscard]] bool executable(const std::string&) const override { return true; }
   [[nodiscard]] std::string host_name() const override { return "localhost"; }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+  [[nodiscard]] std::optional<SecretFault> secret_fault(const std::string& name,
+                                                        const std::string& folder) const override {
+    return machine_.secret_fault(name, folder);
+  }
 
  private:
   const Environment& machine_;
@@ -59,6 +63,10 @@ class NewFileEnvironment final : public Environment {
   [[nodiscard]] bool executable(const std::string& path) const override { return machine_.executable(path); }
   [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+  [[nodiscard]] std::optional<SecretFault> secret_fault(const std::string& name,
+                                                        const std::string& folder) const override {
+    return machine_.secret_fault(name, folder);
+  }
   [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
     return machine_.list(source);
   }
@@ -91,6 +99,10 @@ class ListsEnvironment final : public Environment {
   [[nodiscard]] bool executable(const std::string& path) const override { return machine_.executable(path); }
   [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
+  [[nodiscard]] std::optional<SecretFault> secret_fault(const std::string& name,
+                                                        const std::string& folder) const override {
+    return machine_.secret_fault(name, folder);
+  }
   [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
     const auto found = lists_.find(source);
     return found == lists_.end() ? std::nullopt : std::optional(found->second);

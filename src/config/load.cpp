@@ -46,6 +46,7 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   result.lists = document.expansion.lists;
   result.named = named_settings(document);
   check_trust(document, path.string(), environment, result.sources, said);
+  if (options.secrets) check_secrets(document, environment, said);
   check_dialect(document, options, said);
   validate(document, result.sources, said);
   check_depends(document, said);

@@ -19,6 +19,7 @@ struct LoadOptions {
   bool monit_dialect = false;  ///< --dialect monit: Monit 5.33's own verdict
   bool strict = false;         ///< --strict: warnings are errors
   bool advice = false;         ///< `healerctl lint`: what could be said better, too
+  bool secrets = false;        ///< for who checks rules: whether the secrets of workflows can be read, too
 };
 
 struct LoadResult {

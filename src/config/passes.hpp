@@ -128,6 +128,10 @@ void apply_defaults(Document& document);
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
                  const Sources& sources, Diagnostics& said);
 
+/// Secrets of workflows that cannot be read: errors; warnings where nothing is looked up, or where the daemon may find
+/// them elsewhere.
+void check_secrets(const Document& document, const Environment& environment, Diagnostics& said);
+
 /// Syntax to rules. Requires: the passes before found no error. The document goes whole, later: of a large one that
 /// went piece by piece, the rules would lie in the gaps, and keep the memory of all of its tree.
 [[nodiscard]] engine::RuleSet compile(const Document& document, const Lookups& lookups, const Sources& sources);

@@ -190,4 +190,26 @@ void check_trust(const Document& document, const std::string& path, const Enviro
   });
 }
 
+void check_secrets(const Document& document, const Environment& environment, Diagnostics& said) {
+  std::string folder;
+  for_each_set<SetPath>(document, [&](const SetPath& set, const SourceRange&) {
+    if (set.kind == SetPath::Kind::Secrets) folder = set.path.value;
+  });
+  std::set<std::string, std::less<>> looked_at;
+  const auto text = [&](const std::string& written, const SourceRange& range, TextPlace) {
+    for (const VariableUse& use : variables_in(written)) {
+      if (!use.is_secret() || !use.closed || !looked_at.emplace(use.name).second) continue;
+      const auto fault = environment.secret_fault(std::string(use.name.substr(use.name.find(':') + 1)), folder);
+      if (!fault) continue;
+      const bool is_error = environment.looks_up() && fault->is_certain;
+      report(said, is_error ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable, range,
+             fault->why, fmt::format("write it into {}, readable by its owner alone (chmod 600)", fault->path));
+    }
+  };
+  for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
+    if (workflow.guard) for_each_program_text(workflow.guard->program, text);
+    for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, text); });
+  });
+}
+
 }  // namespace healer::config

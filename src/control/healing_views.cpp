@@ -91,7 +91,7 @@ std::optional<CooldownView> view_rest(const engine::TargetMemory& memory, Instan
 std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
   std::vector<BrakeView> views;
   for (engine::BrakeVerdict& one : verdicts)
-    views.push_back({.brake = std::move(one.brake), .lets = one.lets, .text = std::move(one.text)});
+    views.push_back({.brake = std::move(one.brake), .lets = one.lets, .text = std::move(one.text), .left = one.left});
   return views;
 }
 

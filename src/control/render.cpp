@@ -299,7 +299,7 @@ std::string render_record(const RecordView& record, const Style& style) {
          lines.substr(end);
 }
 
-std::string render_explanation(const ServiceExplanation& explanation, const Style& style) {
+std::string render_explanation(const ServiceExplanation& explanation, const Style& style, bool all) {
   std::string text = fmt::format("{} is {} ({})\n", paint(printable(explanation.name), "1", style),
                                  paint(printable(explanation.state), colour_of(explanation.state), style),
                                  printable(explanation.place));
@@ -317,7 +317,7 @@ std::string render_explanation(const ServiceExplanation& explanation, const Styl
     line("if it holds", rule.if_failed);
     line("if not", rule.if_clear);
     line("held back", rule.held_back);
-    if (rule.heals) text += heal_lines(*rule.heals, style);
+    if (rule.heals) text += heal_lines(*rule.heals, style, all);
     if (rule.last_fired)
       line("last fired", fmt::format("{}, {}: {}", clock_time(rule.last_fired->when, style),
                                      ago(rule.last_fired->when, style), trim(rule.last_fired->text)));

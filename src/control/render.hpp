@@ -72,7 +72,8 @@ struct Style {
 [[nodiscard]] std::string render_record(const RecordView& record, const Style& style);
 
 /// `explain`: why each rule of a service is where it is.
-[[nodiscard]] std::string render_explanation(const ServiceExplanation& explanation, const Style& style);
+[[nodiscard]] std::string render_explanation(const ServiceExplanation& explanation, const Style& style,
+                                             bool all = false);
 
 /// "healerctl: MESSAGE", and the remedy on a line of its own.
 [[nodiscard]] std::string render_failure(const Failure& failure, const Style& style);

@@ -91,7 +91,7 @@ std::string healing_text(const HealingView& healing, const Style& style) {
   return text + ")";
 }
 
-std::string heal_lines(const HealExplanation& heals, const Style& style) {
+std::string heal_lines(const HealExplanation& heals, const Style& style, bool all) {
   std::string text;
   const auto line = [&](std::string_view label, std::string_view sentence) {
     text += hanging_lines(fmt::format("     {:<13}", label), sentence, style);
@@ -104,12 +104,20 @@ std::string heal_lines(const HealExplanation& heals, const Style& style) {
                   : heals.spent ? "none is under way; the rule asks for one again only when it has recovered and fails "
                                   "anew, `healerctl heal` at once"
                                 : "none is under way or requested");
-  std::string_view label = heals.healing ? "brakes say" : "would say";
-  for (const BrakeView& brake : heals.brakes) {
-    line(label, fmt::format("{:<13}  {}{}", brake.lets ? "lets it go" : "holds it back", brake.brake,
+  // First what lasts: what time alone opens, by how long that takes, comes after what it does not.
+  std::vector<BrakeView> brakes = heals.brakes;
+  const auto rank = [](const BrakeView& one) {
+    return one.lets ? Duration::max() : one.left ? -*one.left : Duration::min();
+  };
+  std::ranges::stable_sort(brakes, {}, rank);
+  std::string_view label = "brakes";
+  for (const BrakeView& brake : brakes) {
+    if (brake.lets && !all) break;
+    line(label, fmt::format("{} {}{}", brake.lets ? "allowed by" : "blocked by", brake.brake,
                             brake.text.empty() ? "" : ": " + brake.text));
     label = "";
   }
+  if (!brakes.empty() && brakes.front().lets && !all) line(label, "none blocks it");
   return text;
 }
 
@@ -140,7 +148,7 @@ std::string render_healings(std::span<const HealingView> healings, const Healing
 std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style) {
   if (reports.empty()) return "the rules have no workflow\n";
   Column name{.title = "WORKFLOW"}, proposed{.title = "PROPOSED"}, would_run{.title = "WOULD HAVE RUN", .spare = true};
-  Column approved{.title = "APPROVED UNCHANGED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
+  Column approved{.title = "APPROVED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
   Column ran{.title = "RAN"}, recovered{.title = "RECOVERED"}, failed{.title = "FAILED"};
   name.most = style.width == 0 ? 0 : std::max<std::size_t>(style.width / 4, 12);
   const auto number = [](std::uint64_t count) { return fmt::format("{}", count); };

@@ -50,7 +50,7 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 /// How a target rests after a healing: "rests for another 9 m (healing 7: failed 1 m ago)".
 [[nodiscard]] std::string rest_text(const CooldownView& one, const Style& style);
 /// Of `explain`: how a rule heals, and what guards and brakes say.
-[[nodiscard]] std::string heal_lines(const HealExplanation& heals, const Style& style);
+[[nodiscard]] std::string heal_lines(const HealExplanation& heals, const Style& style, bool all);
 
 struct Column {
   std::string_view title;

@@ -257,6 +257,7 @@ void fields(Walk walk, T& v) {
   walk("brake", v.brake);
   walk("lets", v.lets);
   walk("text", v.text);
+  if_any(walk, "left_ms", v.left);
 }
 
 template <typename Walk, Same<HealingView> T>

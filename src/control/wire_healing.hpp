@@ -25,7 +25,8 @@ struct PauseView {
 struct BrakeView {
   std::string brake;  ///< "limit", "cooldown", "pause while", ...
   bool lets = true;
-  std::string text;  ///< why not, or who has overridden it; or empty
+  std::string text;                ///< why not, or who has overridden it; or empty
+  std::optional<Duration> left{};  ///< after so long time alone opens it; none: it does not, or that is not known
 
   bool operator==(const BrakeView&) const = default;
 };

@@ -131,7 +131,7 @@ std::optional<engine::RuleSet> look_at_rules(Facts& facts, engine::Settings& nam
     rules.unreadable = true;
     return std::nullopt;
   }
-  config::LoadResult loaded = config::load(rules.path, {}, runtime::Host{});
+  config::LoadResult loaded = config::load(rules.path, {.secrets = true}, runtime::Host{});
   named = loaded.named;
   for (const config::Diagnostic& one : loaded.diagnostics) {
     if (one.on_request || one.severity == config::DiagnosticSeverity::Note) continue;

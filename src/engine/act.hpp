@@ -88,6 +88,8 @@ struct Request {
   std::vector<Saving> saves;      ///< what else is asked of it
   /// What its healing has saved as secrets: struck out of what is told of the answer.
   std::vector<std::string> hidden{};
+  /// Nothing is sent: whether these secrets could be read is all that is asked. Failed says why one could not.
+  std::vector<std::string> secrets{};
 };
 
 /// Nobody waits for the answer to a request any more.

@@ -310,7 +310,12 @@ class Engine {
   void end_composite_run(ServiceId id, Turn& turn);
   void all_composites_due();
   [[nodiscard]] bool waits_for_members(ServiceId id);
-  [[nodiscard]] Evidence look_at_members(ServiceId id) const;
+  /// `counts_nameless`: those too that only fail as no name server has answered.
+  [[nodiscard]] Evidence look_at_members(ServiceId id, bool counts_nameless = true) const;
+  [[nodiscard]] bool fails_nameless(ServiceId id) const;
+  /// Whether the condition of a rule would not have held in the last run without what failed as no name server has
+  /// answered: that says nothing of the other side.
+  [[nodiscard]] bool holds_nameless(ServiceId id, const Rule& rule) const;
 
   // actions and commands (engine_action.cpp)
   void exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause, Turn& turn);

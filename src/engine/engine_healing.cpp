@@ -59,6 +59,10 @@ class Engine::Ward final : public HealingWorld {
     if (state.trouble->unknown || !state.last) return std::nullopt;
     return holds(*(*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
   }
+  [[nodiscard]] bool holds_nameless(ServiceId service, Hash128 rule) const override {
+    const auto found = engine_.healing_rule(service, rule);
+    return found && engine_.holds_nameless(service, *found->second);
+  }
   [[nodiscard]] std::string paused(ServiceId service) const override {
     if (const auto by = engine_.pause_of(service, turn_.now))
       return graph().at(service).name + paused_by(*by->pause, by->with());

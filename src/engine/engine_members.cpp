@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/cron.hpp"
+#include "engine/evaluate.hpp"
 #include "engine/service.hpp"
 #include "engine/turn.hpp"
 
@@ -41,7 +43,7 @@ const Rule* Engine::given_up_by(ServiceId id) const {
   return nullptr;
 }
 
-Evidence Engine::look_at_members(ServiceId id) const {
+Evidence Engine::look_at_members(ServiceId id, bool counts_nameless) const {
   MembersSeen seen;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (names.size() < MembersSeen::kNamed) names.push_back(name);
@@ -50,8 +52,10 @@ Evidence Engine::look_at_members(ServiceId id) const {
     const std::string& name = graph_->at(member).name;
     switch (health(member)) {
       case Health::Failed:
-        ++seen.failed;
-        add(seen.failed_names, name);
+        if (counts_nameless || !fails_nameless(member)) {
+          ++seen.failed;
+          add(seen.failed_names, name);
+        }
         [[fallthrough]];
       case Health::Ok:
       case Health::Unknown: ++seen.whole; break;
@@ -69,6 +73,37 @@ Evidence Engine::look_at_members(ServiceId id) const {
   facts->further.edit().members = std::move(seen);
   evidence.facts = std::move(facts);
   return evidence;
+}
+
+/// Whether nothing would speak against a service in its last run if that had not been without name servers.
+bool Engine::fails_nameless(ServiceId id) const {
+  const std::vector<Rule>& all = graph_->at(id).rules;
+  const std::span<const RuleState> states = rules(id);
+  bool fails = false;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].status != RuleStatus::Failed) continue;
+    if (!holds_nameless(id, all[i])) return false;
+    fails = true;
+  }
+  return fails;
+}
+
+bool Engine::holds_nameless(ServiceId id, const Rule& rule) const {
+  const ServiceState& state = services_[id.index()];
+  const auto asks = [&]<typename T>() {
+    return std::ranges::any_of(rule->condition->tests,
+                               [](const Test& test) { return std::holds_alternative<T>(test); });
+  };
+  const auto holds_in = [&](const Evidence& run) {
+    return holds(*rule->condition, Seen{run, state.memory, state.starts->restarted}) == true;
+  };
+  if (graph_->at(id).has_members())
+    return asks.operator()<Members>() &&
+           std::ranges::any_of(graph_->members[id.index()], [&](ServiceId one) { return fails_nameless(one); }) &&
+           !holds_in(look_at_members(id, false));
+  if (state.trouble->unknown || !state.last || !asks.operator()<Reached>()) return false;
+  const std::optional<Evidence> other = without_nameless(*state.last);
+  return other && !holds_in(*other);
 }
 
 /// Whether a member of it is being looked at, or will be for the first time before its next run. They are waited for in
@@ -132,7 +167,7 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
   if (state.flight && !waits_for_members(id)) return end_composite_run(id, turn);
   const Schedule& schedule = *graph_->at(id).schedule;
   const bool rests = schedule.kind == Schedule::Kind::Cron ||
-                     (schedule.kind == Schedule::Kind::NotCron && schedule.cron.matches(civil_(turn.now.wall)));
+                     (schedule.kind == Schedule::Kind::NotCron && matches_at(schedule.cron, turn.now.wall, civil_));
   if (state.initialising || state.job || rests) return;
   const auto seen = std::make_shared<const Evidence>(look_at_members(id));
   take(id, seen, turn);

@@ -188,6 +188,17 @@ const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
   return tried ? &run.facts->further->connections[test.probe] : nullptr;
 }
 
+std::optional<Evidence> without_nameless(const Evidence& run) {
+  if (run.facts == nullptr || std::ranges::none_of(run.facts->further->connections, &ConnectionSeen::nameless))
+    return std::nullopt;
+  auto facts = std::make_shared<Facts>(*run.facts);
+  for (ConnectionSeen& one : facts->further.edit().connections.edit())
+    if (one.nameless) one.reach = Reach::Unknown;
+  Evidence other = run;
+  other.facts = std::move(facts);
+  return other;
+}
+
 const ValueSeen* value_of(const Evidence& run, const Queried& test) {
   if (run.facts == nullptr) return nullptr;
   const auto found = std::ranges::find(run.facts->further->values, test.test->filter, &ValueSeen::filter);

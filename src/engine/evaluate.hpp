@@ -54,6 +54,10 @@ struct Seen {
 /// condition open only where the other tests do not decide it.
 [[nodiscard]] std::optional<bool> holds(const RuleCondition& condition, const Seen& seen);
 
+/// A run in which connections failed as no name server has answered, as if nobody had tried them; none: there were
+/// none.
+[[nodiscard]] std::optional<Evidence> without_nameless(const Evidence& run);
+
 /// What a filter has made of the output; null: nobody has asked.
 [[nodiscard]] const ValueSeen* value_of(const Evidence& run, const Queried& test);
 

@@ -101,6 +101,7 @@ struct ConnectionSeen {
   /// Failed: what kind of event that is, where it is none of its test: Monit's Timestamp where the certificate expires
   /// too soon, and Speed where the answer comes late.
   std::optional<EventKind> event{};
+  bool nameless = false;  ///< Failed: no name server has answered, which says nothing of the other side
 
   bool operator==(const ConnectionSeen&) const = default;
 };

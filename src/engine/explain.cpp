@@ -247,6 +247,13 @@ bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   });
 }
 
+constexpr std::string_view kNoInodes = "the filesystem counts no inodes";
+
+bool counts_inodes(Metric metric) {
+  return metric == Metric::InodeUsage || metric == Metric::InodeUsageNumber || metric == Metric::InodeFree ||
+         metric == Metric::InodeFreeNumber;
+}
+
 }  // namespace
 
 std::string_view to_string(Condition condition) { return kConditions[static_cast<std::size_t>(condition)]; }
@@ -263,6 +270,9 @@ std::string untold(const Rule& rule, const ServiceState& state) {
     const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
     if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
+    const auto* compare = std::get_if<Compare>(&asked);
+    if (compare != nullptr && counts_inodes(compare->what) && state.last->answer == Answer::Told)
+      return std::string(kNoInodes);
     const auto* queried = std::get_if<Queried>(&asked);
     if (queried != nullptr && !holds(asked, Seen{*state.last, state.memory})) return describe(*state.last, *queried);
   }
@@ -355,7 +365,8 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .held_back = held_back(hold, block.name)};
     if (state.trouble->unknown) account.now = "is not known now; " + account.now;
     if (const std::string why = untold(rule, state); !why.empty() && !state.trouble->unknown)
-      account.now = fmt::format("was not reported by the last run ({}); {}", why, account.now);
+      account.now = why == kNoInodes ? fmt::format("cannot be judged: {}", why)
+                                     : fmt::format("was not reported by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);

@@ -228,7 +228,7 @@ void ScriptReader::add(ScriptedSeries& series, const std::vector<std::optional<d
   if (series.values.empty()) fail(*again, "there is nothing to repeat before '...'");
 }
 
-/// NAME connection [NUMBER]: up*3 down unknown ...
+/// NAME connection [NUMBER]: up*3 down unresolved unknown ...
 void ScriptReader::connections(const std::string& name, const std::string& words, const Word& first,
                                std::size_t begin) {
   const std::size_t known = blocks_.at(name)->probes.size();
@@ -241,7 +241,7 @@ void ScriptReader::connections(const std::string& name, const std::string& words
             1;
     if (!failed_ && at != words.size()) fail(begin, fmt::format("'{}' names no connection", printable(words)));
   }
-  if (!failed_ && !more()) fail(here(), "the values are missing", "write up, down or unknown, run by run");
+  if (!failed_ && !more()) fail(here(), "the values are missing", "write up, down, unresolved or unknown, run by run");
   std::vector<std::optional<double>> values;
   std::optional<std::size_t> again;
   while (!failed_ && more() && !again) {
@@ -253,10 +253,16 @@ void ScriptReader::connections(const std::string& name, const std::string& words
     const std::size_t at = std::min(word.raw.find('*'), word.raw.size());
     const std::string_view text = word.raw.substr(0, at);
     const bool up = iequals(text, "up");
-    if (!up && !iequals(text, "down") && !iequals(text, "unknown"))
+    const bool unresolved = iequals(text, "unresolved");
+    if (!up && !unresolved && !iequals(text, "down") && !iequals(text, "unknown"))
       return fail(word.offset, fmt::format("'{}' is not an outcome of a connection", printable(text)),
-                  "write up, down or unknown, followed by *TIMES");
-    append(word, at, iequals(text, "unknown") ? std::nullopt : std::optional(up ? 1.0 : 0.0), values);
+                  "write up, down, unresolved or unknown, followed by *TIMES");
+    append(word, at,
+           iequals(text, "unknown") ? std::nullopt
+                                    : std::optional(up           ? 1.0
+                                                    : unresolved ? kUnresolved
+                                                                 : 0.0),
+           values);
   }
   want_end();
   if (!failed_) add(script_.services[name].connections[which], values, again, first.offset, begin);

@@ -23,6 +23,7 @@
 //
 //   web connection: up*3 down unknown ...    what comes of its connections, run by run: all of them, or one, counted in
 //   web connection 2: down                   the order of the rules. They are up where nothing else is said
+//   web connection: unresolved               no name server answers
 //
 //   exec /sbin/rebuild takes 30 seconds, exits 1     how an action's program ends; by itself at once, with status 0.
 //   exec /sbin/rebuild missing                       Also `signal 9`. A command with arguments stands in quotes
@@ -139,9 +140,12 @@ struct ScriptedService {
   Duration takes{0};
   bool down = false;  ///< a process that does not run at the beginning
   std::map<Metric, ScriptedSeries> measured;
-  /// What comes of its connections, by ServiceBlock::probes: 1 is up, 0 down; kEveryConnection: of those not named.
+  /// What comes of its connections, by ServiceBlock::probes: 1 is up, 0 down, or kUnresolved; kEveryConnection: of
+  /// those not named.
   std::map<std::size_t, ScriptedSeries> connections;
 };
+/// A connection that fails as no name server answers.
+inline constexpr double kUnresolved = -1;
 inline constexpr std::size_t kEveryConnection = ~std::size_t{0};
 
 /// How the program of an action, or a foreground process, ends.

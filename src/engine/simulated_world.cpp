@@ -253,6 +253,11 @@ ConnectionSeen SimulatedWorld::connection(const Played& played, std::size_t inde
   const std::optional<double> value =
       series == nullptr ? 1.0 : series->values[place_in(series->values.size(), series->repeated, place)];
   if (!value) return seen(Reach::Unknown, "could not be tried");
+  if (*value == kUnresolved) {
+    ConnectionSeen failed = seen(Reach::Failed, "connection failed: the name servers do not answer");
+    failed.nameless = true;
+    return failed;
+  }
   return *value != 0 ? seen(Reach::Passed, "connection succeeded") : seen(Reach::Failed, "connection failed");
 }
 

@@ -87,6 +87,7 @@ struct ProbeResult {
   ProbeVerdict verdict = ProbeVerdict::Unknown;
   ProbePhase phase = ProbePhase::Resolve;  ///< where it ended
   std::string text;        ///< Passed: what was found; else why not. Of the phase alone: describe() says the whole
+  bool nameless = false;   ///< no name server has answered: nothing is known of the host
   std::string address;     ///< "10.0.0.7:443", "[::1]:80", a path, or "10.0.0.7" (ping); empty: none was tried
   unsigned addresses = 0;  ///< that the name has
   unsigned attempt = 1;    ///< at which it ended

@@ -240,7 +240,8 @@ Metrics read_figures(const Metrics& before, ByteReader& in) {
 
 // Their sentences tell the time of the answer: they are kept when something else changes.
 bool same_course(const ConnectionSeen& a, const ConnectionSeen& b) {
-  return a.reach == b.reach && a.name == b.name && a.event == b.event && a.in_time.empty() == b.in_time.empty();
+  return a.reach == b.reach && a.name == b.name && a.event == b.event && a.nameless == b.nameless &&
+         a.in_time.empty() == b.in_time.empty();
 }
 
 bool same_connection(const ConnectionSeen& a, const ConnectionSeen& b) {
@@ -250,7 +251,7 @@ bool same_connection(const ConnectionSeen& a, const ConnectionSeen& b) {
 void write_connection(const ConnectionSeen* before, const ConnectionSeen& now, ByteWriter& out) {
   const bool course = before != nullptr && same_course(*before, now);
   out.byte(static_cast<std::uint8_t>((course ? 1 : 0) | (now.response ? 2 : 0) | (now.expires ? 4 : 0) |
-                                     (now.event ? 8 : 0)));
+                                     (now.event ? 8 : 0) | (now.nameless ? 16 : 0)));
   if (!course) {
     out.byte(static_cast<std::uint8_t>(now.reach));
     for (const std::string* text : {&now.name, &now.text, &now.sentence, &now.in_time, &now.address})
@@ -271,6 +272,7 @@ ConnectionSeen read_connection(const ConnectionSeen* before, ByteReader& in) {
   if ((flags & 1) != 0 && before == nullptr) in.fail();
   ConnectionSeen now = (flags & 1) != 0 && before != nullptr ? *before : ConnectionSeen{};
   if ((flags & 1) == 0) {
+    now.nameless = (flags & 16) != 0;
     now.reach = read_enum(in, Reach::Passed);
     for (std::string* text : {&now.name, &now.text, &now.sentence, &now.in_time, &now.address}) *text = in.text();
     if ((flags & 8) != 0) now.event = static_cast<EventKind>(in.byte());

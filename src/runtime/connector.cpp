@@ -190,8 +190,8 @@ void Connector::resolve(Probe& probe) {
   if (!probe.resolve) {  // no address was known at once
     probe.timer = loop_.timer([this, &probe] {
       probe.question = {};
-      resolved(probe, Error{0, fmt::format("cannot resolve {}: no answer within {}", probe.plan->host,
-                                           format_duration(probe.plan->timeout))});
+      resolved(probe, Error{Resolver::kNoAnswer, fmt::format("cannot resolve {}: no answer within {}", probe.plan->host,
+                                                             format_duration(probe.plan->timeout))});
     });
     probe.timer.set_deadline(mono_now() + probe.plan->timeout);
   }
@@ -219,6 +219,7 @@ void Connector::resolved(Probe& probe, const Result<Resolver::Addresses>& addres
   if (!addresses) {
     probe.result.verdict = lacks_resources(addresses.error()) ? ProbeVerdict::Unknown : ProbeVerdict::Failed;
     probe.result.text = addresses.error().what;
+    probe.result.nameless = addresses.error().code == Resolver::kNoAnswer;
     return finish(probe);
   }
   probe.addresses = *addresses;

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "runtime/descriptor.hpp"
+#include "runtime/secret_file.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -136,5 +137,9 @@ std::string Host::host_name() const {
 }
 
 std::uint32_t Host::effective_uid() const { return ::geteuid(); }
+
+std::optional<config::SecretFault> Host::secret_fault(const std::string& name, const std::string& folder) const {
+  return runtime::secret_fault(name, folder);
+}
 
 }  // namespace healer::runtime

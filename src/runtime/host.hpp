@@ -19,6 +19,8 @@ class Host final : public config::Environment {
   [[nodiscard]] bool executable(const std::string& path) const override;
   [[nodiscard]] std::string host_name() const override;
   [[nodiscard]] std::uint32_t effective_uid() const override;
+  [[nodiscard]] std::optional<config::SecretFault> secret_fault(const std::string& name,
+                                                                const std::string& folder) const override;
 };
 
 }  // namespace healer::runtime

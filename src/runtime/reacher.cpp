@@ -48,7 +48,8 @@ ConnectionSeen seen_of(const ProbePlan& plan, const ProbeResult& result) {
                       .name = protocols::name_of(plan),
                       .text = line_of(describe(plan, result)),
                       .address = result.address,
-                      .response = result.response};
+                      .response = result.response,
+                      .nameless = result.nameless};
   if (seen.reach != Reach::Unknown) seen.sentence = line_of(sentence(plan, result, now().wall));
   if (seen.reach == Reach::Passed) seen.in_time = protocols::time_sentence(plan, result);
   if (seen.reach == Reach::Failed && protocols::mistimed(plan, result)) seen.event = engine::EventKind::Speed;

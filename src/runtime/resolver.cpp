@@ -87,6 +87,12 @@ std::string words_of(int status, Family family) {
   }
 }
 
+/// Whether a name server has answered, be it that there is no such name.
+bool is_answer(int status) {
+  return status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENONAME || status == ARES_ENODATA ||
+         status == ARES_EBADNAME;
+}
+
 /// Why a name server could not be asked, where that is this machine's doing: EMFILE or ENFILE; 0: it is not.
 int lack() {
   const Descriptor probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -271,8 +277,9 @@ Resolver::Question Resolver::resolve(const std::string& host, Family family, Don
         if (lacking != 0)
           result = system_error(lacking, fmt::format("cannot resolve {}", printable(self->key.first)));
         else if (status != ARES_SUCCESS || result->empty())
-          result = Error{0, fmt::format("cannot resolve {}: {}", printable(self->key.first),
-                                        words_of(status == ARES_SUCCESS ? ARES_ENODATA : status, self->key.second))};
+          result = Error{is_answer(status) ? 0 : kNoAnswer,
+                         fmt::format("cannot resolve {}: {}", printable(self->key.first),
+                                     words_of(status == ARES_SUCCESS ? ARES_ENODATA : status, self->key.second))};
         self->resolver->answered(self->key, std::move(result), seconds{std::clamp(ttl, 0, 86'400)});
       },
       asked.get());

@@ -48,6 +48,9 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
+  /// Of an Error: no name server has answered (refused, timed out, failed), which says nothing of the name.
+  static constexpr int kNoAnswer = -1;
+
   /// Calls `done` on the loop with the addresses of `host`; at once, from within, where it is an address or known.
   /// Errors in words: "cannot resolve web.example: no such name". It may take as long as resolv.conf says; who cannot
   /// wait drops the question.

@@ -69,6 +69,21 @@ TEST_CASE("of healer's history what was done counts, and what was held back", "[
   CHECK(text(found) == "failed shop\nrestart shop\nrecovered shop\nstop web\n");
 }
 
+TEST_CASE("a process that is a zombie has failed, and recovers when it runs", "[decisions]") {
+  const Decisions of_monit = decisions_of_monit(
+      "[2026-11-22T14:49:41+0100] error    : 'web' process with pid 7 is a zombie\n"
+      "[2026-11-22T14:49:43+0100] error    : 'web' process is not running\n"
+      "[2026-11-22T14:49:45+0100] info     : 'web' zombie check succeeded [status_flag=0000]\n"
+      "[2026-11-22T14:49:45+0100] info     : 'web' process is running with pid 8\n");
+  const Decisions of_healer =
+      decisions_of_healer({record("13:49:40", "daemon-started", "", "healer has started"),
+                           record("13:49:41", "rule-failed", "web", "process with pid 7 is a zombie"),
+                           record("13:49:45", "rule-recovered", "web", "process is running with pid 8")});
+  CHECK(text(of_monit) == "failed web\nrecovered web\n");
+  CHECK(text(of_healer) == "failed web\nrecovered web\n");
+  for (const MatchedDecision& one : compare(of_monit, of_healer, seconds{10}).list) CHECK(one.match == Match::Both);
+}
+
 TEST_CASE("decisions of a kind that are near are one", "[decisions]") {
   const auto pairs = [](const std::string& log, const std::vector<RecordView>& records) {
     std::string result;

@@ -65,6 +65,43 @@ exit "$(cat {self.path("status")})" """)
         self.wait_for(lambda: any(words in f"{mail.subject}\n{mail.text}" for mail in self.mails()), f'a mail of "{words}"',
                       detail=lambda: str(self.mails()))
 
+    def test_a_secret_that_cannot_be_read_refuses_the_healing_before_its_first_step(self) -> None:
+        secret = self.path("credentials") / "x"
+        secret.chmod(0o644)
+        daemon = self.launch('  step "drain" program "/bin/touch DRAINED"\n'.replace("DRAINED", str(self.path("drained"))),
+                             more='  on failure program "/bin/touch FAILED"\n'.replace("FAILED", str(self.path("failed"))))
+        self.wait_told(daemon, f"healing of node with rebuild refused: secret x: others may read {secret} (chmod 600 {secret})")
+        self.wait_mail("Healing refused")
+        self.assertFalse(self.path("drained").exists() or self.path("failed").exists() or self.path("runs").exists())
+        self.assertEqual(daemon.ask("healing", "report")["workflows"][0]["failed"], 0)
+
+    def test_whoever_checks_the_rules_is_told_of_a_secret_that_cannot_be_read(self) -> None:
+        rules = self.path("some.rules")
+        rules.write_text(f'''set secrets "{self.path("credentials")}"
+            workflow rebuild {{
+              guard program "/bin/true"
+              step "one" program "/bin/true" environment A "${{secret:x}}" environment B "${{secret:absent}}"
+            }}
+            check program node with path "/bin/false" if status != 0 then heal with rebuild\n''')
+        rules.chmod(0o600)
+        absent = self.path("credentials") / "absent"
+
+        def check(*command: str) -> tuple[int, str]:
+            done = subprocess.run([support.BUILD / command[0], *command[1:], rules], capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+        for command, status, kind in ((("healerd", "-t", "-c"), 1, "error"), (("healerd", "-t", "--offline", "-c"), 0, "warning"),
+                                      (("healerctl", "lint"), 1, "error"), (("healerctl", "lint", "--offline"), 1, "warning")):
+            told, text = check(*command)
+            self.assertEqual(told, status, text)
+            self.assertIn(f"{rules}:4:", text)
+            self.assertIn(f"{kind}: secret absent: cannot read {absent}: No such file or directory", text)
+            self.assertNotIn("secret x", text)
+        absent.write_text("a")
+        absent.chmod(0o640)
+        self.assertIn(f"error: secret absent: others may read {absent}", check("healerd", "-t", "-c")[1])
+        absent.chmod(0o600)
+        self.assertEqual(check("healerd", "-t", "-c")[0], 0)
+
     def assert_untold(self, text: str, saved: bool = True) -> None:
         self.assertNotIn(self.SECRET, text)
         if saved:

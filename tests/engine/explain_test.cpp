@@ -326,6 +326,21 @@ TEST_CASE("what no look tells of is not said to run, and not to be in order", "[
   CHECK(world.replies.back().text == "web is in order");
 }
 
+TEST_CASE("a filesystem without inodes is not said to be judged some day", "[engine]") {
+  Rule full = status_rule(Comparison::NotEqual, 0);
+  full->condition =
+      RuleCondition{{Compare{.what = Metric::InodeUsage, .comparison = Comparison::Greater, .value = 90}}};
+  World world = started({alerts(full)});
+  auto facts = std::make_shared<Facts>();
+  facts->metrics.set(Metric::SpaceUsage, 5);
+  Evidence seen;
+  seen.output = std::make_shared<const std::string>();
+  seen.facts = std::move(facts);
+  world.handle(event::measured(world.id("web"), world.open.back().run, std::move(seen)));
+  world.advance(seconds{1});
+  CHECK(account(world).find(" | cannot be judged: the filesystem counts no inodes | ") != std::string::npos);
+}
+
 TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {
   ProcessWorld world(rule_set({process("web", {alerts(missing_rule())})}, seconds{5}));
   world.start();

@@ -458,6 +458,59 @@ check composite box5 with members ping_5, http_5, port_5
        "expect port_5 running\n");
 }
 
+TEST_CASE("what failed only as no name server answered is not healed", "[engine][simulator][healing]") {
+  const auto text = [](std::string_view checks) {
+    return kRebuild + R"(
+check program other with path "/bin/other" if status != 0 for 2 cycles then alert
+check host web with address "web.example" if failed port 22 for 2 cycles then )" +
+           std::string(checks);
+  };
+  const std::string heals = text("heal with rebuild");
+  // It alerts; it heals when name servers answer again, and the host does not.
+  play(heals,
+       "step rebuild rebuild heals\n"
+       "web connection: up*3 unresolved*6 down*9 up\n"
+       "run for 20 minutes\n"
+       "expect fired web heal at run 5\n"
+       "expect healing web held \"name servers do not answer\" by 3 minutes\n"
+       "expect not healing web begun by 4 minutes\n"
+       "expect healing web recovered by 10 minutes\n");
+  // What has failed before is held, too: the last run counts.
+  play(heals,
+       "step rebuild rebuild heals\n"
+       "web connection: up down unresolved*9 up\n"
+       "expect healing web held \"name servers do not answer\"\n"
+       "expect healing web dropped\n"
+       "expect not healing web begun\n"
+       "run for 20 minutes\n");
+  // A restart goes as ever.
+  play(text("exec \"/bin/restart\""),
+       "web connection: up unresolved*9 up\n"
+       "expect fired web exec at run 3\n"
+       "run for 20 minutes\n");
+  const std::string composite = text("alert") + R"(
+check host web2 with address "web2.example" if failed port 22 for 2 cycles then alert
+check composite box with members other, web, web2 if 2 members failed for 2 cycles then heal with rebuild
+)";
+  play(composite,
+       "step rebuild rebuild heals\n"
+       "other: 1*30 0\n"
+       "web connection: unresolved*30 up\n"
+       "expect healing box held \"name servers do not answer\"\n"
+       "expect healing box dropped\n"
+       "expect not healing box begun\n"
+       "run for 30 minutes\n");
+  // It stands without that member, too.
+  play(composite,
+       "step rebuild rebuild heals\n"
+       "other: 1*30 0\n"
+       "web connection: unresolved*30 up\n"
+       "web2 connection: down*30 up\n"
+       "expect not healing box held \"name servers do not answer\"\n"
+       "expect healing box recovered by 10 minutes\n"
+       "run for 30 minutes\n");
+}
+
 TEST_CASE("a healing outlives a crash of healer", "[engine][simulator][healing]") {
   play(fleet(kRebuild),
        "step rebuild rebuild takes 10 minutes\n"

@@ -74,7 +74,8 @@ class Chance {
            .name = "http",
            .text = "t",
            .response = std::chrono::microseconds{pick(100'000)},
-           .event = one_in(2) ? std::optional(EventKind::Instance) : std::nullopt});
+           .event = one_in(2) ? std::optional(EventKind::Instance) : std::nullopt,
+           .nameless = one_in(3)});
     seen.facts = std::move(facts);
     return seen;
   }
@@ -85,7 +86,7 @@ class Chance {
 
 bool same(const ConnectionSeen& a, const ConnectionSeen& b) {
   return a.reach == b.reach && a.name == b.name && a.response == b.response && a.expires == b.expires &&
-         a.event == b.event;
+         a.event == b.event && a.nameless == b.nameless;
 }
 
 /// What rules can ask of it.

@@ -90,6 +90,28 @@ TEST_CASE("names that are none are told, and asked for again", "[resolver]") {
   CHECK(ask(loop, resolver, std::string(300, 'x')).starts_with("cannot resolve xxx"));
 }
 
+TEST_CASE("that no name server answers is told apart from a name that is none", "[resolver][probe]") {
+  std::atomic<int> code{0};
+  const DatagramServer server([&](const std::string& question) {
+    std::string answer = dns_answer(question, {}, 60, false);
+    answer[3] = static_cast<char>((answer[3] & 0xF0) | code);
+    return answer;
+  });
+  Prober prober({.resolver = {.servers = at(server)}});
+  const auto nameless = [&](int answered) {
+    code = answered;
+    const ProbeResult result = prober.run("one.test.", "port 80");
+    CHECK(result.verdict == ProbeVerdict::Failed);
+    CHECK(result.phase == ProbePhase::Resolve);
+    return result.nameless;
+  };
+  CHECK(nameless(2));        // SERVFAIL
+  CHECK_FALSE(nameless(3));  // NXDOMAIN
+  CHECK(nameless(5));        // REFUSED
+  Prober refused({.resolver = {.servers = "127.0.0.1:1"}});
+  CHECK(refused.run("one.test.", "port 80").nameless);
+}
+
 TEST_CASE("who asks for the same name shares the question, and may go", "[resolver]") {
   const DatagramServer server([&](const std::string& question) { return dns_answer(question, {"127.0.0.2"}, 60); });
   runtime::Loop loop;
@@ -145,6 +167,7 @@ TEST_CASE("a dead name server delays only those who need it", "[resolver][probe]
   CHECK(result.phase == ProbePhase::Resolve);
   CHECK(result.text == "cannot resolve dead.test: no answer within 50 ms");
   CHECK(result.resolve);
+  CHECK(result.nameless);
 }
 
 }  // namespace resolver_test

@@ -117,6 +117,11 @@ void World::take(Effect effect) {
     execs.push_back(*exec);
     if (begins) begins(*exec);
   } else if (auto* request = std::get_if<effect::Request>(&effect)) {
+    if (!request->secrets.empty()) {
+      event::Answered looked{.request = request->request, .why = secret_trouble};
+      if (!secret_trouble.empty()) looked.kind = event::Answered::Kind::Failed;
+      return handle(looked);
+    }
     requests.push_back(*request);
     if (asks) asks(*request);
   } else if (auto* end = std::get_if<effect::EndRequest>(&effect)) {

@@ -49,6 +49,7 @@ class World : public EffectSink {
   std::vector<effect::Exec> execs;
   std::vector<effect::Request> requests;
   std::vector<ActionId> ended_requests;
+  std::string secret_trouble;  ///< why secrets cannot be read; empty: they can be
   std::vector<effect::Alert> alerts;
   std::vector<effect::Reply> replies;
   std::vector<Record> records;

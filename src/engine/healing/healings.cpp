@@ -71,6 +71,7 @@ void Healings::remove(HealingId healing) {
   if (of->second.empty()) of_target_.erase(of);
   healings_.erase(known);
   secrets_.erase(healing);
+  secret_checks_.erase(healing);
 }
 
 bool Healings::rests(std::string_view target, Instant now) const {

@@ -34,11 +34,16 @@ inline constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
 struct BrakeVerdict {
   std::string brake;  ///< "limit", "cooldown", "pause while", ...
   bool lets = true;
-  std::string text;  ///< "2 of 2 at once", "for another 4 m"
+  std::string text;  ///< "2 of 2 at once", "another 4 m"
+  /// After so long it lets it go by time alone; none: something else must happen, or nobody knows.
+  std::optional<Duration> left{};
 };
 
 /// The brake that holds while healer doubts itself.
 inline constexpr std::string_view kDoubtBrake = "doubt";
+
+/// The brake that holds while what is to be healed failed only as no name server has answered.
+inline constexpr std::string_view kNamesBrake = "names";
 
 /// How a program of a step has ended.
 struct ProgramEnd {
@@ -220,6 +225,7 @@ class Healings {
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool judged_since(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] static bool nameless(const HealingWorld& world, const Healing& healing);
   [[nodiscard]] std::string first_brake(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] std::string over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
@@ -237,6 +243,10 @@ class Healings {
   // steps (healings_steps.cpp)
   /// `doubts`: how often it was begun before, and nobody saw its end.
   void begin_guard(HealingWorld& world, Healing& healing, std::uint32_t doubts = 0);
+  [[nodiscard]] bool has_secrets(HealingWorld& world, Healing& healing);
+  void secrets_looked_at(HealingWorld& world, Healing& healing, const event::Answered& answer);
+  void refuse(HealingWorld& world, Healing& healing, const std::string& by, const std::string& why,
+              std::string_view output);
   void begin_try(HealingWorld& world, Healing& healing);
   void go_on(HealingWorld& world, Healing& healing);
   void begin_step(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
@@ -327,8 +337,15 @@ class Healings {
   std::map<ServiceId, Progress> verifying_;
   std::map<std::pair<HealingId, std::size_t>, Poll> polls_;  // by run
   std::map<HealingId, Variables> secrets_;                   // that steps have saved: never written
-  std::unordered_map<std::uint32_t, Duration> judged_;       // when a service was judged last, while something waits
-  mutable bool counted_ = false;                             // the groups, in this turn
+  /// Whether the secrets of a plan can be read.
+  struct SecretCheck {
+    ActionId flight{};   ///< 0: nobody is asked
+    Duration asked{0};   ///< mono
+    bool there = false;  ///< it was so then
+  };
+  std::map<HealingId, SecretCheck> secret_checks_;      // of those that are about to begin
+  std::unordered_map<std::uint32_t, Duration> judged_;  // when a service was judged last, while something waits
+  mutable bool counted_ = false;                        // the groups, in this turn
   bool stirred_ = false;
   std::optional<Duration> consider_at_;  // mono: when all that waits is asked again
   std::optional<Duration> next_;

@@ -260,6 +260,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   else
     say("pause", std::move(paused));
   say(std::string(kDoubtBrake), world.doubt());
+  say(std::string(kNamesBrake), nameless(world, healing) ? "name servers do not answer" : "");
   say("list", std::move(list));
   say("dependency", needs.empty() ? "" : needs + ", which it depends on, has failed");
   say("jobs", busy.empty() ? "" : busy + " is under way");
@@ -281,19 +282,40 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   said.push_back(limit_verdict(world, healing));
   const TargetMemory* const rest = target_memory(healing.target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
+  if (rest != nullptr && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
+    say("recovery",
+        fmt::format("healing {} did not help: no rule heals it again until it has recovered; `healerctl heal {}` heals "
+                    "it before that",
+                    rest->healing.number(), healing.target));
+  const auto lasts = [&](std::string brake, Duration time, std::string why, std::string well = {}) {
+    say(std::move(brake), std::move(why), std::move(well));
+    if (!said.back().lets) said.back().left = time;
+  };
   if (healing.overrides.cooldown)
     say("cooldown", {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
   else
-    say("cooldown", left == Duration{0} ? "" : fmt::format("for another {}", format_duration(left)));
-  if (rest != nullptr && left == Duration{0} && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
-    say("recovery",
-        fmt::format("healing {} did not help: no rule heals it again until it has recovered", rest->healing.number()));
+    lasts("cooldown", left, left == Duration{0} ? "" : fmt::format("another {}", format_duration(left)));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
-    say("again", fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
-                             format_duration(healing.not_before->left(now))));
+    lasts("again", healing.not_before->left(now),
+          fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
+                      format_duration(healing.not_before->left(now))));
   if (healing.stage == Stage::Held && !healing.seen)
-    say("storm", judged_since(world, healing) ? "" : "its groups have not all been judged since");
+    lasts("storm", healing.asked + world.graph().settings->cycle_length() - now.wall,
+          judged_since(world, healing) ? "" : "its groups have not all been judged since");
   return said;
+}
+
+/// Whether it is asked for only by rules that say nothing of the target: no name server has answered when they were
+/// judged last.
+bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
+  if (healing.by_person()) return false;
+  bool found = false;
+  const auto says = [&](const Trigger& one) {
+    if (!trigger_stands(world, one)) return false;
+    found = true;
+    return !world.holds_nameless(*world.graph().find(one.service), one.rule);
+  };
+  return !says({healing.service, healing.rule}) && std::ranges::none_of(healing.also, says) && found;
 }
 
 std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {

@@ -163,6 +163,8 @@ bool Healings::leave_out_secrets(event::Answered& answer) const {
 }
 
 void Healings::answered(HealingWorld& world, const event::Answered& answer) {
+  for (const auto& [id, check] : secret_checks_)
+    if (check.flight == answer.request) return secrets_looked_at(world, healings_.at(id), answer);
   for (auto& [id, healing] : healings_) {
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
       StepRun& run = healing.under_way[i];

@@ -229,6 +229,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return true;
   }
+  if (!has_secrets(world, healing)) return false;
   if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_tells())
     take(world, healing);
   else

@@ -22,6 +22,8 @@ using State = StepRun::State;
 /// The longest that a try is remembered: as far back as a limit may look.
 constexpr Duration kLongestLimit = days{31};
 constexpr std::size_t kMostTries = 10'000;
+/// For so long it is known that secrets can be read.
+constexpr Duration kSecretsKnown = minutes{1};
 /// Of a step that was ended because another one has failed, or by a person.
 constexpr std::string_view kWasEnded = "was ended";
 
@@ -114,7 +116,8 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
     for (const BrakeVerdict& verdict : verdicts(world, healing))
       if (brake.empty() && !verdict.lets &&
-          (verdict.brake == "pause" || verdict.brake == "doubt" || verdict.brake == "list"))
+          (verdict.brake == "pause" || verdict.brake == kDoubtBrake || verdict.brake == kNamesBrake ||
+           verdict.brake == "list"))
         brake = fmt::format("{}: {}", verdict.brake, verdict.text);
     if (brake.empty()) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;
@@ -124,20 +127,64 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   }
   if (end_of_guard.end == StepEnd::InDoubt && !run.restore({.repeatable = true}))  // it asks, and changes nothing
     return begin_guard(world, healing, run.doubts);
-  const std::string text = fmt::format("{} refused by its guard: {}", describe(healing), end_of_guard.text);
-  if (healing.has_begun() || healing.rule == Hash128{})  // a person's word is for now
-    return end(world, healing, HealingEnd::Refused, end_of_guard.text);
+  refuse(world, healing, "refused by its guard", end_of_guard.text, end_of_guard.output);
+}
+
+/// Asked again after the cooldown; a later try, or what a person has asked for now, is over.
+void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& by, const std::string& why,
+                      std::string_view output) {
+  if (healing.has_begun() || healing.rule == Hash128{}) return end(world, healing, HealingEnd::Refused, why);
+  const std::string text = fmt::format("{} {}: {}", describe(healing), by, why);
   Record& record = world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text);
   record.subject = healing.id.number();
-  record.output = std::string(end_of_guard.output);
+  record.output = std::string(output);
   if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
   if (!wait_again(world, healing)) return;
-  healing.failure = "refused by its guard: " + end_of_guard.text;
+  healing.failure = fmt::format("{}: {}", by, why);
   healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
   healing.approved_by.clear();
   healing.reason = "again: " + healing.failure;
   world.save(healing);
   stir(world);
+}
+
+// ---- secrets ------------------------------------------------------------------------------------------------------
+
+/// Whether the secrets of its plan can be read, as far as is known. Where nobody has looked lately, somebody does now.
+bool Healings::has_secrets(HealingWorld& world, Healing& healing) {
+  std::vector<std::string> names = secrets_of(*healing.plan);
+  if (names.empty()) return true;
+  SecretCheck& check = secret_checks_[healing.id];
+  const Duration now = world.now().mono;
+  const bool is_old = now - check.asked > kSecretsKnown;
+  if (check.there && !is_old) return true;
+  if (check.flight != ActionId{} && !is_old) return false;
+  check = {.flight = ActionId{world.next_id()}, .asked = now};
+  effect::Request request{.request = check.flight,
+                          .healing = healing.id,
+                          .method = "secrets",
+                          .url = {},
+                          .shown = fmt::format("{}", fmt::join(names, ", ")),
+                          .headers = {},
+                          .body = {},
+                          .body_file = {},
+                          .safe = true,
+                          .wanted = {},
+                          .failing = {},
+                          .saves = {},
+                          .secrets = std::move(names)};
+  healing.reason = "secrets: looks whether they can be read";
+  world.ask(std::move(request));
+  return false;
+}
+
+void Healings::secrets_looked_at(HealingWorld& world, Healing& healing, const event::Answered& answer) {
+  SecretCheck& check = secret_checks_[healing.id];
+  check.flight = ActionId{};
+  check.there = answer.kind == event::Answered::Kind::Whole;
+  if (!healing.waits() || healing.is_to_undo()) return;
+  if (!check.there) return refuse(world, healing, "refused", answer.why, {});
+  consider(world);
 }
 
 void Healings::begin_try(HealingWorld& world, Healing& healing) {
@@ -343,6 +390,9 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
     world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
     failed(world, healing);
+    WorkflowMemory& next = workflow_memory(plan->name);
+    ++next.counts.proposed;
+    world.save(next);
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
     cause->description = fmt::format("{} failed: {}", healing.plan->name, healing.failure);
     healing.cause = std::move(cause);

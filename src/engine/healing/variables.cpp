@@ -2,6 +2,7 @@
 #include "engine/healing/variables.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -97,6 +98,35 @@ std::string why_not_filled(const std::string& missing, const std::string& refuse
   if (!missing.empty()) return fmt::format("has no value for ${{{}}}", missing);
   return refused.empty() ? std::string()
                          : fmt::format("cannot use the value of ${{{}}}: it holds control characters", refused);
+}
+
+std::vector<std::string> secrets_of(const Workflow& plan) {
+  std::set<std::string> names;
+  const auto text = [&](std::string_view written) {
+    for (const auto& [part, secret] : fill_parts(written, {}, as_it_is).parts)
+      if (secret) names.insert(part);
+  };
+  const auto program = [&](const step::Program& one) {
+    for (const auto& [name, value] : one.environment) text(value);
+  };
+  const auto request = [&](const HttpRequest& one) {
+    text(one.url);
+    for (const std::string& header : one.headers) text(header);
+    text(one.body);
+  };
+  const auto steps = [&](auto&& self, const std::vector<Step>& all) -> void {
+    for (const Step& step : all) {
+      if (const auto* its = std::get_if<step::Program>(&step.what)) program(*its);
+      if (const auto* parallel = std::get_if<step::Parallel>(&step.what)) self(self, parallel->steps);
+      if (const auto* http = std::get_if<step::Http>(&step.what)) {
+        request(http->request);
+        if (http->until) request(http->until->request);
+      }
+    }
+  };
+  if (plan.guard) program(plan.guard->program);
+  for (const auto* all : {&plan.steps, &plan.on_failure, &plan.on_cancel}) steps(steps, *all);
+  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> values_of(const Variables& variables) {

@@ -56,6 +56,9 @@ struct FilledProgram {
 [[nodiscard]] std::shared_ptr<const effect::Place> place_of(const step::Program& program, const Variables& variables,
                                                             const Variables& secrets);
 
+/// The names of the secrets that a workflow may read.
+[[nodiscard]] std::vector<std::string> secrets_of(const Workflow& plan);
+
 [[nodiscard]] std::vector<std::string> values_of(const Variables& variables);
 
 /// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.

@@ -37,6 +37,8 @@ class HealingWorld {
   [[nodiscard]] virtual bool stands(ServiceId service, Hash128 rule) const = 0;
   /// Whether the rule's condition held in the last run; nothing: that is not known.
   [[nodiscard]] virtual std::optional<bool> holds_now(ServiceId service, Hash128 rule) const = 0;
+  /// Whether that held in the last run only because no name server has answered.
+  [[nodiscard]] virtual bool holds_nameless(ServiceId service, Hash128 rule) const = 0;
   /// Why people want no action on it now: "paused by anna (rack move)", "maintenance"; empty: they do not.
   [[nodiscard]] virtual std::string paused(ServiceId service) const = 0;
   /// Whom to look at to know how it is: itself; of a composite its members, and theirs. Those that are monitored.

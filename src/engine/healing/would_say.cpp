@@ -14,6 +14,21 @@
 
 namespace healer::engine {
 
+namespace {
+
+/// The rule of a service that orders so; where it is none's, any: as a rule asks, not a person.
+Hash128 rule_of(const ServiceBlock& block, const HealOrder& order) {
+  for (const Rule& rule : block.rules) {
+    const HealOrder* const its = rule->action.heal.get();
+    if (its != nullptr && iequals(its->workflow, order.workflow) && its->target == order.target &&
+        its->dry_run == order.dry_run)
+      return rule.key;
+  }
+  return hash128(block.name);
+}
+
+}  // namespace
+
 std::vector<BrakeVerdict> Healings::fresh_verdicts(const HealingWorld& world, const Healing& healing) const {
   forget_counts();
   return verdicts(world, healing);
@@ -25,7 +40,7 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
   Healing healing{.id = {},
                   .target = order.target.empty() ? block.target() : target_of(world.graph(), order.target),
                   .service = block.name,
-                  .rule = hash128(block.name),  // any: as a rule asks, not a person
+                  .rule = rule_of(block, order),
                   .by = {},
                   .cause = {},
                   .workflow = order.workflow,
