@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::string_view kFrom = "monit@$HOST";
 constexpr std::string_view kSubject = "monit alert --  $EVENT $SERVICE";
+/// Of what healer itself does, and Monit has no mails of.
+constexpr std::string_view kOwnSubject = "healer: $EVENT $SERVICE";
+constexpr std::string_view kOwnSubjectOfAll = "healer: $EVENT";
 constexpr std::size_t kMaxWhat = 120;  // of what has happened to healer itself, in a subject
 // The blank after $SERVICE is Monit's.
 constexpr std::string_view kMessage =
@@ -42,6 +45,13 @@ std::string own_event(const engine::effect::Cause& cause) {
   if (what.size() <= kMaxWhat) return what;
   const std::size_t blank = what.rfind(' ', kMaxWhat);
   return what.substr(0, blank == std::string::npos ? kMaxWhat : blank) + "...";
+}
+
+/// The subject where none is written.
+std::string_view subject_of(const engine::effect::Cause& cause) {
+  const bool heals = cause.event == engine::EventKind::Action && cause.action_text == "heal";
+  if (!heals) return kSubject;
+  return cause.service == "healer" ? kOwnSubjectOfAll : kOwnSubject;
 }
 
 /// What has happened to the service, in a word for a subject.
@@ -109,7 +119,7 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
     Mailbox from = parse_mailbox(expand_sender(pick(recipient.format.from, settings.format.from, kFrom)));
     if (from.address.empty()) from = parse_mailbox(expand_sender(kFrom));
     const std::string reply_to = expand_sender(pick(recipient.format.reply_to, settings.format.reply_to, ""));
-    std::string subject = expand(pick(recipient.format.subject, settings.format.subject, kSubject));
+    std::string subject = expand(pick(recipient.format.subject, settings.format.subject, subject_of(cause)));
     const bool own_subject = recipient.format.subject || settings.format.subject;
     // "Monit instance changed" is all that Monit says of itself; what has happened follows.
     if (cause.event == engine::EventKind::Instance && !own_subject) subject += fmt::format(": {}", own_event(cause));

@@ -123,6 +123,7 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
                    .waits = healing.waits(),
                    .mode = std::string(to_string(mode_of(engine, healing))),
                    .reason = healing.reason,
+                   .hint = {},
                    .asked = healing.asked,
                    .by = healing.by,
                    .rule = healing.cause->rule,
@@ -157,6 +158,12 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
   }
   if (const auto program = engine.actions().find(view.action); view.action != 0 && program != engine.actions().end())
     view.pid = program->second.pid;
+  if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
+    if (healing.held_since) view.since = healing.held_since;
+    for (const engine::BrakeVerdict& brake : engine.verdicts(healing, now))
+      if (!brake.lets && healing.reason.starts_with(brake.brake + ":") && view.hint.empty())
+        view.hint = engine::Healings::way_out(brake, healing);
+  }
   if (healing.overrides.limit) view.overrides.emplace_back("limit");
   if (healing.overrides.cooldown) view.overrides.emplace_back("cooldown");
   if (healing.overrides.pause) view.overrides.emplace_back("pause");
@@ -221,7 +228,9 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
                : std::string();
   }
   const std::string& plan = healing->plan->name;
-  if (healing->stage == Stage::Held) return fmt::format("healing with {} held back: {}", plan, healing->reason);
+  const bool by_plan = healing->stage == Stage::Between && healing->reason.starts_with("again:");
+  if (healing->waits() && !by_plan && (healing->stage == Stage::Held || healing->stage == Stage::Between))
+    return fmt::format("healing with {} held back: {}", plan, healing->reason);
   if (healing->stage == Stage::Approval)
     return fmt::format("healing with {} waits for approval: healerctl approve {}", plan, healing->id.number());
   const std::string doing = describe_doing(*healing);
@@ -233,7 +242,7 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
 }
 
 HealingHolds view_holds(const Engine& engine, Instant now) {
-  HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}};
+  HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}, .spent = {}};
   for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
   std::vector<std::string> unwell = memory.closed.empty() ? std::vector<std::string>() : engine.unwell_of_closed(now);
@@ -253,6 +262,13 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
           {.workflow = workflow.workflow,
            .failed = workflow.failures.size(),
            .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back())});
+  for (const engine::ServiceId service : engine.graph()->order) {
+    const auto& rules = engine.graph()->at(service).rules;
+    const std::string& name = engine.graph()->at(service).target();
+    if (std::ranges::any_of(rules, [&](const auto& rule) { return asks_no_more(engine, service, rule, now); }) &&
+        std::ranges::find(holds.spent, name) == holds.spent.end())
+      holds.spent.push_back(name);
+  }
   for (const engine::TargetMemory& target : memory.targets)
     if (std::optional<CooldownView> rest = view_rest(target, now)) holds.cooldowns.push_back(std::move(*rest));
   return holds;

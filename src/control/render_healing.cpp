@@ -21,6 +21,7 @@ std::string what_of(const HealingView& healing) {
   if (healing.left)
     details += fmt::format("{}at most {} more", details.empty() ? "" : ", ", whole_seconds(*healing.left));
   if (!details.empty()) text += fmt::format(" ({})", details);
+  if (!healing.hint.empty()) text += "; " + healing.hint;
   if (!healing.failure.empty() && text.find(healing.failure) == std::string::npos) text += "; " + healing.failure;
   if (healing.stage == "waits for approval") text += fmt::format("; healerctl approve {}", healing.id);
   if (!healing.cancelled_by.empty()) text += fmt::format("; cancelled by {}", healing.cancelled_by);
@@ -59,6 +60,12 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
                             breaker.failed_at ? ", the last " + ago(*breaker.failed_at, style) : std::string{}, name),
                 style);
   }
+  for (const std::string& target : holds.spent)
+    text += hanging("",
+                    fmt::format("{0} stands failed, and its rules heal it again only after it has recovered and fails "
+                                "anew; `healerctl heal {0}` heals it now",
+                                printable(target)),
+                    style);
   for (const CooldownView& one : holds.cooldowns)
     text += hanging("", printable(fmt::format("{} {}", one.target, rest_text(one, style))), style);
   return text;

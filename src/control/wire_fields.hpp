@@ -271,6 +271,7 @@ void fields(Walk walk, T& v) {
   walk("waits", v.waits);
   walk("mode", v.mode);
   walk("reason", v.reason);
+  if_any(walk, "hint", v.hint);
   walk("asked", v.asked);
   walk("by", v.by);
   walk("rule", v.rule);
@@ -326,6 +327,7 @@ void fields(Walk walk, T& v) {
   walk("closed", v.closed);
   walk("open", v.open);
   walk("cooldowns", v.cooldowns);
+  walk("spent", v.spent);
 }
 
 template <typename Walk, Same<WorkflowReport> T>

@@ -42,6 +42,7 @@ struct HealingView {
   bool waits = false;    ///< nothing of it is done now
   std::string mode;      ///< "automatic", "approval", "dry run", "shadow"
   std::string reason;    ///< what it waits for: "limit: 1 at once under way"; or empty
+  std::string hint;      ///< when that ends, and what a person can do: "it can begin in 4 m"; or empty
   WallTime asked{};
   std::string by;                      ///< "rule", or the person
   std::string rule;                    ///< or empty
@@ -51,7 +52,7 @@ struct HealingView {
   std::uint32_t steps = 0;             ///< of so many
   std::string doing;                   ///< the step under way, or "guard"; or empty
   std::string waits_for;               ///< what that waits for
-  std::optional<WallTime> since;       ///< when that began
+  std::optional<WallTime> since;       ///< when that began; of one that is held back: since when
   std::optional<Duration> left;        ///< of the step, of the cooldown, until the approval is too late
   std::uint64_t action = 0;            ///< its program under way; 0: none
   std::int64_t pid = 0;                ///< of that; 0: not known (yet), or none
@@ -105,6 +106,7 @@ struct HealingHolds {
   std::vector<ClosedBrakeView> closed;
   std::vector<OpenBreakerView> open;
   std::vector<CooldownView> cooldowns;
+  std::vector<std::string> spent{};  ///< targets that stand failed, while their rules ask for no healing any more
 
   bool operator==(const HealingHolds&) const = default;
 };

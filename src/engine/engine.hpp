@@ -56,6 +56,7 @@
 
 namespace healer::engine {
 
+struct Action;
 struct Rule;
 struct RuleDecision;
 struct SlotChange;
@@ -298,6 +299,8 @@ class Engine {
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
+  [[nodiscard]] std::shared_ptr<const effect::Cause> told_as_held(std::shared_ptr<const effect::Cause> cause,
+                                                                  const Action& action, Hold held) const;
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,

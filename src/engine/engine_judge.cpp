@@ -241,7 +241,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const bool kept = recovered ? decision.told == Told::Kept : in_maintenance(id, turn.now);
   if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
     if (!kept)
-      alert(std::move(recipients), decision.cause, turn);
+      alert(std::move(recipients), told_as_held(decision.cause, action, held), turn);
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
     if (kept && !recovered) keep_alert(id, turn.now);
@@ -267,6 +267,22 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
     case ActionKind::Heal: heal(id, rule, *action.heal, decision.cause, turn); break;
   }
+}
+
+/// A mail says what is done; and why not, where that is held back.
+std::shared_ptr<const effect::Cause> Engine::told_as_held(std::shared_ptr<const effect::Cause> cause,
+                                                          const Action& action, Hold held) const {
+  if (action.kind == ActionKind::Alert) return cause;
+  std::string why;
+  if (held != Hold::None) why = fmt::format("held back: {}", to_string(held));
+  if (held == Hold::None && action.kind == ActionKind::Heal)
+    if (const auto plan = graph_->workflow(action.heal->workflow);
+        plan != nullptr && mode_of(*plan, *graph_->settings, action.heal->dry_run) == HealingMode::DryRun)
+      why = "dry run";
+  if (why.empty()) return cause;
+  auto told = std::make_shared<effect::Cause>(*cause);
+  told->action_text += fmt::format(" ({})", why);
+  return told;
 }
 
 void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {

@@ -232,14 +232,14 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, not_before, approved_by, seen, refused, told_long, round, position, under_way, detour,
-         outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
+         mode, stage, reason, not_before, approved_by, seen, refused, told_long, held_since, round, position, under_way,
+         detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before", not_before, "approved_by",
-      approved_by, "seen", seen, "refused", refused, "told_long", told_long, "round", round, "position", position,
-      "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure",
-      failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation", in_probation);
+      approved_by, "seen", seen, "refused", refused, "told_long", told_long, "held_since", held_since, "round", round,
+      "position", position, "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun",
+      begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation", in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
@@ -260,14 +260,14 @@ void fields(auto& all, Is<WorkflowMemory::Try> auto& one) {
 }
 
 void fields(auto& all, Is<WorkflowMemory> auto& memory) {
-  auto& [workflow, tries, failures, open, ramp, verified, active, counts] = memory;
-  all("workflow", workflow, "tries", tries, "failures", failures, "open", open, "ramp", ramp, "verified", verified,
-      "active", active, "counts", counts);
+  auto& [workflow, tries, failures, failed, open, ramp, verified, active, counts] = memory;
+  all("workflow", workflow, "tries", tries, "failures", failures, "failed", failed, "open", open, "ramp", ramp,
+      "verified", verified, "active", active, "counts", counts);
 }
 
 void fields(auto& all, Is<ClosedBrake> auto& brake) {
-  auto& [workflow, group, above, until, since] = brake;
-  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since);
+  auto& [workflow, group, above, until, since, told] = brake;
+  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since, "told", told);
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------

@@ -562,7 +562,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     collect(document, "", seen);
   }
   collect(Json(OutputView{.waits_for = "x", .left = seconds{1}}), "", seen);  // of `jobs follow`, a line each
-  collect(Json(HealingView{}), "healings[]", seen);
+  collect(Json(HealingView{.hint = "x"}), "healings[]", seen);
   collect(Json(WorkflowReport{}), "workflows[]", seen);
   collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;
@@ -572,7 +572,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.members = {{}};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
-  rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{}}};
+  rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{.left = seconds{1}}}};
   ServiceExplanation explained;
   explained.rules = {rule};
   collect(Json(explained), "services[]", seen);

@@ -263,9 +263,11 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
   INFO(shown);
   CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
   CHECK(has(shown, "     healing      held back with rebuild: limit: 1 at once under way"));
-  CHECK(has(shown, "     brakes say   lets it go     one at a time\n"));
-  CHECK(has(shown, "                  holds it back  limit: 1 at once under way\n"));
-  CHECK(has(healerctl(world, "explain n5"), "     would say    lets it go     one at a time\n"));
+  CHECK(has(shown, "     brakes       blocked by limit: 1 at once under way\n"));
+  CHECK_FALSE(has(shown, "one at a time"));
+  const std::string all = healerctl(world, "explain --all n5");
+  CHECK(has(all, "     brakes       blocked by limit: 1 at once under way\n"));
+  CHECK(has(all, "                  allowed by one at a time\n"));
 }
 
 TEST_CASE("what would be said where most of a group is not well closes the brake, though nothing waits",
@@ -427,6 +429,13 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
   for (int attempt = 0; attempt < 3; ++attempt) {
     world.wait_for("shutdown");
     world.end_program(7);
+  }
+  {
+    const std::string shown = healerctl(world, "explain n0");  // in its cooldown: what lasts comes first
+    INFO(shown);
+    CHECK(has(shown, "     brakes       blocked by recovery: "));
+    CHECK(has(shown, "`healerctl heal n0`"));
+    CHECK(has(shown, "                  blocked by cooldown: another "));
   }
   world.pass(hours{2});  // long after its cooldown
   const std::string told = "rules heal it again only after it has recovered";

@@ -108,9 +108,10 @@ struct Healing {
   std::string reason;                    ///< Held, Approval, Between: what it waits for
   std::optional<Deadline> not_before{};  ///< Held: after a refusal; Between: the cooldown; Approval: the time for it
   std::string approved_by;
-  bool seen = false;       ///< Held: its groups have been judged since it was asked for
-  bool refused = false;    ///< Held: people were told so
-  bool told_long = false;  ///< Held: people were told that it waits
+  bool seen = false;                     ///< Held: its groups have been judged since it was asked for
+  bool refused = false;                  ///< Held: people were told so
+  bool told_long = false;                ///< Held, Between: people were told that it waits
+  std::optional<WallTime> held_since{};  ///< Held, Between: since when something holds it back
 
   std::uint32_t round = 0;     ///< of the try; 0: none has begun
   std::uint32_t position = 0;  ///< in steps()
@@ -190,12 +191,13 @@ struct WorkflowMemory {
     bool rehearsed = false;
     bool operator==(const Try&) const = default;
   };
-  std::vector<Try> tries;          ///< the latest last: as far back as a limit looks
-  std::vector<WallTime> failures;  ///< for its breaker
-  bool open = false;               ///< its breaker: nothing starts until a person resets it
-  std::uint32_t ramp = 0;          ///< index of the step it is at
-  std::uint32_t verified = 0;      ///< recoveries in that step
-  WallTime active{};               ///< when something was healed or held last
+  std::vector<Try> tries;             ///< the latest last: as far back as a limit looks
+  std::vector<WallTime> failures;     ///< for its breaker
+  std::vector<std::string> failed{};  ///< the targets of these, as far as they are known: the last ones
+  bool open = false;                  ///< its breaker: nothing starts until a person resets it
+  std::uint32_t ramp = 0;             ///< index of the step it is at
+  std::uint32_t verified = 0;         ///< recoveries in that step
+  WallTime active{};                  ///< when something was healed or held last
   /// Counts for `healing report`.
   struct Counts {
     std::uint64_t proposed = 0, would_run = 0, approved = 0, rejected = 0, ran = 0, recovered = 0, failed = 0;
@@ -211,6 +213,7 @@ struct ClosedBrake {
   double above = 0;
   std::optional<double> until{};
   WallTime since{};
+  bool told = true;  ///< people know: not while all that is not well is only paused
   bool operator==(const ClosedBrake&) const = default;
 };
 

@@ -521,6 +521,7 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
   WorkflowMemory& memory = workflow_memory(workflow);
   const bool was_open = std::exchange(memory.open, false);
   memory.failures.clear();
+  memory.failed.clear();
   memory.ramp = memory.verified = 0;
   world.save(memory);
   const std::string text =

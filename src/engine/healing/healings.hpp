@@ -146,6 +146,9 @@ class Healings {
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
   /// The same for people, between two turns: the groups are counted again.
   [[nodiscard]] std::vector<BrakeVerdict> fresh_verdicts(const HealingWorld& world, const Healing& healing) const;
+  /// What opens a brake that holds a healing back, and what a person can do, for people: "it can begin in 4 m"; or
+  /// empty.
+  [[nodiscard]] static std::string way_out(const BrakeVerdict& brake, const Healing& healing);
   /// What they would say if the service were to be healed so now.
   [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
                                                     const HealOrder& order) const;
@@ -165,6 +168,10 @@ class Healings {
     std::size_t paused = 0;
     [[nodiscard]] double percent() const {
       return whole == 0 ? 0 : 100.0 * static_cast<double>(unhealthy) / static_cast<double>(whole);
+    }
+    /// Without those that are paused.
+    [[nodiscard]] double ill_percent() const {
+      return whole == 0 ? 0 : 100.0 * static_cast<double>(unhealthy - paused) / static_cast<double>(whole);
     }
   };
   /// Which of a group's targets was judged longest ago, and when, in mono time; and when any other one was.
@@ -228,8 +235,8 @@ class Healings {
   [[nodiscard]] static bool nameless(const HealingWorld& world, const Healing& healing);
   [[nodiscard]] std::string first_brake(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
-  [[nodiscard]] std::string over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
-                                       bool of_workflow) const;
+  [[nodiscard]] BrakeVerdict verdict_of(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
+                                        bool of_workflow) const;
   [[nodiscard]] Census census(const HealingWorld& world, std::string_view group) const;
   [[nodiscard]] Fitness fitness(const HealingWorld& world, const Target& target) const;
   void count(const HealingWorld& world) const;

@@ -23,6 +23,14 @@ std::string percent_text(double percent) { return fmt::format("{:.3g} %", percen
 
 std::string of_group(const std::string& group) { return group.empty() ? "" : " of " + group_text(group); }
 
+/// "n1, n2 and 3 more".
+std::string named(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? text + fmt::format(" and {} more", names.size() - kMost) : text;
+}
+
 }  // namespace
 
 /// Not well is what has failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by
@@ -130,13 +138,28 @@ void Healings::watch_brakes(HealingWorld& world) {
                                 .group = group,
                                 .above = brake.above,
                                 .until = brake.until,
-                                .since = world.now().wall});
+                                .since = world.now().wall,
+                                .told = false});
       changed = true;
-      const std::string text = fmt::format("workflow {} is paused: {}, more than {}", healing.plan->name,
-                                           describe(now, group), percent_text(brake.above));
-      world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
-      world.tell_all("Healing paused", effect::Cause::State::Failed, text);
+      world.record(RecordKind::HealingHeld, Severity::Error, {},
+                   fmt::format("workflow {} is paused: {}, more than {}", healing.plan->name, describe(now, group),
+                               percent_text(brake.above)));
     }
+  }
+  for (ClosedBrake& closed : memory_.closed) {
+    const Census now = census(world, closed.group);
+    // What people have paused, or the rules for a while, is no news to them.
+    if (closed.told || now.ill_percent() <= closed.above) continue;
+    changed = closed.told = true;
+    std::vector<std::string> held;
+    for (const auto& [id, healing] : healings_)
+      if (healing.waits() && iequals(healing.plan->name, closed.workflow) && is_in(healing.target, closed.group))
+        held.push_back(healing.target);
+    world.tell_all(
+        "Healing paused", effect::Cause::State::Failed,
+        fmt::format("workflow {} is paused: {}, more than {}; held back: {}; `healerctl heal NAME --override "
+                    "pause` heals one of them none the less",
+                    closed.workflow, describe(now, closed.group), percent_text(closed.above), named(held)));
   }
   std::erase_if(memory_.closed, [&](const ClosedBrake& closed) {
     // By the rules, or by a plan that something goes by which has begun before they were changed.
@@ -158,17 +181,18 @@ void Healings::watch_brakes(HealingWorld& world) {
     changed = true;
     const std::string text = fmt::format("workflow {} goes on: {}", closed.workflow, describe(now, closed.group));
     world.record(RecordKind::HealingStep, Severity::Info, {}, text);
-    world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
+    if (closed.told) world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
     return true;
   });
   if (changed) world.save(memory_.closed);
 }
 
-/// Why a limit lets no other healing begin; empty: it does. `of_workflow`: it counts those of the plan alone.
-std::string Healings::over_limit(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
-                                 bool of_workflow) const {
+/// What a limit says to a healing. `of_workflow`: it counts those of the plan alone.
+BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
+                                  bool of_workflow) const {
+  const BrakeVerdict lets{.brake = "limit", .lets = true, .text = {}};
   const auto in_group = [&](const std::string& name) { return limit.group.empty() || is_in(name, limit.group); };
-  if (!limit.percent && !in_group(healing.target)) return {};
+  if (!limit.percent && !in_group(healing.target)) return lets;
   std::size_t most = limit.number;
   if (limit.percent)
     most = std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(
@@ -183,25 +207,34 @@ std::string Healings::over_limit(const HealingWorld& world, const Healing& heali
            (!of_workflow || iequals(other.plan->name, plan)) && in_group(other.target);
   };
   std::size_t count = 0;
-  if (limit.within > Duration{0} && healing.is_to_undo()) return {};  // no try begins
+  if (limit.within > Duration{0} && healing.is_to_undo()) return lets;  // no try begins
   if (limit.within == Duration{0}) {
     for (const auto& [id, other] : healings_)
       if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
-    return count < most ? std::string() : fmt::format("{} at once{} under way", count, of_group(limit.group));
+    if (count < most) return lets;
+    return {
+        .brake = "limit", .lets = false, .text = fmt::format("{} at once{} under way", count, of_group(limit.group))};
   }
   // Whose guard is asked may begin at any time.
   for (const auto& [id, other] : healings_)
     if ((other.stage == Stage::Guarding || goes_first(other)) && counts(other)) ++count;
+  std::vector<WallTime> begun;
   for (const WorkflowMemory& memory : memory_.workflows) {
     if (of_workflow && !iequals(memory.workflow, plan)) continue;
-    for (const WorkflowMemory::Try& begun : memory.tries)
-      if (begun.rehearsed == healing.rehearses() && begun.when > world.now().wall - limit.within &&
-          in_group(begun.target))
-        ++count;
+    for (const WorkflowMemory::Try& one : memory.tries)
+      if (one.rehearsed == healing.rehearses() && one.when > world.now().wall - limit.within && in_group(one.target))
+        begun.push_back(one.when);
   }
-  return count < most
-             ? std::string()
-             : fmt::format("{} begun within {}{}", count, format_duration(limit.within), of_group(limit.group));
+  const std::size_t asked = count;
+  count += begun.size();
+  if (count < most) return lets;
+  BrakeVerdict over{
+      .brake = "limit",
+      .lets = false,
+      .text = fmt::format("{} begun within {}{}", count, format_duration(limit.within), of_group(limit.group))};
+  std::ranges::sort(begun);
+  if (asked < most) over.left = begun[count - most] + limit.within - world.now().wall;
+  return over;
 }
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
@@ -210,8 +243,7 @@ BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& h
     return {.brake = "limit", .lets = true, .text = "overridden by " + healing.overridden_by};
   const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
     if (!verdict.lets) return;
-    if (std::string over = over_limit(world, healing, limit, of_workflow); !over.empty())
-      verdict = {.brake = "limit", .lets = false, .text = std::move(over)};
+    verdict = verdict_of(world, healing, limit, of_workflow);
   };
   for (const HealingLimit& limit : world.graph().settings->healing.limits) ask(limit, false);
   for (const HealingLimit& limit : healing.plan->limits) ask(limit, true);

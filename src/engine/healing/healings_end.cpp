@@ -49,14 +49,18 @@ void Healings::failed(HealingWorld& world, Healing& healing) {
   const std::optional<Breaker>& breaker = healing.plan->breaker;
   if (breaker) {
     memory.failures.push_back(now);
+    memory.failed.push_back(healing.target);
     std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
+    while (memory.failed.size() > memory.failures.size()) memory.failed.erase(memory.failed.begin());
   }
   const bool opens = breaker && memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
   world.save(memory);
   if (!opens) return;
   const std::string text = fmt::format(
-      "workflow {} is stopped: {} of its healings have failed within {}; `healerctl healing reset {}` lets it go on",
-      memory.workflow, memory.failures.size(), format_duration(breaker->within), memory.workflow);
+      "workflow {} is stopped: {} of its healings have failed within {} (of {}); no other target is healed with it "
+      "before `healerctl healing reset {}`",
+      memory.workflow, memory.failures.size(), format_duration(breaker->within), fmt::join(memory.failed, ", "),
+      memory.workflow);
   world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
   world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
 }
@@ -66,7 +70,8 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
                    (how == HealingEnd::Rejected);
   // Only people were told: what was to be healed is not.
-  if (how == HealingEnd::Done && healing.escalated && healing.plan->only_tells()) how = HealingEnd::Failed;
+  const bool called = how == HealingEnd::Done && healing.escalated && healing.plan->only_tells();
+  if (called) how = HealingEnd::Failed;
   const bool brakes = !healing.plan->only_tells() || healing.escalated;
   const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
   Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
@@ -94,15 +99,17 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
     }
     remember(world, std::move(target));
   }
-  // Where something is done on failure, people were told of the failure before that.
-  const bool known = healing.stage == Stage::Failing && !healing.in_probation && healing.plan->on_failure.size() > 0 &&
-                     healing.position >= healing.plan->on_failure.size();
-  const bool told = how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells()) && !known;
-  if (told)
-    world.tell(healing, fmt::format("Healing {}", to_string(how)),
-               how == HealingEnd::Verified || how == HealingEnd::Done ? effect::Cause::State::Succeeded
-                                                                      : effect::Cause::State::Failed,
-               text);
+  if (how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells())) {
+    const bool well = how == HealingEnd::Verified || how == HealingEnd::Done;
+    std::string said =
+        called ? fmt::format("{} ended: a person was called. {}", describe(healing), healing.cause->description) : text;
+    if (const TargetMemory* const rest = target_memory(healing.target, false);
+        rest != nullptr && rest->healing == healing.id && rest->in_vain())
+      said += fmt::format("\nRules heal {} again only after it has recovered; `healerctl heal {}` does at once.",
+                          healing.target, healing.target);
+    world.tell(healing, called ? "Healing ended" : fmt::format("Healing {}", to_string(how)),
+               well ? effect::Cause::State::Succeeded : effect::Cause::State::Failed, said);
+  }
   const HealingId id = healing.id;
   const std::string target = healing.target;
   remove(id);

@@ -19,7 +19,7 @@ namespace {
 using Stage = Healing::Stage;
 
 /// People are told of what is held back for so long.
-constexpr Duration kLongHeld = minutes{15};
+constexpr Duration kLongHeld = minutes{10};
 
 }  // namespace
 
@@ -101,13 +101,21 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
         .subject = healing.id.number();
     world.save(healing);
   }
-  if (!healing.told_long && world.now().wall - healing.asked >= kLongHeld) {
-    healing.told_long = true;
-    world.tell(healing, "Healing held back", effect::Cause::State::Failed,
-               fmt::format("{} has been held back for {}: {}", describe(healing),
-                           format_duration(world.now().wall - healing.asked), reason));
-    world.save(healing);
-  }
+  // Its next try is a matter of its plan. That a breaker has stopped it nobody would expect.
+  const WallTime now = world.now().wall;
+  const bool by_plan = healing.stage == Stage::Between && kind_of(reason) == "again";
+  if (!healing.held_since && !by_plan) healing.held_since = now;
+  const bool stopped = kind_of(reason) == "breaker";
+  if (healing.told_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
+  healing.told_long = true;
+  std::string text = fmt::format(
+      "{} {}: {}", describe(healing),
+      stopped ? "is held back" : "has been held back for " + format_duration(now - *healing.held_since), reason);
+  for (const BrakeVerdict& brake : verdicts(world, healing))
+    if (!brake.lets && brake.brake == kind_of(reason))
+      if (const std::string out = way_out(brake, healing); !out.empty()) text += "; " + out;
+  world.tell(healing, "Healing held back", effect::Cause::State::Failed, text);
+  world.save(healing);
 }
 
 /// It waits for the brakes again, and then for approval.
@@ -153,7 +161,7 @@ std::optional<Duration> Healings::asked_again(const HealingWorld& world) const {
     waits = true;
     if (healing.stage == Stage::Held && !healing.seen)
       in(healing.asked + world.graph().settings->cycle_length() - now.wall);
-    if (!healing.told_long) in(healing.asked + kLongHeld - now.wall);
+    if (!healing.told_long) in(healing.held_since.value_or(healing.asked) + kLongHeld - now.wall);
     add_spans(healing.plan->limits);
   }
   if (!waits) return std::nullopt;

@@ -22,8 +22,22 @@ using State = StepRun::State;
 /// The longest that a try is remembered: as far back as a limit may look.
 constexpr Duration kLongestLimit = days{31};
 constexpr std::size_t kMostTries = 10'000;
-/// For so long it is known that secrets can be read.
-constexpr Duration kSecretsKnown = minutes{1};
+/// What a workflow does, for people: "Its steps are "shut down" and "rebuild"; if they fail, call_a_person comes next."
+std::string what_comes(const Workflow& plan) {
+  std::vector<std::string> names;
+  for (const Step& step : plan.steps) {
+    const auto* const parallel = std::get_if<step::Parallel>(&step.what);
+    if (parallel == nullptr) names.push_back(fmt::format("\"{}\"", step.name));
+    for (std::size_t i = 0; parallel != nullptr && i < parallel->steps.size(); ++i)
+      names.push_back(fmt::format("\"{}\"", parallel->steps[i].name));
+  }
+  std::string text = fmt::format("Its step{} {}", names.size() == 1 ? " is" : "s are", join_words(names, "and"));
+  if (plan.tries > 1) text += fmt::format(", tried up to {} times", plan.tries);
+  if (plan.on_failure.empty()) return text + ".";
+  const auto* const next = std::get_if<step::Escalate>(&plan.on_failure.back().what);
+  return text + fmt::format("; if that fails, {} comes next.", next != nullptr ? next->workflow : "its 'on failure'");
+}
+
 /// Of a step that was ended because another one has failed, or by a person.
 constexpr std::string_view kWasEnded = "was ended";
 
@@ -148,45 +162,6 @@ void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& 
   stir(world);
 }
 
-// ---- secrets ------------------------------------------------------------------------------------------------------
-
-/// Whether the secrets of its plan can be read, as far as is known. Where nobody has looked lately, somebody does now.
-bool Healings::has_secrets(HealingWorld& world, Healing& healing) {
-  std::vector<std::string> names = secrets_of(*healing.plan);
-  if (names.empty()) return true;
-  SecretCheck& check = secret_checks_[healing.id];
-  const Duration now = world.now().mono;
-  const bool is_old = now - check.asked > kSecretsKnown;
-  if (check.there && !is_old) return true;
-  if (check.flight != ActionId{} && !is_old) return false;
-  check = {.flight = ActionId{world.next_id()}, .asked = now};
-  effect::Request request{.request = check.flight,
-                          .healing = healing.id,
-                          .method = "secrets",
-                          .url = {},
-                          .shown = fmt::format("{}", fmt::join(names, ", ")),
-                          .headers = {},
-                          .body = {},
-                          .body_file = {},
-                          .safe = true,
-                          .wanted = {},
-                          .failing = {},
-                          .saves = {},
-                          .secrets = std::move(names)};
-  healing.reason = "secrets: looks whether they can be read";
-  world.ask(std::move(request));
-  return false;
-}
-
-void Healings::secrets_looked_at(HealingWorld& world, Healing& healing, const event::Answered& answer) {
-  SecretCheck& check = secret_checks_[healing.id];
-  check.flight = ActionId{};
-  check.there = answer.kind == event::Answered::Kind::Whole;
-  if (!healing.waits() || healing.is_to_undo()) return;
-  if (!check.there) return refuse(world, healing, "refused", answer.why, {});
-  consider(world);
-}
-
 void Healings::begin_try(HealingWorld& world, Healing& healing) {
   WorkflowMemory& memory = workflow_memory(healing.plan->name);
   const Instant now = world.now();
@@ -203,13 +178,16 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
   healing.position = 0;
   healing.under_way.clear();
   healing.failure.clear();
-  const std::string text = healing.plan->tries > 1 ? fmt::format("{} begins, try {} of {}", describe(healing),
-                                                                 healing.round, healing.plan->tries)
-                                                   : describe(healing) + " begins";
+  std::string text = describe(healing) + " begins";
+  if (healing.plan->tries > 1) text += fmt::format(", try {} of {}", healing.round, healing.plan->tries);
+  if (healing.by != kByRule && !healing.escalated) text += ", requested by " + healing.by;
+  if (healing.overrides != Overrides{})
+    text += fmt::format(", overriding {} (by {})", to_string(healing.overrides), healing.overridden_by);
   world.record(RecordKind::HealingBegun, Severity::Warning, healing.service, text).subject = healing.id.number();
-  if (healing.round == 1 && !healing.plan->only_tells())
+  // That another plan takes over was told with the failure of the one before.
+  if (healing.round == 1 && !healing.plan->only_tells() && !healing.escalated)
     world.tell(healing, "Healing begun", effect::Cause::State::Changed,
-               fmt::format("{}: {}", text, healing.cause->description));
+               fmt::format("{}: {}\n{}", text, healing.cause->description, what_comes(*healing.plan)));
   world.save(healing);
   go_on(world, healing);
 }
@@ -229,7 +207,8 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
     const std::string text = fmt::format("{}: try {} of {} failed: {}", describe(healing), healing.round,
                                          healing.plan->tries, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
-    world.tell(healing, "Healing try failed", effect::Cause::State::Failed, text);
+    healing.held_since.reset();
+    healing.told_long = false;
     world.save(healing);
     return stir(world);
   }
@@ -243,7 +222,6 @@ void Healings::give_up(HealingWorld& world, Healing& healing) {
   healing.not_before.reset();
   const std::string text = fmt::format("{} failed: {}", describe(healing), healing.failure);
   world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
-  world.tell(healing, "Healing failed", effect::Cause::State::Failed, text);
   healing.stage = Stage::Failing;
   healing.position = 0;
   world.save(healing);
@@ -388,7 +366,11 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     if (plan == nullptr) return fails(fmt::format("there is no workflow {} any more", other->workflow));
     const std::string text = fmt::format("{} goes on with {}: {}", describe(healing), plan->name, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
-    world.tell(healing, "Healing escalated", effect::Cause::State::Failed, text);
+    world.tell(healing, "Healing escalated", effect::Cause::State::Failed,
+               fmt::format("{} failed: {}\nIt goes on with {}. {}", describe(healing), healing.failure, plan->name,
+                           what_comes(*plan)));
+    healing.held_since.reset();
+    healing.told_long = false;
     failed(world, healing);
     WorkflowMemory& next = workflow_memory(plan->name);
     ++next.counts.proposed;

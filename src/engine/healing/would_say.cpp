@@ -88,6 +88,22 @@ std::vector<std::string> Healings::unwell_of_closed(const HealingWorld& world) c
   return texts;
 }
 
+std::string Healings::way_out(const BrakeVerdict& brake, const Healing& healing) {
+  if (brake.lets) return {};
+  const auto overridden = [&](std::string_view what) {
+    return fmt::format("`healerctl heal {} --override {}` heals it none the less", healing.target, what);
+  };
+  std::string text;
+  if (brake.left) text = fmt::format("it can begin in {}", format_duration(std::max(*brake.left, Duration{0})));
+  if (brake.brake == "limit")
+    return fmt::format("{}; {}", brake.left ? text : "it begins when one of those has ended", overridden("limit"));
+  if (brake.brake == "cooldown") return fmt::format("{}; {}", text, overridden("cooldown"));
+  if (brake.brake == "pause" || brake.brake == "pause while") return overridden("pause");
+  if (brake.brake == kNamesBrake || brake.brake == "dependency")
+    return "it begins when that is over, if it fails still";
+  return brake.brake == "again" ? std::string() : text;
+}
+
 std::string to_string(const Overrides& overrides) {
   std::vector<std::string> words;
   if (overrides.limit) words.emplace_back("limit");
