@@ -289,6 +289,60 @@ class Alone(Servers):
         told = daemon.ask("status", "good")["services"][0]
         self.assertEqual(told["overruns"], 0)
 
+    def test_dead_name_servers_heal_no_host(self):
+        """In a mount namespace whose name server refuses, fails, and at last answers."""
+        resolver = self.path("resolv.conf")
+        resolver.write_text("nameserver 127.0.0.54\n")
+        port = self.own_port()  # nobody listens
+        note = self.script("note", f"echo $1 >> {self.path('notes')}")
+        daemon = self.configure(f"""
+            workflow rebuild {{
+              guard program "/bin/true"
+              step "rebuild" program "{note} rebuild"
+              step "verify" recovered within 1 hour
+            }}
+            check host web with address web.example.org.
+              if failed port {port} for 2 cycles then heal with rebuild
+            check host other with address other.example.org.
+              if failed port {port} for 2 cycles then exec "{note} exec"
+            """, cycle="1")
+        daemon.binary = self.script("apart", f'''exec unshare -m sh -c '
+            mount --make-rprivate / && mount --bind {resolver} /etc/resolv.conf && exec {daemon.binary} "$@"' sh "$@"''')
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        daemon.launch()
+        reason = lambda: [one["reason"] for one in daemon.ask("healing", "status")["healings"]]  # noqa: E731
+        self.wait_for(lambda: reason() == ["names: name servers do not answer"], "that it is held back", detail=lambda: str(reason()))
+        self.wait_for(lambda: self.path("notes").exists(), "what does not heal")
+        self.assertEqual(self.path("notes").read_text(), "exec\n")
+        self.assertIn("blocked by names: name servers do not answer", daemon.ctl("explain", "web").stdout)
+
+        names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(names.close)
+        try:
+            names.bind(("127.0.0.54", 53))
+        except OSError as error:
+            self.skipTest(f"no name server can be played here: {error}")
+        code = [2]  # SERVFAIL
+
+        def serve() -> None:
+            while True:
+                try:
+                    query, client = names.recvfrom(512)
+                except OSError:
+                    return
+                question = query[12:query.index(b"\0", 12) + 5]
+                is_a = question[-3] == 1
+                answer = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4\x7f\0\0\1" if code[0] == 0 and is_a else b""
+                names.sendto(query[:2] + bytes([0x81, 0x80 | code[0], 0, 1, 0, 1 if answer else 0, 0, 0, 0, 0]) + question + answer, client)
+        threading.Thread(target=serve, daemon=True).start()
+        failed = lambda: [c["text"] for c in daemon.ask("status", "web")["services"][0]["connections"]]  # noqa: E731
+        self.wait_for(lambda: "have failed" in str(failed()), "that they fail", detail=lambda: str(failed()))
+        self.assertEqual(reason(), ["names: name servers do not answer"])
+        code[0] = 0
+        self.wait_for(lambda: "rebuild" in self.path("notes").read_text(), "the healing of what does not answer either",
+                      detail=lambda: f"{reason()} {failed()}")
+
     def test_the_examples_heal_as_they_say(self):
         for name, script in (("cloudify", """
                 webbox1_ping connection: up down*3 up

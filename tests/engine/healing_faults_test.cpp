@@ -521,7 +521,7 @@ TEST_CASE("on failure, and to the plan that takes over, the reason is why the he
     return one.text.find("told: n0: step \"shutdown\" exited with status 7") != std::string::npos;
   });
   CHECK(record != told.records.end());
-  CHECK(told.alerts_of("Healing failed") == 1);  // not once more when the alert has been sent
+  CHECK(told.alerts_of("Healing failed") == 1);  // at the end
 
   FleetWorld escalated({.targets = 1, .tries = 1, .escalate = true});
   fail_all_attempts(escalated);

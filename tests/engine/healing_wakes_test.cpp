@@ -230,7 +230,7 @@ TEST_CASE("what is held for ever wakes the engine once in a cycle at most", "[he
 TEST_CASE("people are told in time of what is held back for long", "[healing]") {
   FleetWorld world = world_of(rare({}, hours{1}), 1);
   fail(world, 0);
-  world.advance(minutes{15} - milliseconds{1});
+  world.advance(minutes{10} - milliseconds{1});
   CHECK(world.alerts_of("Healing held back") == 0);
   world.advance(kSoon);
   CHECK(world.alerts_of("Healing held back") == 1);

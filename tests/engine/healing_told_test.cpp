@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// What people are told of healings: by mail, one at the beginning, one where another plan takes over, one at the end,
+// and of what is held back.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "engine/rule_set.hpp"
+#include "support/fleet_world.hpp"
+
+namespace healing_told_test {
+
+using namespace healer;
+using namespace healer::test;
+
+namespace {
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// The mails of healing, by what they say has happened.
+std::vector<std::string> events(const World& world) {
+  std::vector<std::string> all;
+  for (const effect::Alert& alert : world.alerts)
+    if (alert.cause->action_text == "heal" && alert.cause->event == EventKind::Action)
+      all.push_back(alert.cause->event_text);
+  return all;
+}
+
+std::string last_mail(const World& world, std::string_view event) {
+  for (auto alert = world.alerts.rbegin(); alert != world.alerts.rend(); ++alert)
+    if (alert->cause->event_text == event) return alert->cause->description;
+  return {};
+}
+
+void fail_try(FleetWorld& world) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    world.wait_for("shutdown");
+    world.end_program(7);
+  }
+  world.advance(seconds{1});
+}
+
+event::Command command(const World& world, event::Command::Kind kind, const std::string& name) {
+  return {.id = CommandId{9}, .kind = kind, .services = {world.id(name)}, .by = "anna"};
+}
+
+}  // namespace
+
+TEST_CASE("a healing that another plan takes over sends a mail at its beginning, there, and at its end", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 2, .escalate = true});
+  world.fail(0);
+  for (int round = 0; round < 2; ++round) {
+    world.pass("guard");
+    fail_try(world);
+  }
+  world.pass("redeploy-guard");
+  world.wait_for("redeploy");
+  CHECK(events(world) == std::vector<std::string>{"Healing begun", "Healing escalated"});
+  const std::string begun = last_mail(world, "Healing begun");
+  INFO(begun);
+  CHECK(has(begun, "healing of n0 with rebuild begins, try 1 of 2: "));
+  CHECK(has(begun,
+            "Its steps are \"shutdown\", \"rebuild\" and \"verify\", tried up to 2 times; if that fails, redeploy "
+            "comes next."));
+  const std::string escalated = last_mail(world, "Healing escalated");
+  INFO(escalated);
+  CHECK(has(escalated, "healing of n0 with rebuild failed: step \"shutdown\" exited with status 7"));
+  CHECK(has(escalated, "It goes on with redeploy. Its steps are \"redeploy\" and \"verify\"."));
+  world.end_program(1);
+  world.advance(seconds{1});
+  CHECK(events(world) == std::vector<std::string>{"Healing begun", "Healing escalated", "Healing failed"});
+  CHECK(has(last_mail(world, "Healing failed"),
+            "Rules heal n0 again only after it has recovered; `healerctl heal n0` does at once."));
+}
+
+TEST_CASE("the last mail of a healing that has called a person says that it has", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 1, .tries = 1, .escalate = true});
+  auto person = std::make_shared<Workflow>(*rules.workflows[1]);
+  person->guard.reset();
+  person->steps = {{.name = "call", .what = step::Tell{.text = "${TARGET} needs a person"}}};
+  rules.workflows[1] = person;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.fail(0);
+  world.pass("guard");
+  fail_try(world);
+  CHECK(events(world) == std::vector<std::string>{"Healing begun", "Healing escalated", "Healing", "Healing ended"});
+  CHECK(has(last_mail(world, "Healing ended"),
+            "healing of n0 with redeploy ended: a person was called. rebuild failed: step \"shutdown\""));
+}
+
+TEST_CASE("a breaker that opens names its targets, and the next target learns at once that it is not healed",
+          "[healing]") {
+  FleetWorld world({.targets = 4, .tries = 1, .breaker = Breaker{.failed = 2, .within = hours{1}}});
+  for (const int target : {0, 1}) {
+    world.fail(target);
+    world.pass("guard");
+    fail_try(world);
+    world.heal(target);
+    world.advance(minutes{1});
+  }
+  CHECK(has(last_mail(world, "Healing stopped"), "2 of its healings have failed within 1 h (of n0, n1); "));
+  world.fail(2);
+  world.advance(seconds{30});
+  CHECK(world.alerts_of("Healing held back") == 1);
+  const std::string held = last_mail(world, "Healing held back");
+  INFO(held);
+  CHECK(has(held, "healing of n2 with rebuild is held back: breaker: "));
+  CHECK(has(held, "`healerctl healing reset rebuild`"));
+  world.advance(hours{1});
+  CHECK(world.alerts_of("Healing held back") == 1);
+}
+
+TEST_CASE("what a limit holds back is told after ten minutes, with when it can begin", "[healing]") {
+  FleetWorld world({.targets = 6, .limits = {{.number = 1}, {.number = 1, .within = hours{1}}}});
+  world.fail(0);
+  world.pass("guard");
+  world.pass("shutdown");
+  world.heal(0);
+  world.pass("rebuild");
+  world.advance(minutes{1});
+  world.fail(1);
+  world.advance(minutes{9});
+  CHECK(world.alerts_of("Healing held back") == 0);
+  world.advance(minutes{2});
+  CHECK(world.alerts_of("Healing held back") == 1);
+  const std::string held = last_mail(world, "Healing held back");
+  INFO(held);
+  CHECK(has(held, "healing of n1 with rebuild has been held back for 10 m"));
+  CHECK(has(held, ": limit: 1 begun within 1 h; it can begin in 4"));
+  CHECK(has(held, "`healerctl heal n1 --override limit` heals it none the less"));
+}
+
+TEST_CASE("a pause of a storm names what it holds, and the way out; one that is overridden says so", "[healing]") {
+  FleetWorld world({.targets = 6});
+  for (int i = 0; i < 4; ++i) world.fail(i);
+  world.advance(minutes{1});
+  const std::string paused = last_mail(world, "Healing paused");
+  INFO(paused);
+  CHECK(has(paused, "4 of 6 in group nodes are not well"));
+  CHECK(has(paused, "; held back: n0, n1, n2, n3; `healerctl heal NAME --override pause` heals one"));
+  event::Command heal = command(world, event::Command::Kind::Heal, "n2");
+  heal.overrides.pause = true;
+  world.handle(heal);
+  CHECK(world.wait_for("guard") == "n2");
+  world.end_program(0);
+  world.wait_for("shutdown");
+  CHECK(has(last_mail(world, "Healing begun"), "overriding pause (by anna): "));
+}
+
+TEST_CASE("that most of a group are paused is no news to those who have paused them", "[healing]") {
+  FleetWorld world({.targets = 6});
+  world.advance(minutes{1});
+  for (int i = 1; i < 6; ++i) world.handle(command(world, event::Command::Kind::Pause, "n" + std::to_string(i)));
+  world.fail(0);
+  world.advance(minutes{5});
+  CHECK(world.programs("guard") == 0);
+  for (int i = 1; i < 6; ++i) world.handle(command(world, event::Command::Kind::Resume, "n" + std::to_string(i)));
+  CHECK(world.wait_for("guard") == "n0");
+  CHECK(world.alerts_of("Healing paused") == 0);
+  CHECK(world.alerts_of("Healing resumed") == 0);
+}
+
+TEST_CASE("the mail of a rule whose action is held back says so", "[engine]") {
+  Rule rule = status_rule(Comparison::NotEqual, 0);
+  rule->action = {.kind = ActionKind::Exec};
+  rule->action.command = Command{.arguments = {"/bin/fix"}};
+  auto block = service("web", {rule});
+  *block->recipients = {Recipient{.address = "ops@example"}};
+  RuleSet rules = rule_set({block});
+  rules.settings.dry_run = true;
+  World world(std::move(rules));
+  world.answer = [](ServiceId) { return 1; };
+  world.start();
+  world.advance(seconds{2});
+  REQUIRE(world.alerts.size() == 1);
+  CHECK(world.alerts[0].cause->action_text == "exec (held back: dry run)");
+}
+
+}  // namespace healing_told_test
