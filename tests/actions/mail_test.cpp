@@ -79,6 +79,20 @@ void check_form(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("A mail of what Monit does not do is healer's own") {
+  engine::effect::Cause cause = *alert().cause;
+  cause.event = engine::EventKind::Action;
+  cause.action_text = "heal";
+  cause.event_text = "Healing begun";
+  engine::effect::Alert heals = alert();
+  heals.cause = std::make_shared<const engine::effect::Cause>(cause);
+  CHECK(header(one(heals), "Subject") == "healer: Healing begun execd");
+  cause.service = "healer";
+  cause.event_text = "Healing paused";
+  heals.cause = std::make_shared<const engine::effect::Cause>(cause);
+  CHECK(header(one(heals), "Subject") == "healer: Healing paused");
+}
+
 TEST_CASE("A mail without a format of its own is Monit's") {
   const std::string text = one(alert());
   check_form(text);

@@ -161,7 +161,9 @@ TEST_CASE("healing status tells what runs, what is held back, and why", "[contro
   CHECK(has(shown, "ID "));
   CHECK(has(shown, "rebuild   under way  1/2  1/3  "));
   CHECK(has(shown, "shutdown, waits for its program to end (pid 4242"));
-  CHECK(has(shown, "limit: 1 at once under way\n"));
+  CHECK(has(shown,
+            "limit: 1 at once under way; it begins when one of those has ended; `healerctl heal n1 --override limit` "
+            "heals it none the less\n"));
   const Json document = Json::parse(healerctl(world, "healing status --json").substr(2));
   CHECK(document.at("command") == "healing-status");
   CHECK(document.at("healings").size() == 2);
@@ -187,7 +189,25 @@ TEST_CASE("a service whose target is healed or held back says so", "[control][he
   INFO(shown);
   CHECK(has(shown, "healing    under way with rebuild, try 1 of 2, step 1 of 3, for "));
   CHECK(has(shown, ": shutdown, waits for its program to end (pid 4242"));
-  CHECK(has(shown, "healing    held back with rebuild: limit: 1 at once under way (healing "));
+  CHECK(has(shown, "healing    held back with rebuild, for "));
+  CHECK(has(shown, ": limit: 1 at once under way; it begins when "));
+}
+
+TEST_CASE("whose healing was cancelled before it began is not said to be left alone without a reason",
+          "[control][healing]") {
+  HealedWorld world({.targets = 6});
+  world.fail(0);
+  world.fail(1);
+  world.wait_for("guard");
+  world.end_program(0);
+  world.wait_for("shutdown");
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).reply.end.at("spent").empty());
+  healerctl(world, "cancel n1");
+  const std::string shown = healerctl(world, "healing status");
+  INFO(shown);
+  CHECK(has(shown,
+            "n1 stands failed, and its rules heal it again only after it has recovered and fails anew; `healerctl heal "
+            "n1` heals it now\n"));
 }
 
 TEST_CASE("a healing under way is a job, whose output can be followed", "[control][healing]") {
@@ -262,7 +282,7 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
   const std::string shown = healerctl(world, "explain n1");
   INFO(shown);
   CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
-  CHECK(has(shown, "     healing      held back with rebuild: limit: 1 at once under way"));
+  CHECK(has(shown, "     healing      held back with rebuild, for "));
   CHECK(has(shown, "     brakes       blocked by limit: 1 at once under way\n"));
   CHECK_FALSE(has(shown, "one at a time"));
   const std::string all = healerctl(world, "explain --all n5");
