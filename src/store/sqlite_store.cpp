@@ -141,6 +141,7 @@ void SqliteStore::Writer::write_loop() {
     const auto written = attempt(*batch);
     tell_notes();
     if (written) {
+      steps_.written(*batch);
       if (batch->up_to() > 0) {
         const std::scoped_lock callback_lock(callback_mutex_);
         if (callbacks_.committed) callbacks_.committed(batch->up_to());
@@ -390,6 +391,9 @@ SavedState SqliteStore::Writer::load() {
     error = opened.error();
   }
   const auto now = wall_milliseconds();
+  if (!error) {
+    if (std::string told = steps_.reconcile(state); !told.empty()) note(std::move(told));
+  }
   if (error) {
     state = {};
     state.last_sequence = now;  // beyond what the file may hold

@@ -18,6 +18,7 @@
 
 #include "store/batch.hpp"
 #include "store/sqlite_store.hpp"
+#include "store/steps_file.hpp"
 
 namespace healer::store {
 
@@ -25,7 +26,7 @@ namespace healer::store {
 class SqliteStore::Writer {
  public:
   Writer(std::string path, Callbacks callbacks, Options options)
-      : path_(std::move(path)), options_(options), callbacks_(std::move(callbacks)) {}
+      : path_(std::move(path)), options_(options), steps_(path_), callbacks_(std::move(callbacks)) {}
 
   /// The first opening, on the caller's thread. An error is that of a file that is refused.
   Result<void> open();
@@ -73,6 +74,7 @@ class SqliteStore::Writer {
 
   const std::string path_;
   const Options options_;
+  StepsFile steps_;
 
   // Held while a callback runs, so that sick and well are told in the order in which they were. Before mutex_.
   std::mutex callback_mutex_;
