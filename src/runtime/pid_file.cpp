@@ -13,6 +13,7 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace healer::runtime {
 namespace {
@@ -77,8 +78,12 @@ Result<LockFile> LockFile::take_unwritten(const std::string& path, const std::st
   struct stat facts {};
   if (!file || ::fstat(file.get(), &facts) != 0) return system_error(errno, "cannot open " + subject);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return Error{EWOULDBLOCK, subject + " is held by another healerd"};
-    return system_error(errno, "cannot lock " + subject);
+    const int code = errno;
+    // Closing it would end the locks that SQLite has on it, if this process has it open.
+    static std::vector<Descriptor> unclosed;
+    unclosed.push_back(std::move(file));
+    if (code == EWOULDBLOCK) return Error{EWOULDBLOCK, subject + " is held by another healerd"};
+    return system_error(code, "cannot lock " + subject);
   }
   LockFile taken;
   taken.path_ = path;
@@ -87,6 +92,8 @@ Result<LockFile> LockFile::take_unwritten(const std::string& path, const std::st
   taken.file_ = std::move(file);
   return taken;
 }
+
+bool LockFile::is_of(const std::string& path) const { return file_ && same_file(file_.get(), path); }
 
 void LockFile::write_number() {
   const std::string text = fmt::format("{}\n", ::getpid());
@@ -164,6 +171,16 @@ Result<void> InstanceLocks::try_again() {
   for (LockFile* lock : {&pid_file, &control_socket, &state_file})
     if (!lock->complaint().empty()) lock->write_number();
   return held;
+}
+
+Result<void> InstanceLocks::hold_state(const std::string& path) {
+  if (state_itself.is_of(path)) return {};
+  auto itself = LockFile::take_unwritten(path, "the state file " + path);
+  if (itself) {
+    state_itself = std::move(*itself);
+    return {};
+  }
+  return itself.error().code == EWOULDBLOCK ? Result<void>(itself.error()) : Result<void>();
 }
 
 std::string InstanceLocks::state_identity() const {

@@ -25,6 +25,8 @@ class LockFile {
   [[nodiscard]] static Result<LockFile> take(const std::string& path, mode_t mode, const std::string& subject);
   /// Locks `path` only where it is there, without writing to it: for what must not be written now. It is not removed.
   [[nodiscard]] static Result<LockFile> take_unwritten(const std::string& path, const std::string& subject);
+  /// Whether `path` names the file that is locked.
+  [[nodiscard]] bool is_of(const std::string& path) const;
 
   LockFile() = default;
   LockFile(LockFile&&) noexcept = default;
@@ -65,12 +67,16 @@ struct InstanceLocks {
     std::string why;
   };
   std::vector<Lack> lacks;
-  LockFile state_itself;  ///< where there is one
+  LockFile state_itself;  ///< where there is one; see hold_state()
 
   /// What is lacking, a sentence each; empty: all is well.
   [[nodiscard]] std::vector<std::string> complaints() const;
   /// Tries again what is lacking. An Error with code EWOULDBLOCK: another healerd has it by now.
   [[nodiscard]] Result<void> try_again();
+  /// Locks the state file that is open now, by its inode: it may be known by other names, and the lock beside it may
+  /// have been removed. Where it is not there, nothing is done. An Error with code EWOULDBLOCK: another healerd has it.
+  /// A file that SQLite has open in this process may be given: no descriptor of it is closed.
+  [[nodiscard]] Result<void> hold_state(const std::string& path);
   /// Of the state file, as LockFile::identity().
   [[nodiscard]] std::string state_identity() const;
 

@@ -25,6 +25,31 @@ class Instance(support.Case):
             self.assertEqual(done.returncode, 1, option)
             self.assertIn(str(daemon.pid), done.stderr)
 
+    def test_a_state_has_one_daemon_though_the_lock_beside_it_is_gone_or_the_file_has_another_name(self):
+        first = self.start(QUIET)  # which has created the file
+        state = first.folder / "healer.state"
+        other = self.path("other-name")
+        os.link(state, other)
+        (first.folder / "healer.state.lock").unlink()
+        for name in (state, other):
+            done = healerd("-I", "-c", str(first.rules), "-p", str(self.path("second.pid")), "--socket",
+                           str(self.path("second.sock")), "-s", str(name))
+            self.assertEqual(done.returncode, 1, name)
+            self.assertIn(f"the state file {name} is held by another healerd", done.stderr)
+        self.assertEqual(first.ctl("ping").returncode, 0)
+
+    def test_a_state_file_that_is_written_anew_is_locked_again(self):
+        first = self.start('check program quiet with path "/bin/true"\n  if status != 0 then alert\n')
+        state = first.folder / "healer.state"
+        state.unlink()
+        self.assertEqual(first.ctl("unmonitor", "quiet").returncode, 0)  # which is written
+        self.wait_for(lambda: "the state file was removed: it was written again" in first.log_text(), "the new file")
+        (first.folder / "healer.state.lock").unlink()
+        done = healerd("-I", "-c", str(first.rules), "-p", str(self.path("second.pid")), "--socket",
+                       str(self.path("second.sock")))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"the state file {state} is held by another healerd", done.stderr)
+
     def test_the_files_are_for_their_owner_alone(self):
         daemon = self.start(QUIET)
         for path in daemon.folder.iterdir():
