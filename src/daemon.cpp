@@ -451,55 +451,6 @@ void Daemon::next_reload() {
   if (lists_changed_) reload_lists();
 }
 
-// ---- the end ------------------------------------------------------------------------------------------------------
-
-/// Tells systemd that the loop lives, as often as its watchdog wants.
-void Daemon::beat() {
-  const auto interval = notify_.watchdog_interval();
-  if (!interval) return;
-  const Instant now = runtime::now();
-  notify_.beat(now);
-  if (!beat_) beat_.emplace(loop_.timer([this] { beat(); }));
-  beat_->set_deadline(now.mono + *interval / 4);
-}
-
-/// Checks are ended in good order, actions run on without us, what was decided is on disk. A second signal, or a disk
-/// that does not answer, ends it at once: the state is that of a crash, which loses nothing that was committed.
-void Daemon::stop() {
-  if (std::exchange(stopping_, true)) {
-    loop_.stop();
-    return;
-  }
-  notify_.stopping();
-  last_moment_ = loop_.timer([this] { loop_.stop(); });
-  last_moment_.set_deadline(runtime::now().mono + seconds{10});
-  handle(event::Stopping{});
-  runs_->stop([this] {
-    runs_ended_ = true;
-    end_if_done();
-  });
-}
-
-void Daemon::end_if_done() {
-  if (!stopping_ || !runs_ended_ || acknowledged_ < submitted_ || std::exchange(ending_, true)) return;
-  // Whoever follows the history sees its end; one that does not read is not waited for.
-  last_moment_.set_deadline(runtime::now().mono + seconds{1});
-  commands_->end_followers([this] { loop_.post([this] { loop_.stop(); }); });
-}
-
-void Daemon::finish() {
-  mailer_->stop();
-  store_->flush();
-  recorder_.reset();
-  log_.stop();
-  server_.reset();  // the clients of `quit` see the end now
-  // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.
-  std::thread([] {
-    std::this_thread::sleep_for(seconds{10});
-    std::_Exit(0);
-  }).detach();
-}
-
 namespace {
 
 /// Whether the rules that were last good keep the daemon in the foreground (`set init`): in a container its going would

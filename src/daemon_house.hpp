@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The daemon: owner of the loop, the engine and all shells. It hands events to the engine and performs its effects.
-// Private to daemon.cpp (events and effects, reload, the end) and daemon_start.cpp (coming up).
+// Private to daemon.cpp (events and effects, reload), daemon_start.cpp (coming up) and daemon_end.cpp.
 #pragma once
 
 #include <deque>
@@ -98,6 +98,7 @@ class Daemon : public engine::EffectSink {
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
+  void hold_state();
   void open_recorder(const std::shared_ptr<const engine::Graph>& graph,
                      std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
                      Instant now);
@@ -130,6 +131,8 @@ class Daemon : public engine::EffectSink {
   void wake_all();
   void beat();
   void stop();
+  [[nodiscard]] std::vector<std::string> awaited() const;
+  void end_waiting(const std::string& why);
   void end_if_done();
   void finish();
 
@@ -201,6 +204,7 @@ class Daemon : public engine::EffectSink {
   /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
   std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled_;
   bool stopping_ = false;
+  bool waits_for_answers_ = false;
   bool runs_ended_ = false;
   bool ending_ = false;
 };

@@ -245,13 +245,26 @@ Result<void> Daemon::open_store() {
     loop_.post([this] {
       sick_.reset();
       handle(event::Committed{.up_to = durable_});  // what was written while it counted as sick
+      hold_state();
     });
   };
-  callbacks.noted = [this] { loop_.post([this] { say_notes(); }); };
+  callbacks.noted = [this] {
+    loop_.post([this] {
+      say_notes();
+      hold_state();
+    });
+  };
   auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
   if (!store) return store.error();
+  // It may have been created only now, and be known by another name to another daemon that has just done the same.
+  if (auto held = locks_.hold_state((*store)->path()); !held) return held.error();
   store_ = std::move(*store);
   return {};
+}
+
+/// The state file may have been written anew while this daemon runs: then it is another one.
+void Daemon::hold_state() {
+  if (const auto held = locks_.hold_state(store_->path()); !held) say(Severity::Error, held.error().what);
 }
 
 /// What the engine is told is recorded, for replays.
@@ -454,7 +467,11 @@ Result<void> Daemon::open_control() {
             log_.reopen();  // as SIGHUP: it may have been rotated
             reload(confirmed, std::move(answer));
           },
-      .quit = [this] { stop(); },
+      .quit =
+          [this] {
+            stop();
+            return waits_for_answers_ ? awaited() : std::vector<std::string>();
+          },
       .output_path = [files = runtime::ActionFiles(paths_.action_dir, paths_.spare_action_dir)](
                          ActionId action) { return files.output_path(action); },
       .hides_output =

@@ -221,7 +221,9 @@ int read_state(const std::string& path, const Request& request, Output& output) 
 }
 
 int quit(Client& client, const Request& request, Duration patience, Output& output) {
-  const control::Reply reply = client.call(request);
+  const control::Reply reply = client.call(request, [&](const Json& item) {
+    if (!output.json()) output.print(fmt::format("healerd {}\n", printable(item.value("text", ""))));
+  });
   if (!reply.ok()) return output.fail(*reply.failure);
   if (!client.wait_for_exit(patience))
     return output.fail({"timeout", fmt::format("healerd has not ended after {}", format_duration(patience)),

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <iostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -12,6 +14,7 @@
 #include "home.hpp"
 #include "usage.hpp"
 #include "util/text.hpp"
+#include "util/time.hpp"
 
 namespace healer {
 
@@ -57,6 +60,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
 
   bool test = false, id = false, reset = false, version = false;
   double cycle = 0;
+  std::vector<std::string> grace;
   std::string dialect;
   auto* config =
       app.add_option("-c", options.config,
@@ -86,6 +90,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.add_flag("--json", options.json, "With -t: print one JSON document (see healerd(8))");
   app.add_flag("--offline", options.offline, "With -t: look up nothing, and do not check permissions");
   app.add_flag("--strict", options.strict, "With -t: warnings are errors");
+  app.add_option("--grace", grace,
+                 "When it is to end, wait so long at most for answers to requests of healings (default: 20 seconds)")
+      ->type_name("DURATION")
+      ->expected(1, 2)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--shadow", options.shadow, "Watch and record everything, act on nothing");
   app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print how the rules are understood");
   app.add_flag("--id", id, "Print the id of this healer and exit");
@@ -112,6 +121,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       return 1;
     }
     options.cycle = Duration{static_cast<std::int64_t>(cycle * 1000)};
+  }
+  if (!grace.empty()) {
+    const std::string text = fmt::format("{}", fmt::join(grace, " "));
+    const auto read = parse_duration(text);
+    if (!read) return complain(fmt::format("--grace {}: not a duration (such as 8s or \"8 seconds\")", text));
+    options.grace = *read;
   }
   options.monit_dialect = dialect == "monit";
   options.task = version             ? Options::Task::Version

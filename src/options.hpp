@@ -31,6 +31,7 @@ struct Options {
   bool json = false;              ///< --json
   bool offline = false;           ///< --offline
   bool strict = false;            ///< --strict
+  Duration grace{20'000};         ///< --grace: how long an orderly end waits for answers
   int verbose = 0;                ///< -v, -vv
 };
 

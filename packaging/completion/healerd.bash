@@ -18,10 +18,10 @@ _healerd() {
       compopt -o default 2>/dev/null
       return
       ;;
-    -d | -g) return ;;
+    -d | -g | --grace) return ;;
   esac
   if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "-B -H -I -V -c -d -g -h -l -p -s -t -v --dialect --help --id --json --offline --resetid
+    COMPREPLY=($(compgen -W "-B -H -I -V -c -d -g -h -l -p -s -t -v --dialect --grace --help --id --json --offline --resetid
       --shadow --socket --strict --verbose --version --with" -- "$current"))
     return
   fi

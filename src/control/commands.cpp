@@ -474,10 +474,10 @@ std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Pee
 }
 
 std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
-  auto answer = std::make_unique<PendingAnswer>(
-      header(Verb::Quit), std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
-  daemon.quit();
-  return answer;
+  std::string begun = header(Verb::Quit);
+  for (const std::string& what : daemon.quit()) begun += item_line({{"text", what}});
+  return std::make_unique<PendingAnswer>(std::move(begun),
+                                         std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
 }
 
 Commands::Commands(DaemonHooks daemon) : impl_(std::make_unique<Impl>(std::move(daemon))) {}

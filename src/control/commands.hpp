@@ -37,8 +37,9 @@ struct DaemonHooks {
   /// Loads the rules files again and tells how it went. `done` is called on the loop thread, also from within, and
   /// exactly once. `confirmed`: also where processes of healer's own end by it that a person may have forgotten.
   std::function<void(bool confirmed, std::function<void(ReloadOutcome)> done)> reload;
-  /// Begins the orderly end. The client learns of it by the end of the connection.
-  std::function<void()> quit;
+  /// Begins the orderly end, and returns what that waits for, a sentence each. The client learns of it by the end of
+  /// the connection.
+  std::function<std::vector<std::string>()> quit;
   /// Where the program of an action writes its output.
   std::function<std::string(engine::ActionId)> output_path;
   /// Whether nothing of what it writes may be shown; may be empty.

@@ -409,8 +409,12 @@ void Engine::restore_acts(Turn& turn) {
   }
 }
 
-void Engine::on(const event::Stopping&, Turn& turn) {
-  running_ = false;
+void Engine::on(const event::Stopping& event, Turn& turn) {
+  if (std::exchange(running_, false)) {
+    stop_told_ = false;
+    stop_healings(turn);
+  }
+  if (event.waits || std::exchange(stop_told_, true)) return;
   turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
   instance_alert("healer stopped", "stop", turn);
 }

@@ -464,6 +464,8 @@ class Engine {
   bool cancel_healing(const event::Command& command, Turn& turn);
   void let_go_healings(ServiceId id, const std::string& by, Turn& turn);
   void reload_healings(Turn& turn);
+  void stop_healings(Turn& turn);
+  void healing_lingers(const effect::Exec& exec, const std::string& what, Turn& turn);
   void restore_healing_program(const PendingExec& pending, Turn& turn);
   [[nodiscard]] std::optional<std::pair<std::size_t, const Rule*>> healing_rule(ServiceId id, Hash128 rule) const;
 
@@ -513,6 +515,7 @@ class Engine {
   std::vector<WidePause> wide_pauses_;
   Timetable timetable_;
   bool running_ = false;
+  bool stop_told_ = false;
   bool journal_sick_ = false;
   std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   std::uint64_t next_id_ = 1;

@@ -213,6 +213,10 @@ void Engine::on(const event::ActionWaits& event, Turn& turn) {
   const auto found = actions_.find(event.action.number());
   if (found == actions_.end()) return;
   RunningAction& running = found->second;
+  if (event.lingers) {
+    if (running.exec.healing != HealingId{}) healing_lingers(running.exec, event.why, turn);
+    return;
+  }
   running.waits = event.why;
   turn.note(Severity::Warning, running.exec.cause->service,
             fmt::format("{} waits to be {}: {}", named(running.exec), running.started ? "found again" : "started",

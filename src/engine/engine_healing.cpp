@@ -18,11 +18,6 @@
 namespace healer::engine {
 namespace {
 
-/// The loop was late by so much: what is seen of others may be healer's own trouble.
-constexpr Duration kLate = seconds{1};
-/// A step of the wall clock by more than this casts doubt on what was seen.
-constexpr Duration kClockStep = minutes{1};
-
 constexpr int kRunShift = 56;
 
 CommandId command_of(HealingId healing, std::size_t run) {
@@ -342,6 +337,9 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
     text = describe_exit(event.outcome, event.status);
   if (how != StepEnd::Done && event.outcome != Outcome::NotStarted && !healings_.saves_secret(exec.action))
     if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
+  if (event.left != 0 && how != StepEnd::Done)
+    text += fmt::format("; process {}{} that it has started still runs", event.left,
+                        event.left_command.empty() ? "" : fmt::format(" ({})", event.left_command));
   Ward ward(*this, turn);
   healings_.program_ended(ward, exec.action,
                           {.end = how, .text = std::move(text), .output = event.output, .saved = event.saved});
@@ -396,6 +394,19 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   for (const RuleDecision& decision : decisions) act(id, decision, false, turn);
 }
 
+/// A program that was to end has not: people are told, once. Nothing else is done to its target until it has.
+void Engine::healing_lingers(const effect::Exec& exec, const std::string& what, Turn& turn) {
+  const auto found = healings_.all().find(exec.healing);
+  if (found == healings_.all().end()) return;
+  const Healing& healing = found->second;
+  const std::string text = fmt::format(
+      "healing of {} with {}: {} was told to end over a minute ago and has not: nothing else is done to {} "
+      "until it has gone",
+      healing.target, healing.plan->name, what, healing.target);
+  turn.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
+  Ward(*this, turn).tell(healing, "Healing held up", effect::Cause::State::Failed, text);
+}
+
 /// A target whose healing did not help may be healed by rules again when these rules have recovered.
 void Engine::note_recovered(ServiceId id, Turn& turn) {
   if (healings_.memory().targets.empty()) return;
@@ -406,6 +417,11 @@ void Engine::note_recovered(ServiceId id, Turn& turn) {
 void Engine::wake_healings(Turn& turn) {
   Ward ward(*this, turn);
   healings_.wake(ward);
+}
+
+void Engine::stop_healings(Turn& turn) {
+  Ward ward(*this, turn);
+  healings_.stop(ward);
 }
 
 void Engine::reload_healings(Turn& turn) {
@@ -437,7 +453,7 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
   // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
   if (pending.started || action.only_watched || healings_.ends(exec.action) ||
       !healings_.complete(Ward(*this, turn), exec)) {
-    turn.sink.emit(effect::Adopt{exec.action, exec.service});
+    turn.sink.emit(effect::Adopt{exec.action, exec.service, false, exec.command.identity->uid});
     return;
   }
   turn.sink.emit(std::move(exec));
@@ -451,47 +467,7 @@ void Engine::resume_healings(Turn& turn) {
   healings_.resume(ward, healing_programs_);
 }
 
-// ---- doubt --------------------------------------------------------------------------------------------------------
-
-/// Wake has come late, or the wall clock was set: what was seen of others may be healer's own trouble.
-void Engine::note_doubts(Turn& turn) {
-  const Duration until = turn.now.mono + graph_->settings->cycle_length();
-  if (const auto due = next_deadline(); due && turn.now.mono - *due > kLate)
-    doubt_ = {until, fmt::format("healer's own event loop was late by {}", format_duration(turn.now.mono - *due))};
-  const Duration offset = turn.now.wall.time_since_epoch() - turn.now.mono;
-  if (std::chrono::abs(offset - timetable_.clock_offset()) > kClockStep) doubt_ = {until, "the system clock was set"};
-}
-
-std::string Engine::doubt(Instant now) const {
-  if (journal_sick_) return "the state cannot be written";
-  if (now.mono - started_at_.mono < graph_->settings->cycle_length()) return "healer has just started";
-  if (doubt_ && now.mono < doubt_->first) return doubt_->second;
-  for (const std::string& name : graph_->settings->healing.only_while) {
-    const std::optional<ServiceId> id = graph_->find(name);
-    if (!id) return fmt::format("{}, which must be healthy, is not in the rules", name);
-    if (paused(*id, now)) return fmt::format("{}, which must be healthy, is paused", name);
-    if (const Health its = health(*id); its != Health::Ok)
-      return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
-  }
-  return {};
-}
-
-/// When time alone ends, first, a doubt, a person's pause or a maintenance window.
-std::optional<Duration> Engine::time_releases(Instant now) const {
-  std::optional<Duration> first;
-  const auto at = [&](Duration when) {
-    if (when > now.mono) first = std::min(first.value_or(when), when);
-  };
-  const auto at_wall = [&](WallTime when) { at(now.mono + (when - now.wall)); };
-  at(started_at_.mono + graph_->settings->cycle_length());
-  if (doubt_) at(doubt_->first);
-  for (const WidePause& wide : wide_pauses_)
-    if (wide.pause.until) at_wall(*wide.pause.until);
-  for (const ServiceId id : graph_->order)
-    if (const Rare<Pause>& pause = services_[id.index()].trouble->pause; pause && pause->until) at_wall(*pause->until);
-  if (const auto end = window_ends(now)) at_wall(*end);
-  return first;
-}
+// ---- what brakes say ----------------------------------------------------------------------------------------------
 
 /// Something that holds healings back may have changed.
 void Engine::stir_healings(Turn& turn) {

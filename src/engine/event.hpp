@@ -77,6 +77,7 @@ struct ActionStarted {
 struct ActionWaits {
   ActionId action;
   std::string why;
+  bool lingers = false;  ///< it was to end, and has not for long: `why` is what is still there, "process 12 (qemu)"
 };
 
 /// The same of the program of a run, or of one whose turn comes after it. An empty `why`: it waits no more.
@@ -108,7 +109,10 @@ struct ActionEnded {
   std::string output;  ///< bounded; or why it could not be started
   /// Of a step that has ended well: what is found in its output, in the order of Engine::savings_of().
   std::vector<std::optional<std::string>> saved{};
-  std::int64_t left = 0;  ///< of a foreground process: one that it has left outside of its session, and that was ended
+  /// Of a foreground process: one that it has left outside of its session, and that was ended. Of a step of a healing
+  /// that has failed by itself: one that it has left running.
+  std::int64_t left = 0;
+  std::string left_command{};  ///< of a step: its command line, as far as it could be seen; for people
 };
 
 /// A request has ended.
@@ -199,8 +203,10 @@ struct ListsDoubted {
   std::vector<std::string> names;  ///< lists of which nobody knows yet whether they are right: none of their rows
   std::vector<Row> missing{};      ///< if they fail now
 };
-/// The daemon is about to end: recorded and mailed.
-struct Stopping {};
+/// The daemon is about to end: nothing begins any more.
+struct Stopping {
+  bool waits = false;  ///< still for answers to requests. Told again without, when it ends: recorded and mailed
+};
 
 }  // namespace event
 

@@ -104,6 +104,7 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   const ActionFiles::Trace& trace = found->trace;
   Action& action = *actions_.at(id.number());
   guard(id, trace.start.output);
+  action.waited = action.waited || trace.waiter.pid > 0;
   if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
     if (action.ending)
       return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, kToEnd}, false);
@@ -115,12 +116,13 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   if (trace.end) {
     records_.insert(id.number());
     const std::string& why = trace.end->reason;
-    return finish(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, why}, why.empty());
+    return look_for_left(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, why}, why.empty());
   }
   action.proof = std::move(found->proof);
   if (found->waiter) {
     action.started = start_time(trace.start_ticks);
     await_waiter(action, {trace.waiter.pid, std::move(found->waiter), {}});
+    if (trace.start.deadline > Duration{0}) expect_end(action, trace.start.deadline);
     return runs(action, trace.pid, trace.start_ticks, tell_start);
   }
   if (!found->lives) {
@@ -155,7 +157,7 @@ void ActionRunner::await_waiter(Action& action, WaiterHandle handle) {
         actions_.at(id.number())->waiter.reset();
         if (!told) return inspect(id, false);
         if (told->recorded) records_.insert(id.number());
-        finish(id, {id, told->end.outcome, told->end.status, false, told->end.elapsed, {}}, told->recorded);
+        look_for_left(id, {id, told->end.outcome, told->end.status, false, told->end.elapsed, {}}, told->recorded);
       });
 }
 
@@ -172,6 +174,7 @@ void ActionRunner::adopted_ended(ActionId id) {
     return gone(action, std::move(ended));
   }
   if (action.timed_out || action.ending) signal_adopted(action, SIGKILL);  // what is left of its group
+  if (action.waited) return step_ended(action, std::move(ended));
   if (action.timed_out) ended = {id, Outcome::TimedOut, kTimeoutStatus, false, elapsed, {}};
   finish(id, std::move(ended), false);
 }

@@ -63,6 +63,7 @@ void ActionRunner::start(ActionRequest request) {
   action->id = id;
   action->foreground = request.foreground;
   action->owner = request.command.identity->uid;
+  action->waited = request.waited;
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
@@ -107,7 +108,8 @@ void ActionRunner::spawn(Action& action) {
                   purpose = action.request.purpose, timeout = command.timeout, uid = command.identity->uid,
                   durable = !action.request.repeatable, shown = action.request.output, given = given_,
                   late = action.request.late, groups = action.request.grouped ? options_.groups : nullptr,
-                  waiter = action.request.waited ? options_.waiter : std::string()](Launch& into) -> Result<void> {
+                  waiter = action.request.waited ? options_.waiter : std::string(),
+                  state = options_.groups->state()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
@@ -123,7 +125,7 @@ void ActionRunner::spawn(Action& action) {
     into.output = std::move(opened->output);
     into.proof = std::move(opened->proof);
     if (groups != nullptr) into.group = groups->make(id);
-    if (!waiter.empty()) into.waiter = WaiterOrder{waiter, id, deadline, std::move(opened->folder)};
+    if (!waiter.empty()) into.waiter = WaiterOrder{waiter, id, deadline, std::move(opened->folder), state};
     return {};
   };
   action.started = mono_now();
@@ -168,6 +170,8 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
   if (result->waiter.pid > 0) {
     action.pidfd = std::make_shared<Descriptor>(std::move(result->pidfd));
     await_waiter(action, std::move(result->waiter));
+    if (const Duration timeout = action.request.command.timeout; timeout > Duration{0})
+      expect_end(action, action.started + timeout);
     return runs(action, pid, start_ticks, true);
   }
   action.child = std::make_unique<Child>(loop_, spawner_.sweeper(), std::move(*result), [this, id](Child::Exit exit) {
@@ -206,6 +210,7 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
 /// What a former daemon started has ended; of a foreground process the rest ends first, that of its session before
 /// what has left it.
 void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
+  if (action.waited) return step_ended(action, std::move(ended));
   if (!action.foreground || action.only_watch || !action.proof) return finish(action.id, std::move(ended), false);
   action.over = true;
   action.timer = {};
@@ -301,7 +306,11 @@ void ActionRunner::give_up(Action& action) {
 void ActionRunner::end_program(Action& action) {
   action.timer = {};
   if (!action.signals.empty()) return next_signal(action);
-  if (action.waiter) return action.waiter->end();
+  if (action.waiter) {
+    action.waiter->end();
+    return expect_end(action, mono_now());
+  }
+  if (action.waited) expect_end(action, mono_now());
   if (action.child) return action.child->end();
   signal_adopted(action, SIGTERM);
   action.timer = loop_.timer([this, &action] { signal_adopted(action, SIGKILL); });
@@ -351,6 +360,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   Action& action = *actions_.at(id.number());
   action.over = true;
   action.timer = {};
+  action.backstop = {};
   action.child.reset();
   action.waiter.reset();
   action.request = {};

@@ -10,7 +10,10 @@
 //
 // The program of a healing's step runs under a waiter (runtime/waiter), which ends it at its timeout and records how it
 // ended, whether or not a daemon is running. As long as the waiter lives, this daemon or the next one waits for it; the
-// end of the program is unknown only if the waiter is lost, too.
+// end of the program is unknown only if the waiter is lost, too. A waiter that does not end its program in time (it was
+// stopped, perhaps) is woken up, and then replaced by this. When the end of a step that was to end is reported, all
+// that came of its program is gone, wherever that had gone: what cannot be killed is waited for, and told of after a
+// minute. Of one that has failed by itself is told what it has left running; that is not touched.
 //
 // Actions of one line are started one after the other: the next when the previous one is running, or will never run. A
 // start that takes too long, for example from a mount that does not answer, delays the others only for a while.
@@ -111,6 +114,9 @@ class ActionRunner {
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration line_patience{30'000};      ///< with those of a line that come first, and are not started
     Duration look_again{5'000};          ///< after what an earlier daemon started could not be checked
+    Duration waiter_slack{1'000};        ///< with a waiter that is to end its program, before it is woken up
+    Duration waiter_patience{10'000};    ///< with it, before it is replaced
+    Duration told_lingering{60'000};     ///< when people are told that a step that is to end has not
     ExitStatusReader* exits = nullptr;   ///< how adopted programs end; outlives this
   };
   /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady and event::ActionEnded, on the loop; never from
@@ -179,6 +185,12 @@ class ActionRunner {
   void next_signal(Action& action);
   void signal_adopted(Action& action, int number);
   void adopted_ended(engine::ActionId id);
+  // Of healings' steps (action_steps.cpp).
+  void expect_end(Action& action, Duration due);
+  void overdue(engine::ActionId id);
+  void tell_lingering(engine::ActionId id);
+  void step_ended(Action& action, engine::event::ActionEnded ended);
+  void look_for_left(engine::ActionId id, engine::event::ActionEnded ended, bool written);
   void gone(Action& action, engine::event::ActionEnded ended);
   void end_detached(engine::ActionId id, engine::event::ActionEnded ended);
   void forget_main(const Action& action);

@@ -38,6 +38,10 @@ struct ActionRunner::Action {
   pid_t pid = -1;     // while it runs
   std::unique_ptr<Child> child;
   bool waiter_lost = false;        // before it said whether the program runs
+  bool waited = false;             // it runs, or ran, under a waiter: it is a step's
+  Duration due = Duration::max();  // when it is to end
+  int overdue = 0;                 // what was done about it
+  Loop::Timer backstop;            // of that
   std::unique_ptr<Waiter> waiter;  // whose child the program is
 
   // Its output.

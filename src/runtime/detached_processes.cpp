@@ -12,11 +12,14 @@
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/proc_table.hpp"
+#include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
 
 constexpr Duration kLongestPause{200};
+constexpr std::size_t kMostTold = 80;  // of a command line
+constexpr Duration kLongWait{2000};    // between looks at what cannot be ended
 
 }  // namespace
 
@@ -27,9 +30,16 @@ DetachedProcesses::DetachedProcesses(Loop& loop, std::shared_ptr<const ControlGr
       patience_(loop.timer([this] { stuck(); })),
       helper_(loop, {"healer-detached", 1, 2, kPatience}) {}
 
-void DetachedProcesses::end(engine::ActionId action, std::optional<uid_t> owner, Done done) {
-  orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner});
+void DetachedProcesses::end(engine::ActionId action, std::optional<uid_t> owner, Done done, bool until_gone) {
+  orders_.emplace(action.number(), Order{.done = [done = std::move(done)](pid_t ended, const auto&) { done(ended); },
+                                         .owner = owner,
+                                         .until_gone = until_gone});
   again_.set_deadline(Duration{0});  // with all others of this turn
+}
+
+void DetachedProcesses::look(engine::ActionId action, std::optional<uid_t> owner, Looked done) {
+  orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner, .looks = true});
+  again_.set_deadline(Duration{0});
 }
 
 void DetachedProcesses::walk() {
@@ -39,7 +49,8 @@ void DetachedProcesses::walk() {
   for (auto& [action, order] : orders_) {
     order.asked = true;
     const int later = order.found && now - *order.found >= kGrace ? SIGKILL : 0;
-    tasks.push_back({engine::ActionId(action), order.found ? later : SIGTERM, order.by_mark, order.owner});
+    const int number = order.looks ? 0 : order.found ? later : SIGTERM;
+    tasks.push_back({engine::ActionId(action), number, order.by_mark, order.owner, order.looks});
   }
   patience_.set_deadline(now + kPatience);
   walk_began_ = now;
@@ -58,23 +69,25 @@ void DetachedProcesses::walked(std::uint64_t walk, const std::vector<Left>& left
   walking_ = false;
   patience_.set_deadline(std::nullopt);
   const Duration now = mono_now();
-  Duration pause = kLongestPause;
-  std::vector<std::pair<Done, pid_t>> done;
+  Duration pause = kLongWait;
+  std::vector<std::pair<Order, std::string>> done;
   for (const Left& one : left) {
     const auto entry = orders_.find(one.action);
     Order& order = entry->second;
     if (order.ended == 0) order.ended = one.signalled;
-    if (one.any && (!order.found || now - *order.found < kGrace + kPatience)) {
+    const bool in_time = !order.found || now - *order.found < kGrace + kPatience;
+    if (one.any && !order.looks && (in_time || order.until_gone)) {
       if (!order.found) order.found = now;
-      pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, kLongestPause)));
+      const Duration most = in_time ? kLongestPause : kLongWait;
+      pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, most)));
     } else {
-      done.emplace_back(std::move(order.done), order.ended);
+      done.emplace_back(std::move(order), one.command);
       orders_.erase(entry);
     }
   }
   const bool more = std::ranges::any_of(orders_, [](const auto& entry) { return !entry.second.asked; });
   if (!orders_.empty()) again_.set_deadline(more ? Duration{0} : now + pause);
-  for (const auto& [callback, ended] : done) callback(ended);
+  for (const auto& [order, command] : done) order.done(order.ended, command);
 }
 
 /// No thread can be had: whether anything is left nobody can tell.
@@ -135,6 +148,7 @@ std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlG
     for (const auto& [pid, start_ticks] : living.value_or(std::vector<ProcessIdentity>{})) {
       if (signal_process(pid, start_ticks, task.number) && left.signalled == 0) left.signalled = pid;
     }
+    if (task.looks && left.signalled != 0) left.command = printable(command_line(left.signalled).substr(0, kMostTold));
   }
   return all;
 }

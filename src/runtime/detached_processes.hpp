@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Ends the processes that foreground processes leave running outside their sessions when they end: a program that goes
-// to the background leaves one such copy at each start, and the next one must not run beside it.
+// to the background leaves one such copy at each start, and the next one must not run beside it. The same for steps of
+// healings that were told to end, of which nothing may be left, however long that takes.
 //
 // They are found by the control group of the action (runtime/control_groups) or, without one, by HEALER_ACTION in their
 // environment; then processes that have overwritten it, or that this daemon may not read, are missed. They get SIGTERM,
 // and after kGrace SIGKILL until they are gone, always after pid and start time have been verified. A process that is
-// still there kPatience later hangs in the kernel, or may not be signalled by us, and is left alone. Processes that
-// they start meanwhile are in the group, too. Many searches at a time share each look.
+// still there kPatience later hangs in the kernel, or may not be signalled by us, and is left alone (of a step: waited
+// for). Processes that they start meanwhile are in the group, too. Many searches at a time share each look.
 //
 // Owned and called by the loop thread; the looks are made on a helper's thread. If reading an environment hangs, the
 // environments are given up after kPatience without progress, or after kMostPatience.
@@ -39,6 +40,8 @@ class DetachedProcesses {
   /// Called on the loop, never from within end(), when nothing is left that can be ended. `ended`: one that was there;
   /// 0: nobody was.
   using Done = std::function<void(pid_t ended)>;
+  /// The same of look(): one that is there, with its command line as far as that can be seen; 0: nobody is.
+  using Looked = std::function<void(pid_t left, std::string command)>;
 
   DetachedProcesses(Loop& loop, std::shared_ptr<const ControlGroups> groups);
   DetachedProcesses(const DetachedProcesses&) = delete;
@@ -46,16 +49,21 @@ class DetachedProcesses {
 
   /// Ends all that is left of this action, whose program and its session have gone. `owner`: as whom it ran; none: as
   /// healer. Where there is no group only what is that one's, or healer's, is taken for what it has left.
-  void end(engine::ActionId action, std::optional<uid_t> owner, Done done);
+  /// `until_gone`: what cannot be ended is waited for.
+  void end(engine::ActionId action, std::optional<uid_t> owner, Done done, bool until_gone = false);
+  /// Looks for the same, and ends nothing.
+  void look(engine::ActionId action, std::optional<uid_t> owner, Looked done);
 
  private:
   struct Order {
-    Done done;
+    Looked done;
     std::optional<uid_t> owner;
     Duration pause{2};
     std::optional<Duration> found{};  ///< when something was
     pid_t ended = 0;
-    bool by_mark = true;  ///< where there is no group
+    bool by_mark = true;      ///< where there is no group
+    bool until_gone = false;  ///< it is not given up
+    bool looks = false;       ///< nothing is ended
     bool asked = false;
   };
   struct Task {
@@ -63,11 +71,13 @@ class DetachedProcesses {
     int number = 0;  ///< of the signal; 0: none now
     bool by_mark = true;
     std::optional<uid_t> owner{};
+    bool looks = false;
   };
   struct Left {
     std::uint64_t action = 0;
     bool any = false;
     pid_t signalled = 0;
+    std::string command{};
   };
 
   void walk();

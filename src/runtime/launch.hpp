@@ -26,6 +26,7 @@ struct WaiterOrder {
   engine::ActionId action;
   Duration deadline{0};  ///< mono: when the program is ended; 0: never
   Descriptor folder;     ///< of the action's files, where the record goes
+  std::string state{};   ///< whose the control groups and marks of programs are; empty: there are none
 };
 
 /// What to start. The program gets a session and process group of its own, /dev/null as input, no descriptor but the

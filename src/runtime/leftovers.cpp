@@ -33,6 +33,18 @@ std::vector<uid_t> owners_of(const engine::ServiceBlock& block) {
   return owners;
 }
 
+std::optional<std::vector<ProcessIdentity>> living_of(const ControlGroups& groups, engine::ActionId action,
+                                                      const std::vector<uid_t>& owners) {
+  if (groups.has(action)) return groups.living(action);
+  std::vector<ProcessIdentity> living;
+  if (groups.state().empty()) return living;  // nothing bears its mark
+  const auto marked = marked_processes(actions::action_mark(groups.state(), action), owners);
+  if (!marked) return std::nullopt;
+  for (const MarkedProcess& one : *marked)
+    if (one.value.empty()) living.push_back({one.pid, one.start_ticks});
+  return living;
+}
+
 Leftovers find_leftovers(const ControlGroups& groups, engine::ActionId left_by, engine::ActionId came_by,
                          const std::vector<uid_t>& owners) {
   Leftovers left{.by = left_by};

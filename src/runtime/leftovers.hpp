@@ -6,11 +6,13 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 #include "engine/evidence.hpp"
 #include "engine/ids.hpp"
 #include "runtime/control_groups.hpp"
+#include "runtime/process_watch.hpp"
 
 namespace healer::engine {
 struct ServiceBlock;
@@ -26,6 +28,13 @@ struct Leftovers {
 
 /// As whom the programs of a service may have left something that bears their mark: as their own users, or healer's.
 [[nodiscard]] std::vector<uid_t> owners_of(const engine::ServiceBlock& block);
+
+/// The living processes that come of the program of an action, itself among them: those in its control group, or, where
+/// it has none, those with its mark. Nothing: it is not known who they are. Asks no processes but those of `owners`,
+/// and may wait for any of these.
+[[nodiscard]] std::optional<std::vector<ProcessIdentity>> living_of(const ControlGroups& groups,
+                                                                    engine::ActionId action,
+                                                                    const std::vector<uid_t>& owners);
 
 /// What `left_by` has left, which brought nothing up (the eldest of it: the others are its own), or else what `came_by`
 /// has left, which did (by its control group alone). Either may be 0. Asks no processes but those of `owners`. May wait

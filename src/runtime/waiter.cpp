@@ -100,11 +100,13 @@ void Waiter::look() {
   on_gone(word ? std::move(word->end) : std::nullopt);
 }
 
-void Waiter::end() const {
+void Waiter::end() const { signal(kEndProgram); }
+
+void Waiter::signal(int number) const {
   if (handle_.socket) {
-    ::kill(handle_.pid, kEndProgram);  // our child, which is not reaped yet
+    ::kill(handle_.pid, number);  // our child, which is not reaped yet
   } else {
-    signal_held(handle_.pidfd, kEndProgram);
+    signal_held(handle_.pidfd, number);
   }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Programs run by healings: each is the child of a small process of its own, its waiter, which outlives the daemon. The
 // waiter starts the program (runtime/launch), ends it at its timeout or on request, reaps it, records how it ended
-// (runtime/action_files) and exits; a running daemon is told at once. So the end of a program is known even if no
-// daemon was running; it is unknown only if the waiter is lost, too.
+// (runtime/action_files) and exits; a running daemon is told at once. With a program that it ends goes all that comes
+// of it, wherever it has gone (runtime/leftovers): until then the waiter stays. What a program that ended by itself has
+// left running is not touched. So the end of a program is known even if no daemon was running; it is unknown only if
+// the waiter is lost, too.
 //
 // The waiter is another process of the daemon's own executable, in a session of its own, with an empty environment: it
 // receives the program and its secrets over a socket. It keeps the program's descriptors open no longer than the daemon
@@ -11,6 +13,7 @@
 #pragma once
 
 #include <cerrno>
+#include <csignal>
 #include <functional>
 #include <optional>
 
@@ -44,11 +47,17 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  /// Asks it to end its program: SIGTERM to the session now, SIGKILL to what is left of it 2 s later.
+  /// Asks it to end its program: SIGTERM now, to all that comes of it, SIGKILL to what is left of that 2 s later; it
+  /// has gone when all that has.
   void end() const;
+  /// Lets it go on, if somebody has stopped it.
+  void go_on() const { signal(SIGCONT); }
+  /// Ends it, and not its program: that is nobody's child then.
+  void kill() const { signal(SIGKILL); }
 
  private:
   void look();
+  void signal(int number) const;
   [[nodiscard]] bool gone() const;
 
   Loop& loop_;

@@ -16,11 +16,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/child.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/control_groups.hpp"
+#include "runtime/leftovers.hpp"
 #include "runtime/proc_stat.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/waiter.hpp"
@@ -32,6 +35,7 @@ namespace {
 using engine::Outcome;
 
 constexpr Duration kSweepPause{20};
+constexpr Duration kLongSweepPause{1000};     // where something is there for long
 constexpr Duration kFastThinInterval{50};     // while the program writes much
 constexpr Duration kQuietThinInterval{1000};  // at most, while it does not
 
@@ -43,22 +47,29 @@ std::string path_of(const Descriptor& folder) { return fmt::format("/proc/self/f
 /// reaped, its numbers are nobody else's.
 class Wait {
  public:
-  Wait(pid_t pid, const WaiterOrder& order, int signals, int timer)
+  Wait(pid_t pid, const WaiterOrder& order, std::optional<uid_t> owner, int signals, int timer)
       : pid_(pid),
+        owners_{::geteuid()},
+        state_(order.state),
         deadline_(order.deadline),
         action_(order.action),
         files_(path_of(order.folder)),
         signals_(signals),
-        timer_(timer) {}
+        timer_(timer) {
+    if (owner) owners_.push_back(*owner);
+  }
 
   ActionFiles::End until_end() {
     const Duration began = mono_now();
     while (!exited()) turn();
-    if (ending_) sweep_away();
+    const Instant ended = now();
+    if (ending_) {
+      sweep_away();
+      end_others();
+    }
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
     }
-    const Instant ended = now();
     ActionFiles::End end{.elapsed = ended.mono - began, .when = ended.wall};
     if (timed_out_) {
       end.outcome = Outcome::TimedOut;
@@ -95,6 +106,7 @@ class Wait {
     if (ending_) {
       ::kill(-pid_, SIGKILL);
       deadline_ = Duration{0};
+      (void)signal_others(SIGKILL);
     } else {
       timed_out_ = true;
       end();
@@ -112,6 +124,9 @@ class Wait {
     deadline_ = mono_now() + Child::kGrace;
     ::kill(-pid_, SIGTERM);
     signal_members(pid_, pid_, SIGTERM, [] { return true; });
+    killed_at_ = deadline_;
+    groups_ = ControlGroups::find(state_);
+    (void)signal_others(SIGTERM);
   }
 
   /// What is left of the session of a program that was to end.
@@ -121,7 +136,35 @@ class Wait {
     while (signal_members(pid_, 0, SIGKILL, [] { return true; }) > 0 && mono_now() < until) pause_for(kSweepPause);
   }
 
+  /// What the program has put into sessions of its own. Whether there may be some.
+  [[nodiscard]] bool signal_others(int number) const {
+    const auto living = living_of(groups_, action_, owners_);
+    bool any = !living;
+    for (const auto& [pid, start_ticks] : living.value_or(std::vector<ProcessIdentity>{})) {
+      const auto stat = read_proc_stat(pid);
+      if (!stat || stat->start_ticks != start_ticks || pid == pid_) continue;
+      if (stat->session == pid_ && number == SIGTERM) continue;  // it was told already
+      any = true;
+      (void)signal_process(pid, start_ticks, number);
+    }
+    return any;
+  }
+
+  /// Nobody may be told that the program has ended before nothing of it is left that could still do something: what
+  /// cannot be killed is waited for.
+  void end_others() const {
+    Duration pause = kSweepPause;
+    while (signal_others(mono_now() < killed_at_ ? 0 : SIGKILL)) {
+      pause_for(pause);
+      if (mono_now() > killed_at_) pause = std::min(2 * pause, kLongSweepPause);
+    }
+  }
+
   pid_t pid_;
+  std::vector<uid_t> owners_;
+  std::string state_;
+  ControlGroups groups_;   // found when something is to be ended
+  Duration killed_at_{0};  // when what has not ended by itself is
   Duration deadline_;
   engine::ActionId action_;
   ActionFiles files_;
@@ -168,6 +211,7 @@ int run_waiter() {
   if (!task || !signals || !timer || ::chdir("/") != 0) return 1;
 
   const WaiterOrder order = std::move(*std::exchange(task->launch.waiter, {}));
+  const std::optional<uid_t> owner = task->launch.uid;
   write_self(task->launch.proof);
   Result<Started> started = [&] {
     LaunchProgress progress;
@@ -185,7 +229,7 @@ int run_waiter() {
     return 1;
   }
   say_start(STDIN_FILENO, started);
-  const ActionFiles::End end = Wait(started->pid, order, signals.get(), timer.get()).until_end();
+  const ActionFiles::End end = Wait(started->pid, order, owner, signals.get(), timer.get()).until_end();
   say_end(STDIN_FILENO, {end, record(order, end)});
   return 0;
 }

@@ -154,6 +154,7 @@ bool send_task(int socket, const Launch& launch, const LaunchDefaults& defaults)
   TextsOut texts;
   texts.add(launch.waiter->action.number());
   texts.add(static_cast<std::uint64_t>(launch.waiter->deadline.count()));
+  texts.add(launch.waiter->state);
   texts.add(launch.directory);
   texts.add(launch.uid);
   texts.add(launch.gid);
@@ -188,6 +189,7 @@ std::optional<WaiterTask> receive_task(int socket) {
   WaiterOrder order;
   order.action = engine::ActionId{texts.number()};
   order.deadline = Duration{static_cast<std::int64_t>(texts.number())};
+  order.state = texts.text();
   order.folder = std::move(descriptors[3]);
   launch.waiter = std::move(order);
   launch.directory = texts.text();

@@ -365,7 +365,10 @@ TEST_CASE("a reply is taken part by part by who has more to wait for", "[control
 TEST_CASE("quit is answered by the end of the connection", "[control]") {
   DaemonWorld world(two_services());
   std::atomic<bool> asked{false};
-  world.server().thread().run([&] { world.on_quit = [&] { asked = true; }; });
+  world.server().thread().run([&] {
+    world.on_quit = [&] { asked = true; };
+    world.awaited = {"waits, for 20 s at most, for the answer to POST http://heat/"};
+  });
   std::thread daemon([&] {
     while (!asked) std::this_thread::sleep_for(milliseconds{1});
     world.server().stop();
@@ -374,6 +377,8 @@ TEST_CASE("quit is answered by the end of the connection", "[control]") {
   daemon.join();
   CHECK(heard.failure() == "none");
   CHECK(heard.reply.header.at("command") == "quit");
+  REQUIRE(heard.items.size() == 1);
+  CHECK(heard.items.front().at("text") == world.awaited.front());
   CHECK(heard.reply.end.is_null());
 }
 

@@ -45,7 +45,11 @@ DaemonHooks DaemonWorld::hooks() {
                 reload_confirmed = confirmed;
                 on_reload(std::move(done));
               },
-          .quit = [this] { on_quit(); },
+          .quit =
+              [this] {
+                on_quit();
+                return awaited;
+              },
           .output_path = [this](ActionId action) { return output_path(action); },
           .hides_output = [this](ActionId action) { return action.number() == hidden; },
           .mail = [this] { return mail_; },

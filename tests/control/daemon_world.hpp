@@ -43,6 +43,7 @@ class DaemonWorld {
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
   std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
   std::function<void()> on_quit = [] {};
+  std::vector<std::string> awaited{};  ///< what `quit` says that the end waits for
   /// Takes a command in place of the engine, where it returns true.
   std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
   /// The engine's answer to a command.

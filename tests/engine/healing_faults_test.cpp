@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Ways in which a healing could be lost, done twice, or got past a brake: each was possible once.
+#include <algorithm>
 #include <functional>
 
 #include <catch2/catch.hpp>
@@ -106,6 +107,27 @@ TEST_CASE("what was handed on to another plan has failed, and the breaker counts
   CHECK(world.alerts_of("Healing stopped") == 1);
   for (const WorkflowMemory& memory : world.engine.healings().memory().workflows)
     if (memory.workflow == "rebuild") CHECK(memory.open);
+}
+
+TEST_CASE("people are told of a step that was to end and has not, and what a failed one has left", "[healing]") {
+  FleetWorld world({.targets = 1, .tries = 1});
+  world.fail(0);
+  world.pass("guard");
+  world.wait_for("shutdown");
+  const ActionId action = only(world).under_way.front().action;
+  const auto told = [&](std::string_view words) {
+    return std::ranges::any_of(world.records,
+                               [&](const Record& record) { return record.text.find(words) != std::string::npos; });
+  };
+  SECTION("it has not ended") {
+    world.handle(event::ActionWaits{action, "process 7 (qemu)", true});
+    CHECK(world.alerts_of("Healing held up") == 1);
+    CHECK(told("process 7 (qemu) was told to end over a minute ago and has not: nothing else is done to n0"));
+  }
+  SECTION("it has left something") {
+    world.handle(event::ActionEnded{.action = action, .status = 3, .left = 8, .left_command = "qemu -name n0"});
+    CHECK(told("step \"shutdown\": exited with status 3; process 8 (qemu -name n0) that it has started still runs"));
+  }
 }
 
 TEST_CASE("an escalation to a plan that is to be rehearsed is a rehearsal", "[healing]") {

@@ -285,6 +285,43 @@ TEST_CASE("after a death of the daemon a request is made again only where it may
   }
 }
 
+TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more whether something is done",
+          "[healing][http]") {
+  FleetWorld world(kCalls);
+  world.fail(0);
+  world.pass("guard");
+  pass_token(world);
+  REQUIRE(world.wait_for_request("PATCH", "/resources/n0") != ActionId{});
+  const auto stops = [&] { return world.handle(event::Stopping{.waits = true}); };
+  SECTION("a request under way") {
+    stops();
+    CHECK(world.engine.healings().awaited() ==
+          std::vector<std::string>{"the answer to PATCH https://heat.example/resources/n0 (healing of n0 with rebuild, "
+                                   "step \"mark\")"});
+    world.answer_request(200, {"true"});
+    CHECK(world.requests_taken == world.requests.size());  // the next step does not begin
+    CHECK(only(world).under_way.at(0).state == StepRun::State::Fresh);
+    CHECK(world.engine.healings().awaited().empty());
+  }
+  SECTION("a question under way") {
+    world.answer_request(200, {"true"});
+    REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
+    world.answer_request(202);
+    REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
+    stops();
+    CHECK(world.engine.healings().awaited().empty());
+    CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
+  }
+  const std::size_t asked = world.requests.size();
+  world.handle(event::Stopping{});
+  CHECK(any_record(world, "healer stopped"));
+  world.advance(minutes{1});
+  CHECK(world.requests.size() == asked);
+  FleetWorld next = restarted(world, kCalls);
+  next.heal(0);
+  CHECK(next.wait_for_request("POST", "/v3/auth/tokens") != ActionId{});  // whose secret was lost; and so it goes on
+}
+
 TEST_CASE("until goes on after a death of the daemon, for the rest of its time, with a token that was asked for anew",
           "[healing][http]") {
   FleetWorld first(kCalls);

@@ -184,7 +184,16 @@ void Healings::carry(HealingWorld& world, WallTime seen) {
   }
 }
 
+void Healings::stop(HealingWorld& world) {
+  stopping_ = true;
+  for (const auto& [run, questions] : polls_)
+    if (questions.flight != ActionId{}) world.end_request(questions.flight);
+  polls_.clear();
+  confirming_.clear();  // whoever resumes holds those back again
+}
+
 void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
+  stopping_ = false;
   using State = StepRun::State;
   const bool watches = world.graph().settings->shadow;
   for (const HealingId id : ids()) {

@@ -64,6 +64,8 @@ class Healings {
   void carry(HealingWorld& world, WallTime seen);
   /// Goes on with what an earlier daemon has left. `lives`: whether a program is still known, and its end will be told.
   void resume(HealingWorld& world, const std::set<ActionId>& lives);
+  /// The daemon is about to end: from now on nothing begins, and nobody asks whether what was begun is done.
+  void stop(HealingWorld& world);
 
   /// What somebody has asked for.
   struct Asked {
@@ -134,6 +136,8 @@ class Healings {
   [[nodiscard]] std::vector<Saving> savings_of(const HealingWorld& world, ActionId action) const;
   /// Whether the answer to a request is waited for.
   [[nodiscard]] bool awaits(ActionId request) const;
+  /// What is to be answered, for people: "the answer to POST https://a/b (healing of web with rebuild, step "mark")".
+  [[nodiscard]] std::vector<std::string> awaited() const;
   /// What has asked for a program or a request.
   struct Origin {
     const Healing* healing = nullptr;  ///< never null
@@ -352,7 +356,8 @@ class Healings {
   };
   std::map<HealingId, SecretCheck> secret_checks_;      // of those that are about to begin
   std::unordered_map<std::uint32_t, Duration> judged_;  // when a service was judged last, while something waits
-  mutable bool counted_ = false;                        // the groups, in this turn
+  bool stopping_ = false;
+  mutable bool counted_ = false;  // the groups, in this turn
   bool stirred_ = false;
   std::optional<Duration> consider_at_;  // mono: when all that waits is asked again
   std::optional<Duration> next_;

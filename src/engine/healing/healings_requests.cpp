@@ -68,6 +68,16 @@ bool Healings::awaits(ActionId request) const {
          std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == request; });
 }
 
+std::vector<std::string> Healings::awaited() const {
+  std::vector<std::string> all;
+  for (const auto& [id, healing] : healings_)
+    for (std::size_t i = 0; i < healing.under_way.size(); ++i)
+      if (const StepRun& run = healing.under_way[i]; run.state == State::Requesting)
+        all.push_back(fmt::format("the answer to {} ({}, step \"{}\")", run.request, describe(healing),
+                                  step_of(healing.steps()[healing.position], i).name));
+  return all;
+}
+
 std::optional<Healings::Origin> Healings::origin_of(ActionId action) const {
   for (const auto& [id, healing] : healings_)
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {

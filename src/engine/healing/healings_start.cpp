@@ -126,6 +126,7 @@ void Healings::ask_anew(Healing& healing) {
 
 /// All that waits, the oldest first; what cannot start lets others pass.
 void Healings::consider(HealingWorld& world) {
+  if (stopping_) return;
   stirred_ = false;
   consider_at_.reset();
   forget_counts();

@@ -263,6 +263,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
     for (std::size_t i = 0; i < now.under_way.size(); ++i) {
       StepRun& run = now.under_way[i];
       const Step& its = step_of(step, i);
+      if (stopping_) continue;
       if (run.due && run.due->over(world.now()))
         if (const auto ended = run.deadline())
           run_over(world, now, its, run, *ended,
