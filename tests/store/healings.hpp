@@ -187,19 +187,19 @@ class AnyHealing {
                             effect::Cause::Process>) {
       auto& [a, b, c, d] = value;
       all(a, b, c, d);
-    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome, ClosedBrake>) {
+    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome>) {
       auto& [a, b, c, d, e] = value;
       all(a, b, c, d, e);
-    } else if constexpr (is<Struct, Step>) {
+    } else if constexpr (is<Struct, Step, ClosedBrake>) {
       auto& [a, b, c, d, e, f] = value;
       all(a, b, c, d, e, f);
     } else if constexpr (is<Struct, WorkflowMemory::Counts>) {
       auto& [a, b, c, d, e, f, g] = value;
       all(a, b, c, d, e, f, g);
-    } else if constexpr (is<Struct, StepRun, HttpRequest, WorkflowMemory>) {
+    } else if constexpr (is<Struct, StepRun, HttpRequest>) {
       auto& [a, b, c, d, e, f, g, h] = value;
       all(a, b, c, d, e, f, g, h);
-    } else if constexpr (is<Struct, TargetMemory>) {
+    } else if constexpr (is<Struct, TargetMemory, WorkflowMemory>) {
       auto& [a, b, c, d, e, f, g, h, i] = value;
       all(a, b, c, d, e, f, g, h, i);
     } else if constexpr (is<Struct, effect::Cause>) {
@@ -210,9 +210,9 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg] =
-          value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
+             hh] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh);
     }
   }
   template <typename T, typename... Ts>
