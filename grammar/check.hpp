@@ -18,7 +18,7 @@ namespace healer::grammar {
 
 /// Whether what comes is no more argument of a foreground process: it begins a line, or the statement `ready`.
 [[nodiscard]] inline bool ends_foreground_program(const TokenInput& in) {
-  if ((in.flags() & kFirstOfLine) != 0) return true;
+  if ((in.flags() & kFirstOfLine) != 0 || is_watchdog_statement(in)) return true;
   return in.kind() == Kind::String && iequals(in.text(), "ready") && in.kind(1) == Kind::String &&
          (iequals(in.text(1), "after") || iequals(in.text(1), "notify"));
 }
@@ -124,6 +124,10 @@ struct ready_time     : duration {};
 struct ready_notify   : text<"notify"> {};
 struct ready          : extension<"'ready'", text<"ready">, sor<seq<text<"after">, ready_time>, seq<ready_notify, opt<ready_time>>>> {};
 
+// watchdog 30 seconds, of a foreground process
+struct watchdog_time  : duration {};
+struct watchdog       : extension<"'watchdog'", text<"watchdog">, watchdog_time> {};
+
 // with leftovers ended
 struct leftovers      : extension<"'leftovers ended'", text<"leftovers">, text<"ended">> {};
 
@@ -151,7 +155,7 @@ struct ignored_operator : token<Kind::Operator, Kind::Equal> { static constexpr 
 struct ignore         : seq<token<Kind::Ignore>, sor<seq<token<Kind::Content>, ignored_operator, ignored_pattern>,
                                                      seq<opt<token<Kind::Not>>, token<Kind::Match>, ignored_pattern>>> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, leftovers, ignore, service_program, depends> {};
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, watchdog, leftovers, ignore, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -26,6 +26,12 @@ using pegtl::star;
          iequals(in.text(1), "ended");
 }
 
+/// Whether `watchdog 30 seconds`, healer's own, comes: a number is no argument to Monit.
+[[nodiscard]] inline bool is_watchdog_statement(const TokenInput& in) {
+  if (in.kind() != Kind::String || !iequals(in.text(), "watchdog")) return false;
+  return in.kind(1) == Kind::Number || (in.is_foreground() && (in.flags() & kFirstOfLine) != 0);
+}
+
 /// Whether `define NAME "value"` comes, in a `for each`: elsewhere Monit takes its words for arguments of a program.
 [[nodiscard]] inline bool is_define_statement(const TokenInput& in) {
   return in.is_in_block() && (in.flags() & kFirstOfLine) != 0 && in.kind() == Kind::String &&
@@ -49,7 +55,8 @@ using pegtl::star;
 }
 
 [[nodiscard]] inline bool is_own_statement(const TokenInput& in) {
-  return is_ready_statement(in) || is_leftovers_statement(in) || is_define_statement(in) || is_for_each_statement(in);
+  return is_ready_statement(in) || is_leftovers_statement(in) || is_watchdog_statement(in) ||
+         is_define_statement(in) || is_for_each_statement(in);
 }
 
 /// Whether `define NAME "value"` or `for each NAME ... {` begins here, behind a list of words that has no end of its

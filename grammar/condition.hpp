@@ -32,7 +32,10 @@ struct overlapping    : text<"overlapping"> {};
 struct exec_option    : sor<uid_owner, gid_owner, repeat, exec_timeout, extension<"'overlapping'", overlapping>> {};
 struct exec           : seq<exec_word, program_word, star<argument>, star<exec_option>> {};
 struct plain_action   : token<Kind::Alert, Kind::Restart, Kind::Start, Kind::Stop, Kind::Unmonitor> {};
-struct action         : sor<plain_action, exec, heal> {};
+// unmonitor for 1 hour
+struct unmonitor_time : extension<"a time after 'unmonitor'", duration> {};
+struct unmonitor_for  : seq<pegtl::at<token<Kind::Unmonitor>>, plain_action, opt<unmonitor_time>> {};
+struct action         : sor<unmonitor_for, plain_action, exec, heal> {};
 struct main_action    : action {};
 struct recovery_action: action {};
 

@@ -15,6 +15,11 @@ struct test_word : token<Kinds...> {
 /// Whether `more` comes, which is an operator to Monit.
 [[nodiscard]] inline bool is_more(const TokenInput& in) { return iequals(in.text(), "more"); }
 
+/// Whether `children memory` or `children cpu` comes, which is what they use, and not their number.
+[[nodiscard]] inline bool is_of_children(const TokenInput& in) {
+  return in.kind() == Kind::Children && is_children_part(in.kind(1), in.text(1));
+}
+
 /// Whether `not` comes and is no part of `not exist` or `not match`, which are Monit's: there no parenthesis holds more
 /// than the one test.
 [[nodiscard]] inline bool is_negation(const TokenInput& in) {
@@ -77,7 +82,9 @@ struct disk_word      : test_word<Kind::Disk> {};
 struct access_word    : test_word<Kind::Read, Kind::Write> {};
 struct access_after_disk : token<Kind::Read, Kind::Write> {};
 struct resource       : sor<resource_word, seq<load_word, opt<token<Kind::Core>>>, seq<disk_word, access_after_disk>, access_word> {};
-struct resource_test  : measured<resource, opt<disk_word>> {};
+struct children_part  : test_word<Kind::Cpu, Kind::Memory> {};
+struct children_test  : extension<"what children use", ahead<is_of_children>, token<Kind::Children>, measured<children_part>> {};
+struct resource_test  : sor<children_test, measured<resource, opt<disk_word>>> {};
 
 // These stand alone.
 struct descriptors_word : test_word<Kind::FileDescriptors> {};

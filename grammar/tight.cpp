@@ -148,6 +148,12 @@ bool is_tight_quantity(std::string_view text) {
   return parts && is_quantity_unit(parts->rest);
 }
 
+bool is_children_part(Kind kind, std::string_view text) {
+  if (kind == Kind::String)
+    if (const auto parts = tight_comparison(text)) kind = kind_of_word(parts->left);
+  return kind == Kind::Cpu || kind == Kind::Memory;
+}
+
 bool is_tight_measured(std::string_view text) {
   const auto parts = tight_comparison(text);
   return parts && is_measured(parts->left) && is_comparison(parts->operator_text) && is_quantity(parts->right);

@@ -33,6 +33,9 @@ struct TightComparison {
 /// The kind of a word of the language, or String.
 [[nodiscard]] Kind kind_of_word(std::string_view word);
 
+/// Whether a token is what `children` may be followed by: `memory`, `cpu>5%`.
+[[nodiscard]] bool is_children_part(Kind kind, std::string_view text);
+
 [[nodiscard]] bool is_tight_duration(std::string_view text);         ///< 5minutes
 [[nodiscard]] bool is_tight_cycles(std::string_view text);           ///< 3cycles
 [[nodiscard]] bool is_tight_size(std::string_view text);             ///< 10MB

@@ -80,6 +80,9 @@ void Daemon::perform(effect::Exec& effect) {
       effect.foreground
           ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
           : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
+  if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
+    if (const auto& spec = engine_->graph()->at(*service).process->foreground)
+      actions::add_watchdog(environment, spec->watchdog);
   if (const auto service = engine_->graph()->find(effect.cause->service))
     if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
   // Secrets are read where the program is started: their folder may be on a disk that does not answer.
@@ -136,6 +139,8 @@ void Daemon::action_ended(const event::ActionEnded& ended) {
 
 void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
 
+void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
+
 void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
@@ -149,7 +154,8 @@ void Daemon::perform(effect::Adopt& effect) {
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
 std::string Daemon::hear_of_ready() {
   if (ready_) return paths_.notify;
-  auto made = runtime::ReadySocket::open(loop_, paths_.notify, [this](pid_t pid) { actions_->told_ready(pid); });
+  auto made = runtime::ReadySocket::open(loop_, paths_.notify,
+                                         [this](const runtime::Notice& notice) { actions_->told(notice); });
   if (!made) {
     say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
     return {};
@@ -311,6 +317,7 @@ std::string Daemon::unit_status() const {
   for (const ServiceId id : engine_->graph()->order) totals.add(to_string(condition_of(*engine_, id)));
   std::string text = fmt::format("{} service{}", totals.services, totals.services == 1 ? "" : "s");
   for (const auto& [count, word] : {std::pair(totals.failed, "failed"),
+                                    {totals.given_up, "given up"},
                                     {totals.failing, "failing"},
                                     {totals.unknown, "unknown"},
                                     {totals.unmonitored, "not monitored"}})

@@ -68,6 +68,7 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::CancelRun& effect);
   void perform(engine::effect::Exec& effect);
   void perform(engine::effect::EndAction& effect);
+  void perform(engine::effect::Watch& effect);
   void perform(engine::effect::Signal& effect);
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);

@@ -226,8 +226,8 @@ void describe(CLI::App& app, Arguments& arguments) {
        {std::pair(Verb::Summary, "One line per service"), {Verb::Status, "Everything about each service"}}) {
     CLI::App* command = add(app, arguments, verb, help);
     add_selection(command, request, "Services; all where none is named");
-    command->add_flag("--failed", request.failed, "Only failed services");
-    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 if a service is failed");
+    command->add_flag("--failed", request.failed, "Only services that are failed or given up");
+    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 if a service is failed or given up");
   }
   CLI::App* explain =
       add(app, arguments, Verb::Explain, "Why each rule is in its state, and what the next run would do");
@@ -294,7 +294,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_healing(app, request, arguments.overrides);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
-  add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services"), request, "Services, or all");
+  add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
+                "Services, or all, and for how long, such as: for 2 hours");
   add_selection(add(app, arguments, Verb::Validate, "Check services now; exit with 1 if one of them has failed"),
                 request, "Services; all where none is named");
   add_selection(
@@ -400,7 +401,7 @@ std::string wrong_span(const ReplayOptions& replay) {
 /// What CLI11 cannot say by itself. Empty where all is well.
 std::string complaint(Arguments& arguments) {
   Request& request = arguments.request;
-  if (request.verb == Verb::Pause)
+  if (request.verb == Verb::Pause || request.verb == Verb::Unmonitor)
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   take_number(request);

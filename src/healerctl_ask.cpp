@@ -262,7 +262,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
       request, [&](const Json& item) { listing.item(item); }, [&](const Json& header) { listing.head(header); });
   if (!reply.ok()) return output.fail(*reply.failure);
   listing.end(reply.end);
-  return output.finish(options.exit_code && listing.totals().failed > 0 ? kExitFailed : kExitDone);
+  return output.finish(options.exit_code && listing.totals().down() > 0 ? kExitFailed : kExitDone);
 }
 
 }  // namespace healer

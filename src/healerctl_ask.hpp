@@ -12,7 +12,7 @@
 namespace healer {
 
 struct AskOptions {
-  bool exit_code = false;             ///< status, summary: exit with 1 where a service stands failed
+  bool exit_code = false;             ///< status, summary: exit with 1 where a service stands failed, or was given up
   std::string state_file;             ///< history: read this instead of asking
   std::string report;                 ///< report: the one number; empty: all of them
   bool groups = false;                ///< names: those of the groups

@@ -52,7 +52,8 @@ syntax keyword healerOption tcpssl terabyte terabytes terminal thread threads ti
 syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns total
 syntax keyword healerOption tries type udp uid unix unixsocket until up
 syntax keyword healerOption upload uploaded uptime url username valid verify version
-syntax keyword healerOption wait waitlimit websocket week weeks when while write
+syntax keyword healerOption wait waitlimit watchdog websocket week weeks when while
+syntax keyword healerOption write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

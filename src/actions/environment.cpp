@@ -64,6 +64,11 @@ std::vector<std::string> foreground_environment(const BaseEnvironment& base, con
   return environment;
 }
 
+void add_watchdog(std::vector<std::string>& environment, Duration every) {
+  if (every > Duration{0})
+    set_variable(environment, "WATCHDOG_USEC", std::to_string(std::chrono::microseconds(every).count()));
+}
+
 std::vector<std::string> action_environment(const BaseEnvironment& base, const engine::Identity& identity,
                                             const engine::effect::Cause& cause, const CivilClock& civil, bool of_job,
                                             engine::ActionId action) {

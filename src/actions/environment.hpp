@@ -40,6 +40,9 @@ struct BaseEnvironment {
                                                               std::string_view service, std::string_view notify_socket,
                                                               engine::ActionId action);
 
+/// The same of one that must tell so often that it is well: WATCHDOG_USEC. 0: it need not, and nothing is added.
+void add_watchdog(std::vector<std::string>& environment, Duration every);
+
 /// "NAME=value" texts of the program of an action: also _EVENT, _DESCRIPTION, _DATE and _HOST of its cause, and
 /// _PROGRAM_STATUS, or of a process service _PROCESS_PID, _MEMORY, _CHILDREN and _CPU_PERCENT. What is not known of the
 /// process, or because it is gone, is not set, so that nobody's `kill $MONIT_PROCESS_PID` means everybody; only the

@@ -34,6 +34,19 @@ constexpr auto kOwn = std::to_array<Quantity>({
     {.metric = Metric::Children,
      .words = "children",
      .sentence = {"children count", "children", "children check", "children"}},
+    {.metric = Metric::ChildrenCpu,
+     .words = "children cpu",
+     .sentence = {"cpu usage of children", "children cpu usage", "children cpu usage check", "children cpu usage"}},
+    {.metric = Metric::ChildrenMemory,
+     .words = "children memory",
+     .sentence = {"mem usage of children", "children mem usage", "children mem usage check", "children mem usage"}},
+    {.metric = Metric::ChildrenMemoryBytes,
+     .words = "children memory",
+     .sentence = {"mem amount of children", "children mem amount", "children mem amount check", "children mem amount"}},
+    {.metric = Metric::ExitStatus,
+     .words = "status",
+     .sentence = {"exit status", "status", "exit status check", "exit status"},
+     .event = EventKind::Status},
     {.metric = Metric::Threads,
      .words = "threads",
      .sentence = {"threads count", "threads", "threads check", "threads"}},
@@ -107,9 +120,13 @@ constexpr auto kAttributes = std::to_array<AttributeRow>({
       "Security attribute test succeeded [current attribute = '{now}']"}},
 });
 
+bool is_of_children(Metric metric) {
+  return metric == Metric::ChildrenCpu || metric == Metric::ChildrenMemory || metric == Metric::ChildrenMemoryBytes;
+}
+
 bool asks_for_descendants(Metric metric) {
-  return metric == Metric::TotalCpu || metric == Metric::TotalMemory || metric == Metric::TotalMemoryBytes ||
-         metric == Metric::Children || metric == Metric::TotalFileDescriptors;
+  return is_of_children(metric) || metric == Metric::TotalCpu || metric == Metric::TotalMemory ||
+         metric == Metric::TotalMemoryBytes || metric == Metric::Children || metric == Metric::TotalFileDescriptors;
 }
 
 bool is_of_owner(Attribute what) { return what == Attribute::Uid || what == Attribute::Euid || what == Attribute::Gid; }
@@ -126,6 +143,7 @@ Plan plan(const ServiceBlock& block) {
   measure::FindProcess find;
   const auto compares = [&find](Metric what) {
     find.descendants = find.descendants || asks_for_descendants(what);
+    find.of_children = find.of_children || is_of_children(what);
     find.total_descriptors = find.total_descriptors || what == Metric::TotalFileDescriptors;
     find.descriptors = find.descriptors || is_of_descriptors(what) || what == Metric::TotalFileDescriptors;
     find.transfers = find.transfers || is_of_transfers(what);

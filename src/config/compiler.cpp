@@ -190,7 +190,10 @@ class ServiceCompiler {
                               .target = syntax.target ? syntax.target->value : "",
                               .dry_run = syntax.dry_run});
         break;
-      case ActionSyntax::Kind::Unmonitor: result.kind = engine::ActionKind::Unmonitor; break;
+      case ActionSyntax::Kind::Unmonitor:
+        result.kind = engine::ActionKind::Unmonitor;
+        if (syntax.lasting) result.lasting = bounded(syntax.lasting->value);
+        break;
       case ActionSyntax::Kind::Start: result.kind = engine::ActionKind::Start; break;
       case ActionSyntax::Kind::Stop: result.kind = engine::ActionKind::Stop; break;
       case ActionSyntax::Kind::Restart: result.kind = engine::ActionKind::Restart; break;
@@ -327,6 +330,7 @@ class ServiceCompiler {
     block_.process->foreground->ready_after = bounded(syntax.time->value);
     block_.process->foreground->by_notice = syntax.by_notice;
   }
+  void add(const WatchdogSyntax& syntax) { block_.process->foreground->watchdog = bounded(syntax.time.value); }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
   void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }

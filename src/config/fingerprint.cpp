@@ -78,7 +78,10 @@ class Gatherer {
   void add(const engine::LinePattern& pattern) { all(pattern.text, pattern.negated); }
   void add(const engine::LinesSpec& spec) { all(spec.patterns, spec.ignored, spec.limit); }
   void add(const engine::StopSignal& signal) { all(signal.number, signal.within); }
-  void add(const engine::ForegroundSpec& spec) { all(spec.command, spec.stop, spec.ready_after, spec.by_notice); }
+  void add(const engine::ForegroundSpec& spec) {
+    all(spec.command, spec.stop, spec.ready_after, spec.by_notice);
+    if (spec.watchdog > Duration{0}) all('W', spec.watchdog);
+  }
   void add(const engine::ProcessSpec& spec) { all(spec.pid_file, spec.pattern, spec.foreground); }
   void add(const engine::InterfaceSpec& spec) { all(spec.name, spec.address); }
   void add(const engine::Value& value) {
@@ -114,6 +117,7 @@ class Gatherer {
   void add(const engine::Tolerance& tolerance) { all(tolerance.count, tolerance.window, tolerance.held); }
   void add(const engine::Action& action) {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
+    if (action.lasting > Duration{0}) all('U', action.lasting);
     if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
   }
   // All members are named, so that a new one does not compile until it is thought of here.

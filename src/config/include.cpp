@@ -253,7 +253,8 @@ class Reader {
   static bool is_of_foreground(const ServiceStatement& statement) {
     if (const auto* program = std::get_if<ServiceProgramSyntax>(&statement))
       return !program->command.arguments.empty() && iequals(program->command.arguments.front(), "signal");
-    return std::holds_alternative<StopSignalSyntax>(statement) || std::holds_alternative<ReadySyntax>(statement);
+    return std::holds_alternative<StopSignalSyntax>(statement) || std::holds_alternative<ReadySyntax>(statement) ||
+           std::holds_alternative<WatchdogSyntax>(statement);
   }
 
   // What config/expand has put others in the place of.

@@ -224,7 +224,7 @@ class Linter {
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(Code::AwkwardName, check.name.range, "the name holds control characters");
     awkward_name(check.name);
-    ready_ = mode_ = reboot_ = leftovers_ = nullptr;
+    watchdog_ = ready_ = mode_ = reboot_ = leftovers_ = nullptr;
     timeout(*check.command);
     arguments(*check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
@@ -422,6 +422,7 @@ class Linter {
   void action(const ActionSyntax& action, bool is_recovery) {
     startable(action);
     if (action.command->timeout) long_duration(*action.command->timeout);
+    if (action.lasting) long_duration(*action.lasting);
     if (!action.repeat) return;
     if (is_recovery)
       warn(Code::NoEffect, action.repeat->range, "'repeat' has no effect on the 'else' branch");
@@ -522,6 +523,10 @@ class Linter {
     only_last(ready_, ready.range, "ready");
     if (ready.time) long_duration(*ready.time);
   }
+  void statement(const WatchdogSyntax& watchdog) {
+    only_last(watchdog_, watchdog.range, "watchdog");
+    long_duration(watchdog.time);
+  }
   void statement(const LeftoversSyntax& leftovers) {
     only_last(leftovers_, leftovers.range, "leftovers ended");
     if (check_->foreground)
@@ -555,7 +560,8 @@ class Linter {
   const SourceRange* healing_mode_ = nullptr;
   const SourceRange* event_queue_ = nullptr;
   const SourceRange* mail_limit_ = nullptr;
-  const SourceRange* ready_ = nullptr;  ///< of the service, as the three that follow
+  const SourceRange* ready_ = nullptr;  ///< of the service, as the four that follow
+  const SourceRange* watchdog_ = nullptr;
   const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;

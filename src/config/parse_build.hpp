@@ -25,7 +25,7 @@ namespace pegtl = tao::pegtl;
 
 /// Whether a word of healer's own begins a statement of a service.
 [[nodiscard]] inline bool is_own_word(std::string_view text) {
-  return iequals(text, "ready") || iequals(text, "leftovers");
+  return iequals(text, "ready") || iequals(text, "leftovers") || iequals(text, "watchdog");
 }
 
 /// Tokens [begin, end).

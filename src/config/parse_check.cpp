@@ -161,6 +161,15 @@ struct action<grammar::ready> {
 };
 
 template <>
+struct action<grammar::watchdog> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::watchdog>(in, build);
+    const auto at = matched(in, build);
+    scratch.statement = WatchdogSyntax{build.duration({at.begin + 1, at.end}), build.range(at)};
+  }
+};
+
+template <>
 struct action<grammar::leftovers> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::leftovers>(in, build);

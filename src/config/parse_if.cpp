@@ -351,6 +351,14 @@ struct action<grammar::plain_action> {
 };
 
 template <>
+struct action<grammar::unmonitor_time> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::unmonitor_time>(in, build);
+    scratch.action.lasting = build.duration(matched(in, build));
+  }
+};
+
+template <>
 struct action<grammar::exec_word> {
   static void apply(const auto&, Build&, IfScratch& scratch) {
     scratch.action = {};

@@ -122,7 +122,9 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
   std::size_t token = at.begin;
   const bool has_disk = build.kind(token) == Kind::Disk;
   const bool is_total = build.kind(token) == Kind::Total;
-  if (has_disk || is_total) ++token;
+  const bool of_children =
+      build.kind(token) == Kind::Children && grammar::is_children_part(build.kind(token + 1), build.text(token + 1));
+  if (has_disk || is_total || of_children) ++token;
 
   // One token may hold the quantity, the operator and the number, or two of them.
   std::string_view number;
@@ -140,6 +142,7 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
   out.name.value = quantity_name(kind, written);
   if (is_total) out.name.value = "total " + out.name.value;
   if (has_disk) out.name.value = "disk " + out.name.value;
+  if (of_children) out.name.value = "children " + out.name.value;
   ++token;
   if (build.kind(token) == Kind::Core) {
     out.name.value += " per core";

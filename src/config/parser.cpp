@@ -385,7 +385,7 @@ class Parser : Tokens {
       const auto one = static_cast<Kind>(k);
       if (begins_statement(one) || (open && begins_service_statement(one))) expectation.near.set(k);
     }
-    for (const auto* word : {"ready", "leftovers"})
+    for (const auto* word : {"ready", "leftovers", "watchdog"})
       if (open) expectation.add_near_text(word);
     failed();
   }

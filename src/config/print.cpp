@@ -301,6 +301,7 @@ class Printer {
     for (const engine::StopSignal& signal : spec.stop)
       line(fmt::format("  stop signal {} within {}", signal_name(signal.number), written(signal.within)));
     line(fmt::format("  ready {} {}", spec.by_notice ? "on notify within" : "after", written(spec.ready_after)));
+    if (spec.watchdog > Duration{0}) line(fmt::format("  watchdog {}", written(spec.watchdog)));
   }
 
   static std::string program_text(const engine::Command& command) {

@@ -83,7 +83,8 @@ std::string restarts_text(const ToleranceSyntax& tolerance) {
 std::string action_text(const ActionSyntax& action) {
   switch (action.kind) {
     case ActionSyntax::Kind::Alert: return "alert";
-    case ActionSyntax::Kind::Unmonitor: return "unmonitor";
+    case ActionSyntax::Kind::Unmonitor:
+      return action.lasting ? "unmonitor for " + written(action.lasting->value) : "unmonitor";
     case ActionSyntax::Kind::Start: return "start";
     case ActionSyntax::Kind::Stop: return "stop";
     case ActionSyntax::Kind::Restart: return "restart";

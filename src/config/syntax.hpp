@@ -136,11 +136,12 @@ struct ToleranceSyntax {
 
 struct ActionSyntax {
   enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
-  Shared<CommandSyntax> command;  ///< Exec
-  Rare<Word> workflow;            ///< Heal, and always there
-  Rare<Word> target;              ///< Heal: of another than the service's own
-  bool dry_run = false;           ///< Heal
-  Rare<Number> repeat;            ///< `repeat every N cycles`
+  Shared<CommandSyntax> command;    ///< Exec
+  Rare<Word> workflow;              ///< Heal, and always there
+  Rare<Word> target;                ///< Heal: of another than the service's own
+  bool dry_run = false;             ///< Heal
+  Rare<Number> repeat;              ///< `repeat every N cycles`
+  Rare<Located<Duration>> lasting;  ///< Unmonitor: `unmonitor for 1 hour`
   bool overlapping = false;
   SourceRange range;
 };
@@ -213,6 +214,12 @@ struct ReadySyntax {
   SourceRange range;
 };
 
+/// `watchdog 30 seconds`.
+struct WatchdogSyntax {
+  Located<Duration> time;
+  SourceRange range;
+};
+
 /// `with leftovers ended`.
 struct LeftoversSyntax {
   SourceRange range;
@@ -224,9 +231,9 @@ struct IgnoreSyntax {
   SourceRange range;
 };
 
-using ServiceStatement =
-    std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax, OnRebootSyntax,
-                 ServiceProgramSyntax, DependsSyntax, StopSignalSyntax, ReadySyntax, LeftoversSyntax, IgnoreSyntax>;
+using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax,
+                                      OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
+                                      ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
 
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null

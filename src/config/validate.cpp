@@ -150,6 +150,9 @@ class Validator {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
       if (kind_->traits.is_run || kind_->traits.has_members) return has_no_test(range, "resources");
     }
+    if (test.name.value == kStatus && kind_->traits.has_process && is_not_foreground())
+      return error(Code::WrongPlace, range, "how a process ends is known only of one that healer runs itself",
+                   "begin it with 'check process NAME with program \"...\"', or check it with a program");
     const QuantityReading reading = read_quantity(*kind_, test);
     if (!reading.error.empty()) error(Code::WrongQuantity, reading.place, reading.error, reading.remedy);
   }
@@ -275,6 +278,7 @@ class Validator {
 
   void action(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Exec && action.command->timeout) duration(*action.command->timeout);
+    if (action.lasting) duration(*action.lasting);
   }
 
   void statement(const EverySyntax& every) {
@@ -336,6 +340,15 @@ class Validator {
       return error(Code::WrongPlace, ready.range, "'ready' is for a process that healer runs itself",
                    "begin it with 'check process NAME with program \"...\"'");
     if (ready.time && ready.by_notice) duration(*ready.time);
+  }
+
+  void statement(const WatchdogSyntax& watchdog) {
+    if (is_not_foreground())
+      return error(Code::WrongPlace, watchdog.range, "'watchdog' is for a process that healer runs itself",
+                   "begin it with 'check process NAME with program \"...\"'");
+    if (watchdog.time.value < engine::kShortestWatchdog)
+      error(Code::OutOfRange, watchdog.time.range,
+            fmt::format("the time of a watchdog is {} at least", format_duration(engine::kShortestWatchdog)));
   }
 
   void statement(const LeftoversSyntax& leftovers) {

@@ -107,6 +107,10 @@ class Walk {
     visitor_.place(ready.range);
     place(ready.time);
   }
+  void operator()(WatchdogSyntax& watchdog) {
+    visitor_.place(watchdog.range);
+    visitor_.place(watchdog.time.range);
+  }
   void operator()(LeftoversSyntax& leftovers) { visitor_.place(leftovers.range); }
   void operator()(IgnoreSyntax& ignore) {
     visitor_.place(ignore.range);
@@ -184,6 +188,7 @@ class Walk {
     if (action.kind == ActionSyntax::Kind::Exec) (*this)(*action.command);
     text(action.target);
     place(action.repeat);
+    place(action.lasting);
   }
   void operator()(Rare<ToleranceSyntax>& tolerance) {
     if (!tolerance) return;

@@ -102,7 +102,7 @@ class ServicesAnswer : public Answer {
       if (id.index() >= slots.size() || !slots[id.index()]) continue;  // a reload took it away meanwhile
       const std::string_view state = to_string(engine::condition_of(engine, id));
       totals_.add(state);
-      if (only_failed_ && state != "failed") continue;
+      if (only_failed_ && !is_down(state)) continue;
       if (verb_ == Verb::Status) out += item_line(view_status(engine, id, actions, now));
       if (verb_ == Verb::Summary) out += item_line(summarise(engine, id, now));
       if (verb_ == Verb::Names) out += item_line(ServiceName{slots[id.index()]->name, slots[id.index()]->groups});
@@ -386,6 +386,15 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
   if (iequals(query.service, kSelf) && !daemon.engine.graph()->find(query.service)) {
     query.service.clear();
     query.own = true;
+  }
+  const Graph& graph = *daemon.engine.graph();
+  if (!query.service.empty() && !graph.find(query.service)) {
+    const std::vector<ServiceId> of_target = services_of_target(graph, query.service);
+    for (const ServiceId id : of_target) query.others.push_back(graph.at(id).name);
+    if (!query.others.empty()) {
+      query.service = std::move(query.others.back());
+      query.others.pop_back();
+    }
   }
   if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
   if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, kLongest);

@@ -89,6 +89,17 @@ std::string describe(const StartsView& starts, const Style& style) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+std::string taken_out_text(const TakenOutView& how, std::string_view service, const Style& style) {
+  std::string text = fmt::format("by {}", how.by);
+  if (!how.service.empty())
+    text = iequals(how.service, service)
+               ? "by its rule"
+               : fmt::format("with {}, on which it depends, by the rule of that", how.service);
+  text += fmt::format(", since {}", clock_time(how.when, style));
+  if (how.until) text += fmt::format(", until {}", clock_time(*how.until, style));
+  return how.rule.empty() ? text : text + ": " + how.rule;
+}
+
 std::string describe(const ConnectionView& connection) {
   const bool passed = connection.verdict == "passed";
   return printable(fmt::format("{}: {}{}", connection.name,
@@ -108,6 +119,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   if (!status.waits.empty()) text += field("waits", status.waits, style);
   if (!status.left.empty()) text += field("left", status.left, style);
   if (status.acknowledged) text += field("acknowledged", describe(*status.acknowledged, style), style);
+  if (status.taken_out) text += field("unmonitored", taken_out_text(*status.taken_out, status.name, style), style);
   if (status.pause) text += field("paused", pause_text(*status.pause, style), style);
   if (const std::string starts = status.starts ? describe(*status.starts, style) : ""; !starts.empty())
     text += field("starts", starts, style);
@@ -186,7 +198,8 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {
-  const std::array<std::pair<std::uint64_t, std::string_view>, 6> counts{{{totals.failed, "failed"},
+  const std::array<std::pair<std::uint64_t, std::string_view>, 7> counts{{{totals.failed, "failed"},
+                                                                          {totals.given_up, "given up"},
                                                                           {totals.failing, "failing"},
                                                                           {totals.unknown, "unknown"},
                                                                           {totals.initialising, "initialising"},
@@ -197,7 +210,7 @@ std::string render_totals(const Totals& totals, const Style& style) {
   for (const auto& [count, word] : counts) {
     if (count == 0) continue;
     text += separator;
-    const bool bad = word == "failed" || word == "failing" || word == "unknown";
+    const bool bad = is_down(word) || word == "failing" || word == "unknown";
     text += paint(fmt::format("{} {}", count, word), bad ? colour_of(word) : "", style);
     separator = ", ";
   }
@@ -212,7 +225,7 @@ std::string render_summary(const DaemonView& daemon, std::span<const ServiceSumm
   Column what{.title = "WHAT"};
   for (const ServiceSummary& service : services) {
     const std::string_view colour = colour_of(service.state);
-    name.add(printable(service.name), service.state == "failed" ? colour : "");
+    name.add(printable(service.name), is_down(service.state) ? colour : "");
     state.add(printable(service.state), colour);
     since.add(service.since ? lasting(*service.since, style) : "");
     next.add(service.next_run ? whole_seconds(*service.next_run) : "");
@@ -227,7 +240,7 @@ std::string render_summary(const DaemonView& daemon, std::span<const ServiceSumm
 std::string render_status(const ServiceStatus& status, const Style& style) {
   std::string text =
       paint(cut(printable(status.name), style.width == 0 ? status.name.size() * 4 : style.width, ellipsis(style)),
-            status.state == "failed" ? colour_of("failed") : "1", style) +
+            is_down(status.state) ? colour_of("failed") : "1", style) +
       "\n";
   const std::string state = printable(status.state);
   std::string more;

@@ -14,7 +14,7 @@ namespace healer::control {
 
 std::string render_report(const Totals& totals, std::string_view which) {
   const std::array<std::pair<std::string_view, std::uint64_t>, 5> counts{{{"up", totals.running + totals.failing},
-                                                                          {"down", totals.failed},
+                                                                          {"down", totals.down()},
                                                                           {"unknown", totals.unknown},
                                                                           {"initialising", totals.initialising},
                                                                           {"unmonitored", totals.unmonitored}}};

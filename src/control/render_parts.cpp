@@ -18,7 +18,7 @@ constexpr std::size_t kRoom = 18;  // of the last column of a table, before spar
 std::string_view ellipsis(const Style& style) { return style.unicode ? "\u2026" : "..."; }
 
 std::string_view colour_of(std::string_view word) {
-  if (word == "failed" || word == "error") return "1;31";
+  if (is_down(word) || word == "error") return "1;31";
   if (word == "failing" || word == "unknown" || word == "warning") return "33";
   if (word == "running" || word == "ok") return "32";
   if (word == "unmonitored" || word == "debug") return "2";
@@ -27,7 +27,7 @@ std::string_view colour_of(std::string_view word) {
 }
 
 std::string_view fill_of(std::string_view state) {
-  if (state == "failed") return "#f4a6a0";
+  if (is_down(state)) return "#f4a6a0";
   if (state == "failing" || state == "unknown") return "#f7dc8b";
   if (state == "running" || state == "ok") return "#b7e1b0";
   if (state == "initialising") return "#b5dbe8";

@@ -13,6 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/named.hpp"
+#include "engine/job.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -47,6 +48,16 @@ class Targets {
     return block == nullptr ? std::nullopt : graph_.find(block->name);
   }
 
+  /// The services of a target, in their order.
+  [[nodiscard]] std::vector<ServiceId> of(std::string_view name) const {
+    std::vector<ServiceId> all;
+    const auto found = services_.find(to_lower(name));
+    if (found == services_.end()) return all;
+    for (const engine::ServiceBlock* block : found->second)
+      if (const auto id = graph_.find(block->name)) all.push_back(*id);
+    return all;
+  }
+
  private:
   const Graph& graph_;
   std::unordered_map<std::string, std::vector<const engine::ServiceBlock*>> services_;  // by target, in lower case
@@ -65,6 +76,24 @@ Failure unknown_service(const Graph& graph, std::string_view name) {
           near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
 }
 
+namespace {
+
+/// Whether a target may be named, which stands for all its services. What starts or stops one is to be named itself.
+bool takes_targets(Verb verb) { return verb != Verb::Start && verb != Verb::Stop && verb != Verb::Restart; }
+
+Failure only_target(const Graph& graph, std::string_view name, const std::vector<ServiceId>& services) {
+  std::vector<std::string> names;
+  for (const ServiceId id : services) names.push_back(graph.at(id).name);
+  return {"unknown-service",
+          fmt::format("there is no service \"{}\"; it is what {} {} healed as", printable(name), engine::listed(names),
+                      names.size() == 1 ? "is" : "are"),
+          "name the service"};
+}
+
+}  // namespace
+
+std::vector<ServiceId> services_of_target(const Graph& graph, std::string_view name) { return Targets(graph).of(name); }
+
 Selection select(const Graph& graph, const Request& request, const std::vector<std::string>& known_groups) {
   if (request.all) return graph.order;
   std::optional<Targets> targets;
@@ -72,7 +101,16 @@ Selection select(const Graph& graph, const Request& request, const std::vector<s
   std::vector<ServiceId> named;
   std::set<ServiceId> chosen;
   for (const std::string& name : request.names) {
-    const auto found = targets ? targets->to_heal(name, !request.workflow.empty()) : graph.find(name);
+    const auto found =
+        request.verb == Verb::Heal ? targets->to_heal(name, !request.workflow.empty()) : graph.find(name);
+    if (!found && request.verb != Verb::Heal) {
+      if (!targets) targets.emplace(graph);
+      const std::vector<ServiceId> of_it = targets->of(name);
+      if (!of_it.empty() && !takes_targets(request.verb)) return only_target(graph, name, of_it);
+      for (const ServiceId id : of_it)
+        if (chosen.insert(id).second) named.push_back(id);
+      if (!of_it.empty()) continue;
+    }
     if (!found) {
       Failure failure = unknown_service(graph, name);
       if (request.verb == Verb::Heal)

@@ -19,7 +19,7 @@ constexpr std::size_t kMostOutput = 256 * 1024;  // bytes of a program's output 
 
 /// What needs a person comes first.
 int urgency(const ServiceSummary& service) {
-  if (service.state == "failed") return 0;
+  if (is_down(service.state)) return 0;
   if (service.dying) return 1;
   if (service.state == "failing" || service.state == "unknown") return 2;
   if (service.state == "initialising") return 3;

@@ -22,7 +22,7 @@ constexpr std::size_t kShortestTopName = 8;
 constexpr std::size_t kShortestWhat = 10;
 
 TopLook look_of(std::string_view word) {
-  if (word == "failed" || word == "error") return TopLook::Failed;
+  if (is_down(word) || word == "error") return TopLook::Failed;
   if (word == "failing" || word == "unknown" || word == "warning") return TopLook::Failing;
   if (word == "running") return TopLook::Running;
   if (word == "initialising") return TopLook::Waiting;
@@ -194,7 +194,7 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
   if (!known_) return lines.insert(lines.end(), kHeadRows - 1, TopLine{}), void();
   std::string totals = std::string(trim(render_totals(data_.totals, style(now))));
   if (!filter_.empty()) totals += fmt::format("; {} with \"{}\"", rows_.size(), filter_);
-  lines.push_back({{fit(totals, size_.columns), data_.totals.failed != 0 ? TopLook::Failed : TopLook::Plain}});
+  lines.push_back({{fit(totals, size_.columns), data_.totals.down() != 0 ? TopLook::Failed : TopLook::Plain}});
   lines.push_back({{fit(rates_text(rates_, data_.daemon, style(now)), size_.columns), TopLook::Plain}});
 }
 

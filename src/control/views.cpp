@@ -83,13 +83,23 @@ Matter matter_of(const Engine& engine, ServiceId service) {
   return worst;
 }
 
-/// Why a rule has taken the service out of monitoring; empty where none has.
-std::string given_up(const Engine& engine, ServiceId service) {
-  const engine::Rule* const rule = engine.given_up_by(service);
-  if (rule == nullptr) return {};
+/// Why it is not monitored; empty where nobody knows, or a person has said so without an end.
+std::string unmonitored_text(const Engine& engine, ServiceId service, Instant now) {
+  const engine::TakenOut* const how = engine.taken_out(service);
+  if (how == nullptr) return {};
+  const ServiceBlock& block = engine.graph()->at(service);
+  const std::string again =
+      how->until
+          ? fmt::format("monitored again in {}",
+                        format_duration(std::chrono::ceil<seconds>(std::max(*how->until - now.wall, Duration{0}))))
+          : std::string{};
+  if (!how->given_up()) return again;
+  if (!iequals(how->service, block.name))
+    return fmt::format("with {}: {}{}{}", how->service, how->rule, again.empty() ? "" : "; ", again);
   const std::string& failure = engine.service(service).trouble->start_failure;
-  return fmt::format("given up: {}{}{}", (*rule)->text, failure.empty() ? "" : "; ",
-                     failure.empty() ? failure : engine::brief_failure(failure, engine.graph()->at(service)));
+  std::string text = how->rule;
+  if (!failure.empty()) text += "; " + engine::brief_failure(failure, block);
+  return again.empty() ? text : text + "; " + again;
 }
 
 /// The program of an action, as people say it: "exec /usr/bin/heal".
@@ -107,7 +117,7 @@ std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
 
 std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   const ServiceState& state = engine.service(service);
-  if (!state.monitored && !state.job) return given_up(engine, service);
+  if (!state.monitored && !state.job) return unmonitored_text(engine, service, now);
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
     if (job != engine.jobs().end()) {
@@ -169,6 +179,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
       if (rule.status == engine::RuleStatus::Failed && rule.past->changed)
         view.since = view.since ? std::min(*view.since, *rule.past->changed) : *rule.past->changed;
   if (condition == Condition::Unknown) view.since = state.trouble->unknown->since;
+  if (condition == Condition::GivenUp) view.since = state.trouble->taken_out->since;
   view.next_run = engine.next_run(service, now);
   view.rests = rest_of(engine, service, now);
 }
@@ -297,6 +308,9 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
   if (const auto& known = state.trouble->acknowledged)
     view.acknowledged = AcknowledgementView{.when = known->when, .by = known->by, .reason = known->reason};
+  if (const engine::TakenOut* const how = engine.taken_out(service))
+    view.taken_out = TakenOutView{
+        .when = how->since, .by = how->by, .service = how->service, .rule = how->rule, .until = how->until};
   const engine::StartHistory& starts = *state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
     view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};

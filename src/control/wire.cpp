@@ -43,6 +43,7 @@ void Totals::add(std::string_view state) {
   if (state == "initialising") ++initialising;
   if (state == "unknown") ++unknown;
   if (state == "unmonitored") ++unmonitored;
+  if (state == "given up") ++given_up;
 }
 
 void to_json(Json& json, const Request& value) {

@@ -337,10 +337,21 @@ struct OutputView {
   bool operator==(const OutputView&) const = default;
 };
 
+/// How a service came to be unmonitored.
+struct TakenOutView {
+  WallTime when{};
+  std::string by;       ///< a person; "rule"; "healing 7"
+  std::string service;  ///< by a rule: whose rule; the service is given up
+  std::string rule;     ///< its text
+  std::optional<WallTime> until;
+
+  bool operator==(const TakenOutView&) const = default;
+};
+
 /// A service that a composite is made of.
 struct MemberView {
   std::string name;
-  std::string health;  ///< "ok", "failed", "unknown", "not judged", "unmonitored"
+  std::string health;  ///< "ok", "failed", "unknown", "not judged", "unmonitored", "given up"
 
   bool operator==(const MemberView&) const = default;
 };
@@ -367,7 +378,8 @@ struct ServiceStatus : ServiceSummary {
   std::string left;  ///< what its former start has left running, and may stand in the way; or empty
   std::optional<PauseView> pause;
   std::optional<AcknowledgementView> acknowledged;
-  std::optional<StartsView> starts;  ///< none: it was not started
+  std::optional<TakenOutView> taken_out;  ///< why it is not monitored; none: it is, or that is not known
+  std::optional<StartsView> starts;       ///< none: it was not started
   std::vector<RuleView> rules;
   std::string action_failure{};  ///< how the last program of a rule's action has failed, if none has ended well since
   std::optional<WallTime> action_failed_at{};
@@ -376,6 +388,9 @@ struct ServiceStatus : ServiceSummary {
 
   bool operator==(const ServiceStatus&) const = default;
 };
+
+/// Whether who is in that state is down: it stands failed, or was given up.
+[[nodiscard]] inline bool is_down(std::string_view state) { return state == "failed" || state == "given up"; }
 
 /// How many services are in which state: the end of `status`, `summary`, `report` and `names`.
 struct Totals {
@@ -386,8 +401,11 @@ struct Totals {
   std::uint64_t initialising = 0;
   std::uint64_t unknown = 0;
   std::uint64_t unmonitored = 0;
+  std::uint64_t given_up = 0;
 
   bool operator==(const Totals&) const = default;
+  /// Those that people must see to: that stand failed, or were given up.
+  [[nodiscard]] std::uint64_t down() const { return failed + given_up; }
   /// Counts one service in `state`.
   void add(std::string_view state);
 };

@@ -222,6 +222,15 @@ void fields(Walk walk, T& v) {
   walk("scope", v.scope);
 }
 
+template <typename Walk, Same<TakenOutView> T>
+void fields(Walk walk, T& v) {
+  walk("when", v.when);
+  walk("by", v.by);
+  walk("service", v.service);
+  walk("rule", v.rule);
+  walk("until", v.until);
+}
+
 template <typename Walk, Same<AcknowledgementView> T>
 void fields(Walk walk, T& v) {
   walk("when", v.when);
@@ -381,6 +390,7 @@ void fields(Walk walk, T& v) {
   walk("left", v.left);
   walk("pause", v.pause);
   walk("acknowledged", v.acknowledged);
+  walk("taken_out", v.taken_out);
   walk("starts", v.starts);
   walk("rules", v.rules);
   walk("action_failure", v.action_failure);
@@ -398,6 +408,7 @@ void fields(Walk walk, T& v) {
   walk("initialising", v.initialising);
   walk("unknown", v.unknown);
   walk("unmonitored", v.unmonitored);
+  walk("given_up", v.given_up);
 }
 
 template <typename Walk, Same<RecordView> T>

@@ -122,6 +122,13 @@ struct EndAction {
   std::vector<StopSignal> signals{};  ///< of a foreground process
 };
 
+/// From now on a foreground process must tell so often that it is well, by WATCHDOG=1; event::ActionSilent tells that
+/// it has not. 0: it need not.
+struct Watch {
+  ActionId action;
+  Duration every{0};
+};
+
 /// Signal a process of a service, if it is still the same one. event::NotSignalled tells where it lives and that could
 /// not be done.
 struct Signal {

@@ -42,6 +42,8 @@ enum class Attribute : std::uint8_t {
   LinkErrors,  ///< "2 upload errors detected": where it has any
   LinkMode,    ///< "full" or "half"
   LinkSpeed,   ///< in megabits a second
+  ReadBegin,   ///< what a file begins with whose lines were read
+  LinesLost,   ///< why lines of it may be missing in this run
   Count_
 };
 

@@ -31,6 +31,7 @@ struct ActionEnded;
 /// $EVENT of what Monit does not know: the healer before had died, and the rules files have errors.
 inline constexpr std::string_view kHealerDied = "Healer died";
 inline constexpr std::string_view kRulesRefused = "Rules not loaded";
+inline constexpr std::string_view kGivenUp = "Given up";
 inline constexpr std::string_view kListEvent = "List";
 
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test

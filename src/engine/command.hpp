@@ -39,6 +39,9 @@ struct StopSignal {
   bool operator==(const StopSignal&) const = default;
 };
 
+/// The shortest time of a watchdog.
+inline constexpr Duration kShortestWatchdog{1000};
+
 /// `check process NAME with program "..."`: a program that healer runs as its own child, in the foreground.
 struct ForegroundSpec {
   Command command;  ///< without timeout
@@ -50,6 +53,9 @@ struct ForegroundSpec {
   /// failed by then.
   Duration ready_after{1000};
   bool by_notice = false;
+  /// `watchdog 30 seconds`: when it is ready it must say WATCHDOG=1 so often, else it is ended, which counts as its
+  /// death. 0: it need not.
+  Duration watchdog{0};
 
   bool operator==(const ForegroundSpec&) const = default;
 };

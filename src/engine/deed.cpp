@@ -8,6 +8,7 @@
 namespace healer::engine {
 namespace {
 
+constexpr std::string_view kByRuleText = "unmonitored by rule";
 constexpr std::array<std::string_view, 5> kDeedKinds{"alert", "exec", "job", "unmonitor", "heal"};
 
 void add_deeds(std::vector<Deed>& deeds, const effect::Exec& exec) {
@@ -35,6 +36,9 @@ void add_deeds(std::vector<Deed>& deeds, const effect::Commit& commit) {
       default: continue;
     }
     deeds.push_back({.when = record.when, .service = record.service, .kind = kind, .text = record.text});
+    // Why, an earlier healer did not tell.
+    if (std::string& text = deeds.back().text; kind == Deed::Kind::Unmonitor && text.starts_with(kByRuleText))
+      text.resize(kByRuleText.size());
   }
 }
 

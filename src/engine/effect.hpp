@@ -34,9 +34,9 @@ struct Reply {
 
 }  // namespace effect
 
-using Effect =
-    std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Signal, effect::Adopt,
-                 effect::Alert, effect::Request, effect::EndRequest, effect::Commit, effect::Note, effect::Reply>;
+using Effect = std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Watch,
+                            effect::Signal, effect::Adopt, effect::Alert, effect::Request, effect::EndRequest,
+                            effect::Commit, effect::Note, effect::Reply>;
 
 /// Where effects go. Called from within Engine::handle; must not call back into the engine.
 class EffectSink {

@@ -167,6 +167,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   }
   state.trouble.set(&Trouble::pause, saved.pause);
   state.trouble.set(&Trouble::acknowledged, saved.acknowledged);
+  if (!state.monitored && !saved.monitored) state.trouble.set(&Trouble::taken_out, saved.taken_out);
   state.known = saved.known;
   // By another pid file another service was meant. (Of a foreground process it is what was there before.)
   if (state.known && !block.foreground() && state.known->path != Hash128{} &&
@@ -199,6 +200,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     states[i].past.set(&RulePast::clear_since, {});
     states[i].past.set(&RulePast::again, {});
   }
+  if (!state.monitored && !saved.monitored && !saved.tells_taken_out) guess_taken_out(id);
 }
 
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
@@ -206,6 +208,8 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   std::visit([&](const auto& known) { on(known, turn); }, event);
   judge_composites(turn);
   tell_healings(turn);
+  return_at_.reset();  // the wall clock may be set at any time
+  if (!returns_.empty()) return_at_ = now.mono + std::max(returns_.begin()->first - now.wall, Duration{0});
   if (!turn.durable()) {
     for (auto& reply : turn.replies) sink.emit(std::move(reply));
     return;
@@ -242,6 +246,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (release_at_) earlier(*release_at_);
+  if (return_at_) earlier(*return_at_);
   return next;
 }
 
@@ -298,6 +303,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
       .first = keeps_phase(id) && times(id).first > Duration{0} ? std::optional(times(id).first) : std::nullopt,
       .action_failure = state.trouble->action_failure,
       .acknowledged = state.trouble->acknowledged,
+      .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
       .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
@@ -329,6 +335,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
   carry_pauses(turn);
+  carry_taken_out(turn);
   for (const ServiceId id : graph_->order)
     if (keeps_alert(id)) keep_alert(id, turn.now);
   resume_healings(turn);
@@ -555,6 +562,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     begin_afresh(id);
   }
   if (!state.child->exists()) find_child(id);
+  keep_watch(id, turn);
   turn.save(id);
   if (cut_off) turn.cut_off.emplace_back(id, std::move(*cut_off));
 }

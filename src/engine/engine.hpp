@@ -90,9 +90,11 @@ struct Trouble {
   Rare<Acknowledgement> acknowledged;
   Rare<Unknown> unknown;  ///< the last look had no answer
   Rare<ActionFailure> action_failure;
+  Rare<TakenOut> taken_out;    ///< why it is not monitored, where that is known
   std::string start_failure;   ///< why its last start failed; or empty
   std::string waits;           ///< why a start or restart that its rules want is not done now; or empty
   std::int64_t told_left = 0;  ///< a process that its former start has left, and that was told of
+  Slim<Duration> lines_lost;   ///< mono: when it was last recorded that lines of its file may be missing
 
   bool operator==(const Trouble&) const = default;
 };
@@ -183,8 +185,10 @@ class Engine {
   /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
   /// not met yet.
   [[nodiscard]] Health health(ServiceId id) const;
-  /// The rule that stands failed and takes its service out of monitoring: `unmonitor`, `stop`; null: none.
-  [[nodiscard]] const Rule* given_up_by(ServiceId id) const;
+  /// Why it is not monitored; null: it is, or nobody knows.
+  [[nodiscard]] const TakenOut* taken_out(ServiceId id) const;
+  /// By which rule it was taken out of monitoring, and is not monitored now; null: by none.
+  [[nodiscard]] const TakenOut* given_up(ServiceId id) const;
   /// Whether a person's pause of the service, of a group of its, or of everything is in force.
   [[nodiscard]] bool paused(ServiceId id, Instant now) const { return pause_of(id, now).has_value(); }
   /// Which that is: the narrowest of them.
@@ -270,6 +274,8 @@ class Engine {
   void on(const event::RunWaits& event, Turn& turn);
   void on(const event::RunWrote& event, Turn& turn);
   void on(const event::ActionReady& event, Turn& turn);
+  void on(const event::ActionExtended& event, Turn& turn);
+  void on(const event::ActionSilent& event, Turn& turn);
   void on(const event::ActionEnded& event, Turn& turn);
   void on(const event::Answered& event, Turn& turn);
   void on(const event::AlertTaken& event, Turn& turn);
@@ -298,13 +304,14 @@ class Engine {
   [[nodiscard]] bool only_looks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
+  void tell_lines_lost(ServiceId id, const std::string& text, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
   [[nodiscard]] std::shared_ptr<const effect::Cause> told_as_held(std::shared_ptr<const effect::Cause> cause,
                                                                   const Action& action, Hold held) const;
   void alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
   void instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event = {});
   void tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                   const std::string& text, Turn& turn, bool listed_only = false);
+                   const std::string& text, Turn& turn, bool listed_only = false, std::string_view what = {});
 
   // composites (engine_members.cpp)
   void tell_owners(ServiceId id);
@@ -334,9 +341,6 @@ class Engine {
   void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
   [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
   void run_queued(const std::string& service, Turn& turn);
-  void monitor(ServiceId id, const std::string& by, Turn& turn);
-  void unmonitor(ServiceId id, const std::string& by, Turn& turn);
-  void unmonitor_one(ServiceId id, const std::string& by, Turn& turn);
   void accept(ServiceId id, const std::string& by, Turn& turn);
   void finish_validate(ServiceId id, bool failed, Turn& turn);
   void warn_long_actions(Turn& turn);
@@ -394,6 +398,7 @@ class Engine {
   Progress begin_child_step(Job& job, Turn& turn);
   Progress judge_child_step(Job& job, Turn& turn);
   void start_child(Job& job, Turn& turn);
+  void keep_watch(ServiceId id, Turn& turn);
   void child_overdue(Job& job, Turn& turn);
   void child_told(ServiceId id, Turn& turn);
   void child_started(ServiceId id, const event::ActionStarted& event, Turn& turn);
@@ -435,6 +440,18 @@ class Engine {
   void wake_looks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
   void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
+
+  // whether services are monitored (engine_monitoring.cpp)
+  void monitor(ServiceId id, const std::string& by, Turn& turn, std::string text = {});
+  [[nodiscard]] TakenOut taken_out_by(const effect::Cause& cause, Instant now, Duration lasting = Duration{0}) const;
+  [[nodiscard]] std::shared_ptr<const effect::Cause> giving_up(ServiceId id, const effect::Cause& cause,
+                                                               const Action& action) const;
+  void unmonitor(ServiceId id, const TakenOut& how, Turn& turn);
+  void unmonitor_one(ServiceId id, TakenOut how, Turn& turn);
+  void tell_taken_along(ServiceId id, const TakenOut& how, Turn& turn);
+  void take_back(Turn& turn);
+  void carry_taken_out(Turn& turn);
+  void guess_taken_out(ServiceId id);
 
   // what people say of services, and maintenance (engine_pauses.cpp)
   void command_pause(const event::Command& command, Turn& turn);
@@ -513,6 +530,8 @@ class Engine {
   std::optional<WallTime> first_window_;  // when the first of the windows ends that were open then
   std::optional<Duration> release_at_;    // mono: the same, as far as is known; none: no alert is held
   std::vector<WidePause> wide_pauses_;
+  std::set<std::pair<WallTime, ServiceId>> returns_;  // when who is monitored again; some do not hold any more
+  std::optional<Duration> return_at_;                 // mono: when the first of them is due, as far as is known
   Timetable timetable_;
   bool running_ = false;
   bool stop_told_ = false;

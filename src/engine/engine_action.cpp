@@ -399,7 +399,12 @@ void Engine::on(const event::Command& event, Turn& turn) {
     for (const ServiceId id : event.services) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
       if (!services_[id.index()].monitored) {
-        pending.unmonitored.push_back(graph_->at(id).name);
+        if (given_up(id) == nullptr) {
+          pending.unmonitored.push_back(graph_->at(id).name);
+          continue;
+        }
+        ++pending.asked;
+        pending.failed.emplace(id, graph_->at(id).name + " (given up)");
         continue;
       }
       ++pending.asked;
@@ -441,7 +446,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
       monitor(id, event.by, turn);
       tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
     } else {
-      unmonitor(id, event.by, turn);
+      unmonitor(id, {.by = event.by, .service = {}, .rule = {}, .since = turn.now.wall, .until = event.until}, turn);
       tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
     }
   }
@@ -454,51 +459,12 @@ void Engine::on(const event::Command& event, Turn& turn) {
                        : fmt::format("{} dormant {} of {} accepted", accepted, accepted == 1 ? "rule" : "rules", of)});
     return;
   }
-  const std::string_view verb = event.kind == Kind::Monitor ? "monitored" : "unmonitored";
+  std::string verb = event.kind == Kind::Monitor ? "monitored" : "unmonitored";
+  if (event.until && !done.empty() && event.kind != Kind::Monitor)
+    verb += fmt::format(" for {}", format_duration(std::max(*event.until - turn.now.wall, Duration{0})));
   turn.replies.push_back(
       {event.id, true,
        done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb)});
-}
-
-void Engine::monitor(ServiceId id, const std::string& by, Turn& turn) {
-  ServiceState& state = services_[id.index()];
-  if (state.monitored) return;
-  state.monitored = true;
-  state.initialising = true;
-  state.told_failure = false;
-  timetable_.forget_overruns(id);
-  // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
-  for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
-  state.trouble.set(&Trouble::action_failure, {});
-  state.trouble.set(&Trouble::acknowledged, {});
-  state.resting = false;
-  state.memory = fresh_memory(graph_->at(id));
-  state.trouble.set(&Trouble::waits, {});
-  turn.save(id);
-  turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, fmt::format("monitored by {}", by));
-  tell_owners(id);
-  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay));
-}
-
-/// With all that depends on it, as Monit.
-void Engine::unmonitor(ServiceId id, const std::string& by, Turn& turn) {
-  if (!graph_->dependents[id.index()].empty())
-    for (const ServiceId dependent : dependents_of(*graph_, id)) unmonitor_one(dependent, by, turn);
-  unmonitor_one(id, by, turn);
-}
-
-void Engine::unmonitor_one(ServiceId id, const std::string& by, Turn& turn) {
-  ServiceState& state = services_[id.index()];
-  if (!state.monitored) return;
-  state.monitored = false;
-  state.trouble.set(&Trouble::waits, {});
-  timetable_.stop(id);
-  cancel_flight(id, turn);
-  tell_owners(id);
-  finish_validate(id, false, turn);
-  if (!healings_.idle() && by != kByRule) let_go_healings(id, by, turn);
-  turn.save(id);
-  turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, fmt::format("unmonitored by {}", by));
 }
 
 void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {

@@ -35,7 +35,10 @@ Evidence no_process(const ServiceState& state) {
   const std::string& end = state.child->last_end();
   Evidence seen;
   seen.answer = Answer::Absent;
-  seen.facts = std::make_shared<const Facts>();
+  auto facts = std::make_shared<Facts>();
+  if (const auto status = state.child->last_status())
+    facts->metrics.set(Metric::ExitStatus, static_cast<double>(*status));
+  seen.facts = std::move(facts);
   seen.output =
       std::make_shared<const std::string>(end.empty() ? "process is not running" : "process is not running: it " + end);
   return seen;
@@ -92,6 +95,7 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
   job.deadline = turn.now.mono + step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
+  job.extended = {};
   return judge_child_step(job, turn);
 }
 
@@ -125,6 +129,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
       }
       if (waits_for_left(job, turn)) return kWaits;
       job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings->limits);
+      job.extended = {};
       set_due(job, job.deadline);
       start_child(job, turn);
       return kWaits;
@@ -146,6 +151,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
     return kWaits;
   }
   if (acting) note_start(id, true, turn);
+  keep_watch(id, turn);
   return done(fmt::format("started with pid {}", child.about().pid));
 }
 
@@ -169,9 +175,9 @@ void Engine::child_overdue(Job& job, Turn& turn) {
     return go_on(job, judge_child_step(job, turn), turn);
   }
   const RunningAction* const lacking = lacks(job);
-  const std::string time =
-      format_duration(turn.now.mono - (job.deadline - step_time(*block.process->foreground, job.step().kind,
-                                                                graph_->settings->limits)));
+  const std::string time = format_duration(
+      turn.now.mono -
+      (job.deadline - job.extended - step_time(*block.process->foreground, job.step().kind, graph_->settings->limits)));
   if (!job.program_failure.empty())
     blame(job, job.program_failure);
   else if (job.step().kind == Bringing::Stop)
@@ -202,6 +208,7 @@ void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn
   ServiceState& state = services_[id.index()];
   const ChildDoing doing = state.child.edit().told(event.pid, event.start_ticks, turn.now.mono);
   state.presence.on(PresenceEvent::Started);
+  keep_watch(id, turn);
   if (state.flight) ask(id, state.flight->run, turn);
   if (doing == ChildDoing::GoOn) child_told(id, turn);
 }
@@ -210,7 +217,59 @@ void Engine::on(const event::ActionReady& event, Turn& turn) {
   const auto found = actions_.find(event.action.number());
   if (found == actions_.end()) return;
   const std::optional<ServiceId> id = child_of(found->second.exec);
-  if (id && services_[id->index()].child.edit().on(ChildEvent::Word) == ChildDoing::GoOn) child_told(*id, turn);
+  if (!id) return;
+  const ChildDoing doing = services_[id->index()].child.edit().on(ChildEvent::Word);
+  keep_watch(*id, turn);
+  if (doing == ChildDoing::GoOn) child_told(*id, turn);
+}
+
+/// While it is ready it must tell that it is well, as often as its rules say now.
+void Engine::keep_watch(ServiceId id, Turn& turn) {
+  const ServiceBlock& block = graph_->at(id);
+  const Child& child = *services_[id.index()].child;
+  if (!block.foreground() || !child.is_ready() || !child.is_living() || child.is_former()) return;
+  const Duration every = block.process->foreground->watchdog;
+  if (child.about().watched == every) return;
+  turn.sink.emit(effect::Watch{child.about().action, every});
+  services_[id.index()].child.edit().watch(every);
+}
+
+/// What it asks for its start or stop holds for the step that is under way.
+void Engine::on(const event::ActionExtended& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  const std::optional<ServiceId> id = found == actions_.end() ? std::nullopt : child_of(found->second.exec);
+  if (!id || !services_[id->index()].job) return;
+  Job& job = jobs_.at(services_[id->index()].job->number());
+  if (job.step().service != *id || job.phase != Job::Phase::Acting) return;
+  const Duration deadline =
+      turn.now.mono + event.by + (job.step().kind == Bringing::Stop ? kSeenDeadGrace : Duration{0});
+  if (deadline <= job.deadline) return;
+  const bool waits_for_it = job.due == job.deadline;
+  job.extended += deadline - std::exchange(job.deadline, deadline);
+  if (waits_for_it) set_due(job, deadline);
+}
+
+/// It is ended, which counts as its death: its rules say what comes of that.
+void Engine::on(const event::ActionSilent& event, Turn& turn) {
+  const auto found = actions_.find(event.action.number());
+  const std::optional<ServiceId> id = found == actions_.end() ? std::nullopt : child_of(found->second.exec);
+  if (!id) return;
+  const ServiceBlock& block = graph_->at(*id);
+  ServiceState& state = services_[id->index()];
+  const Settings& settings = *graph_->settings;
+  if (!state.child->is_ready() || state.job || block.process->foreground->watchdog == Duration{0}) return;
+  const std::string silent = fmt::format("process {} has not sent WATCHDOG=1 for {}", state.child->about().pid,
+                                         format_duration(std::chrono::floor<seconds>(event.span)));
+  const bool is_held = settings.shadow || settings.dry_run || left_alone(*id, turn.now) ||
+                       in_maintenance(*id, turn.now) || healings_.rests(block.target(), turn.now);
+  if (!is_held) {
+    turn.record(RecordKind::JobStep, Severity::Warning, block.name, silent + ": it is ended").subject =
+        event.action.number();
+    end_program(event.action, turn);
+  } else if (!state.child->about().held) {
+    turn.record(RecordKind::JobHeld, Severity::Warning, block.name, silent + ", but is left alone now");
+  }
+  state.child.edit().fall_silent(!is_held);
 }
 
 /// The service whose foreground process this exec is; none: of no service any more.
@@ -223,10 +282,15 @@ std::optional<ServiceId> Engine::child_of(const effect::Exec& exec) const {
 /// A foreground process has ended. Where nobody told it to, that is a death: known at once, with its status, and not
 /// anybody else's doing, so there is nothing to settle.
 void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
-  const std::string text = describe_end(event);
+  std::string text = describe_end(event);
   const std::optional<ServiceId> owner = child_of(exec);
   const std::int64_t pid = owner ? services_[owner->index()].child->about().pid : 0;
-  const bool died = owner && services_[owner->index()].child.edit().ended(text) == ChildDoing::Death;
+  if (owner && services_[owner->index()].child->about().silent)
+    text += fmt::format("; it had not sent WATCHDOG=1 for {}",
+                        format_duration(services_[owner->index()].child->about().watched));
+  const bool exits = event.outcome == Outcome::Exited && !event.unseen;
+  const bool died = owner && services_[owner->index()].child.edit().ended(
+                                 text, exits ? std::optional(event.status) : std::nullopt) == ChildDoing::Death;
   Record& record = turn.record(died ? RecordKind::ProcessDied : RecordKind::ActionEnded,
                                died ? Severity::Warning : Severity::Info, exec.cause->service,
                                pid != 0 ? fmt::format("process {} {}", pid, text)

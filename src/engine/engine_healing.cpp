@@ -35,7 +35,10 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] Instant now() const override { return turn_.now; }
   [[nodiscard]] const Graph& graph() const override { return *engine_.graph_; }
   [[nodiscard]] const std::string& host() const override { return engine_.host_; }
-  [[nodiscard]] Health health(ServiceId service) const override { return engine_.health(service); }
+  [[nodiscard]] Health health(ServiceId service) const override {
+    const Health health = engine_.health(service);
+    return health == Health::GivenUp ? Health::Unmonitored : health;
+  }
   [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
     const auto found = engine_.healing_rule(service, rule);
     return found && ((*found->second)->mode != Mode::Latched ||
@@ -79,7 +82,7 @@ class Engine::Ward final : public HealingWorld {
     }
     return seen;
   }
-  [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up_by(service) != nullptr; }
+  [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up(service) != nullptr; }
   [[nodiscard]] std::string busy(ServiceId service) const override {
     for (const ActionId action : engine_.actions_of(graph().at(service).name)) {
       const effect::Exec& exec = engine_.actions_.at(action.number()).exec;
@@ -96,7 +99,8 @@ class Engine::Ward final : public HealingWorld {
     std::vector<ServiceId> failed;
     if (graph().requirements[service.index()].empty()) return failed;
     for (const ServiceId needed : requirements_of(graph(), service))
-      if (engine_.health(needed) == Health::Failed) failed.push_back(needed);
+      if (const Health its = engine_.health(needed); its == Health::Failed || its == Health::GivenUp)
+        failed.push_back(needed);
     return failed;
   }
   [[nodiscard]] std::string list_doubt(ServiceId service) const override {

@@ -185,7 +185,11 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
                 fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
         .subject = job.id.number();
     if (job.unmonitor)
-      for (const JobStep& step : job.steps) unmonitor_one(step.service, job.by, turn);
+      for (const JobStep& step : job.steps)
+        unmonitor_one(step.service,
+                      job.by == kByRule ? taken_out_by(*job.cause, turn.now)
+                                        : TakenOut{.by = job.by, .service = {}, .rule = {}, .since = turn.now.wall},
+                      turn);
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != Bringing::Stop && !job.cancelled) {

@@ -13,6 +13,12 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+namespace {
+
+constexpr Duration kLinesLostPause = hours{1};
+
+}  // namespace
+
 void Engine::on(const event::Measured& event, Turn& turn) {
   const ServiceId id = event.service;
   if (id.index() >= services_.size()) return;
@@ -102,8 +108,18 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
     }
     if (up) state.trouble.set(&Trouble::told_left, 0);
   }
+  if (const auto lost = attribute_of(seen, Attribute::LinesLost)) tell_lines_lost(id, format_value(*lost), turn);
   state.last = std::move(kept);
   state.last_when = turn.now.wall;
+}
+
+/// Where a file is replaced at each run nobody wants to read that each time.
+void Engine::tell_lines_lost(ServiceId id, const std::string& text, Turn& turn) {
+  Sparse<Trouble>& trouble = services_[id.index()].trouble;
+  const Slim<Duration> told = trouble->lines_lost;
+  if (told && turn.now.mono - *told < kLinesLostPause) return;
+  trouble.set(&Trouble::lines_lost, turn.now.mono);
+  turn.record(RecordKind::LinesLost, Severity::Warning, graph_->at(id).name, text);
 }
 
 Engine::PlainTest Engine::plain_test(const Rule& rule) {
@@ -210,7 +226,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const Action& action = recovered ? rule->recovery->action : rule->action;
   if (decision.what == What::Again) {
     if (hold(id, rule, state, action.kind, turn.now) != Hold::None) return;
-    if (action.kind == ActionKind::Unmonitor) return unmonitor(id, "rule", turn);
+    if (action.kind == ActionKind::Unmonitor)
+      return unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn);
     if (action.kind == ActionKind::Stop || !ends) want_job(id, action.kind, decision.cause, true, turn);
     return;
   }
@@ -237,11 +254,15 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
   const Hold held = hold(id, rule, state, action.kind, turn.now);
+  const bool gives_up = action.kind == ActionKind::Unmonitor || action.kind == ActionKind::Stop;
   // What people were not told of has not recovered for them either.
   const bool kept = recovered ? decision.told == Told::Kept : in_maintenance(id, turn.now);
   if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
     if (!kept)
-      alert(std::move(recipients), told_as_held(decision.cause, action, held), turn);
+      alert(std::move(recipients),
+            gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
+                                           : told_as_held(decision.cause, action, held),
+            turn);
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
     if (kept && !recovered) keep_alert(id, turn.now);
@@ -264,7 +285,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
       want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule->mode == Mode::Latched, turn);
       break;
     case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
-    case ActionKind::Unmonitor: unmonitor(id, "rule", turn); break;
+    case ActionKind::Unmonitor: unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn); break;
     case ActionKind::Heal: heal(id, rule, *action.heal, decision.cause, turn); break;
   }
 }
@@ -291,9 +312,9 @@ void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effe
   turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
-/// Alerts of what is no rule's doing.
+/// Alerts of what is no rule's doing. `what` has happened, where Monit has no word for it.
 void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                         const std::string& text, Turn& turn, bool listed_only) {
+                         const std::string& text, Turn& turn, bool listed_only, std::string_view what) {
   const ServiceBlock& block = graph_->at(id);
   if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
@@ -303,7 +324,7 @@ void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, eff
   cause.service = block.name;
   cause.event = event;
   cause.state = state;
-  cause.event_text = event_text(event, state);
+  cause.event_text = what.empty() ? event_text(event, state) : what;
   cause.action_text = "alert";
   cause.description = text;
   cause.when = turn.now.wall;

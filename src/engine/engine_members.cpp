@@ -15,7 +15,7 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kHealths[] = {"ok", "failed", "unknown", "not judged", "unmonitored"};
+constexpr std::string_view kHealths[] = {"ok", "failed", "unknown", "not judged", "unmonitored", "given up"};
 
 }  // namespace
 
@@ -24,23 +24,12 @@ std::string_view to_string(Health health) { return kHealths[static_cast<std::siz
 /// What was failed before a reboot is not judged before it was looked at; what was judged in this boot stays so.
 Health Engine::health(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
-  if (!state.monitored) return Health::Unmonitored;
+  if (!state.monitored) return given_up(id) != nullptr ? Health::GivenUp : Health::Unmonitored;
   if (state.initialising) return Health::Unjudged;
   const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
   if (std::ranges::any_of(rules(id), failed)) return Health::Failed;
   if (!state.trouble->unknown) return Health::Ok;
   return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
-}
-
-const Rule* Engine::given_up_by(ServiceId id) const {
-  const std::vector<Rule>& all = graph_->at(id).rules;
-  const std::span<const RuleState> states = rules(id);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const ActionKind kind = all[i]->action.kind;
-    const bool ends = kind == ActionKind::Unmonitor || kind == ActionKind::Stop;
-    if (ends && states[i].status == RuleStatus::Failed) return &all[i];
-  }
-  return nullptr;
 }
 
 Evidence Engine::look_at_members(ServiceId id, bool counts_nameless) const {
@@ -56,6 +45,11 @@ Evidence Engine::look_at_members(ServiceId id, bool counts_nameless) const {
           ++seen.failed;
           add(seen.failed_names, name);
         }
+        ++seen.whole;
+        break;
+      case Health::GivenUp:
+        ++seen.failed;
+        add(seen.failed_names, name);
         [[fallthrough]];
       case Health::Ok:
       case Health::Unknown: ++seen.whole; break;

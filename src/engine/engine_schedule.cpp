@@ -57,6 +57,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
   if (!running_) return;
   note_doubts(turn);
   timetable_.heed_clock(graph_->order, turn.now);
+  take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   wake_jobs(turn);
   wake_healings(turn);

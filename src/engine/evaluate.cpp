@@ -169,6 +169,7 @@ std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
 
 std::optional<double> value_of(const Evidence& run, Metric metric) {
   if (metric == Metric::Status) return static_cast<double>(run.status);
+  if (metric == Metric::ExitStatus && run.facts != nullptr) return run.facts->metrics.get(metric);  // it is not there
   if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
   const std::optional<double> value = figure_of(*run.facts, metric);
   return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
@@ -256,6 +257,7 @@ Memory fresh_memory(const ServiceBlock& block) {
   if (!block.lines->patterns.empty()) {
     memory.add({.what = Attribute::ReadFile, .value = {}});
     memory.add({.what = Attribute::ReadOffset, .value = {}});
+    memory.add({.what = Attribute::ReadBegin, .value = {}});
   }
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule->condition->tests) {
@@ -280,7 +282,9 @@ std::optional<ReadPosition> position_of(const Memory& memory) {
   const Value* file = memory.find(Attribute::ReadFile);
   const Value* offset = memory.find(Attribute::ReadOffset);
   if (file == nullptr || offset == nullptr) return std::nullopt;
-  return ReadPosition{std::get<std::int64_t>(*file), std::get<std::int64_t>(*offset)};
+  const Value* begin = memory.find(Attribute::ReadBegin);
+  return ReadPosition{std::get<std::int64_t>(*file), std::get<std::int64_t>(*offset),
+                      begin != nullptr ? std::get<std::int64_t>(*begin) : 0};
 }
 
 Memory restored(Memory fresh, const Memory& saved) {

@@ -99,6 +99,18 @@ struct ActionReady {
   ActionId action;
 };
 
+/// A foreground process has told that its start or stop may yet take so long, from now on.
+struct ActionExtended {
+  ActionId action;
+  Duration by{0};
+};
+
+/// A foreground process has not told for so long that it is well (effect::Watch).
+struct ActionSilent {
+  ActionId action;
+  Duration span{0};
+};
+
 /// An action has ended. `status` as in Evidence.
 struct ActionEnded {
   ActionId action;

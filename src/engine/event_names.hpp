@@ -18,6 +18,8 @@ struct ActionWaits;
 struct RunWaits;
 struct RunWrote;
 struct ActionReady;
+struct ActionExtended;
+struct ActionSilent;
 struct ActionEnded;
 struct Answered;
 struct AlertTaken;
@@ -32,8 +34,8 @@ struct Stopping;
 
 using Event = std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
                            event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
-                           event::ActionReady, event::ActionEnded, event::Answered, event::AlertTaken,
-                           event::MailOutcome, event::Swap, event::ReloadFailed, event::ListTold, event::ListsDoubted,
-                           event::Command, event::Stopping>;
+                           event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded,
+                           event::Answered, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
+                           event::ListTold, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

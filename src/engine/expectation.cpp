@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/explain.hpp"
 #include "engine/healing/told.hpp"
 #include "engine/job.hpp"
 #include "util/text.hpp"
@@ -49,7 +50,7 @@ bool is_meant(const Expectation& wanted, const TimelineEntry& entry) {
   if (wanted.action == "exec") return entry.kind == "exec" && entry.program.empty();
   if (wanted.action == "alert") return entry.kind == "alert";
   if (wanted.action == "unmonitor")
-    return entry.kind == "unmonitored" && entry.text == fmt::format("unmonitored by {}", kByRule);
+    return entry.kind == "unmonitored" && entry.text.starts_with(fmt::format("unmonitored by {}", kByRule));
   return entry.kind == "job-started" && entry.text.starts_with(fmt::format("{} by {}:", wanted.action, kByRule));
 }
 
@@ -112,7 +113,10 @@ std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
 std::string fault_of(const Expectation& wanted, const Timeline& timeline, const std::optional<std::string>& state) {
   if (wanted.what == Expectation::What::State) {
     if (!state) return fmt::format("the simulation ended earlier, at {}", time_text(timeline.length));
-    return (*state == wanted.state) != wanted.negated ? std::string{} : fmt::format("it is {}", *state);
+    // What was given up is unmonitored, too.
+    const bool is = *state == wanted.state ||
+                    (wanted.state == to_string(Condition::Unmonitored) && *state == to_string(Condition::GivenUp));
+    return is != wanted.negated ? std::string{} : fmt::format("it is {}", *state);
   }
   std::vector<const TimelineEntry*> meant;
   std::uint64_t in_time = 0;

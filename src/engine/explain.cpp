@@ -13,13 +13,16 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kConditions[] = {"running", "unknown", "failing", "failed", "initialising", "unmonitored"};
+constexpr std::string_view kConditions[] = {"running",      "unknown",     "failing", "failed",
+                                            "initialising", "unmonitored", "given up"};
 
 bool last_run_bad(const RuleState& state) { return (state.window.bits & 1U) != 0; }
 
 std::string lasting(Duration span) { return format_duration(std::chrono::floor<seconds>(std::max(span, Duration{0}))); }
 
 std::string describe(const Action& action) {
+  if (action.lasting > Duration{0})
+    return fmt::format("{} for {}", to_string(action.kind), format_duration(action.lasting));
   if (action.kind != ActionKind::Exec || action.command->arguments.empty()) return std::string(to_string(action.kind));
   return fmt::format("exec {}", action.command->arguments.front());
 }
@@ -186,14 +189,31 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         lasting(*starts.not_before - now.wall), starts.quick == 1 ? "start" : fmt::format("{} starts", starts.quick)));
 }
 
+std::string why_unmonitored(const Engine& engine, ServiceId service, Instant now) {
+  const std::string& name = engine.graph()->at(service).name;
+  const TakenOut* const how = engine.taken_out(service);
+  if (how == nullptr)
+    return fmt::format("It is not monitored, so it is not checked; `healerctl monitor {}` resumes that.", name);
+  const std::string ago = lasting(now.wall - how->since);
+  std::string text = fmt::format("It was unmonitored by {} {} ago, so it is not checked", how->by, ago);
+  if (how->given_up())
+    text = iequals(how->service, name)
+               ? fmt::format("It was given up {} ago by its rule '{}'", ago, how->rule)
+               : fmt::format("It was given up {} ago with {}, on which it depends, by the rule '{}' of that", ago,
+                             how->service, how->rule);
+  if (how->given_up()) text += ": it is not checked, and counts as failed";
+  return text + (how->until ? fmt::format("; it is monitored again in {}, or after `healerctl monitor {}`.",
+                                          lasting(*how->until - now.wall), name)
+                            : fmt::format("; `healerctl monitor {}` resumes that.", name));
+}
+
 std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const ServiceState& state = engine.service(service);
   std::vector<std::string> notes;
   add_affairs(engine, service, now, notes);
   if (!state.monitored) {
-    notes.push_back(
-        fmt::format("It is not monitored, so it is not checked; `healerctl monitor {}` resumes that.", block.name));
+    notes.push_back(why_unmonitored(engine, service, now));
     return notes;
   }
   if (block.activity == ServiceBlock::Activity::Passive)
@@ -281,7 +301,7 @@ std::string untold(const Rule& rule, const ServiceState& state) {
 
 Condition condition_of(const Engine& engine, ServiceId service) {
   const ServiceState& state = engine.service(service);
-  if (!state.monitored) return Condition::Unmonitored;
+  if (!state.monitored) return engine.given_up(service) != nullptr ? Condition::GivenUp : Condition::Unmonitored;
   const std::span<const RuleState> states = engine.rules(service);
   const ServiceBlock& block = engine.graph()->at(service);
   Condition worst = Condition::Running;

@@ -20,7 +20,8 @@ enum class Condition : std::uint8_t {
                  ///< process is known not to be there, and a rule minds that
   Failed,        ///< a rule stands failed
   Initialising,  ///< it has not been judged yet
-  Unmonitored
+  Unmonitored,   ///< by a person, or from the start
+  GivenUp        ///< a rule has taken it out of monitoring: to be taken as failed
 };
 [[nodiscard]] std::string_view to_string(Condition condition);
 

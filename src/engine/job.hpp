@@ -77,6 +77,7 @@ struct Job {
   std::optional<Duration> due;  ///< mono: of the next look
   Duration pause{0};            ///< between looks; doubles
   Duration deadline{0};         ///< mono: when the step has failed
+  Duration extended{0};         ///< by how much, for what the process has asked for
   Duration begun{0};            ///< mono
   std::string failure;          ///< why it has failed
   bool unmonitor = false;       ///< SavedJob::unmonitor

@@ -13,6 +13,7 @@ namespace healer::engine {
 struct ReadPosition {
   std::int64_t file = 0;  ///< which one, as runtime/file_lines knows it; 0: none yet
   std::int64_t offset = 0;
+  std::int64_t begin = 0;  ///< what it begins with, as known there; 0: nobody knows
 
   bool operator==(const ReadPosition&) const = default;
 };

@@ -40,6 +40,8 @@ Unit unit_of(Metric metric) {
     case Metric::TotalCpu:
     case Metric::MemoryPercent:
     case Metric::TotalMemory:
+    case Metric::ChildrenCpu:
+    case Metric::ChildrenMemory:
     case Metric::FileDescriptorsPercent:
     case Metric::SystemCpu:
     case Metric::CpuUser:
@@ -63,6 +65,7 @@ Unit unit_of(Metric metric) {
     case Metric::DownloadSaturation: return Unit::Percent;
     case Metric::MemoryBytes:
     case Metric::TotalMemoryBytes:
+    case Metric::ChildrenMemoryBytes:
     case Metric::SystemMemoryBytes:
     case Metric::SwapBytes:
     case Metric::Size:
@@ -95,6 +98,7 @@ Unit unit_of(Metric metric) {
     case Metric::Load15PerCore: return Unit::Load;
     case Metric::ServiceTime: return Unit::Milliseconds;
     case Metric::Status:
+    case Metric::ExitStatus:
     case Metric::Children:
     case Metric::Threads:
     case Metric::FileDescriptors:

@@ -91,6 +91,11 @@ enum class Metric : std::uint8_t {
   TotalDownload,
   TotalUploadPackets,
   TotalDownloadPackets,
+  // check process; the numbers of metrics are recorded: new ones come last
+  ChildrenCpu,  ///< of its descendants taken together, without itself
+  ChildrenMemory,
+  ChildrenMemoryBytes,
+  ExitStatus,  ///< of a foreground process that is not there: how it ended
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);

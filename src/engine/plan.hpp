@@ -23,6 +23,7 @@ struct FindProcess {
   bool attribute = false;          ///< also its security attribute
   bool descendants = false;        ///< also figures of all its descendants, whatever that costs
   bool total_descriptors = false;  ///< also the file descriptors of these
+  bool of_children = false;        ///< also the figures of these without its own
   // What costs a file each is read now and then, for people; where it is asked for, at each look.
   bool owner = false;        ///< whose it is
   bool transfers = false;    ///< what it reads and writes

@@ -485,6 +485,7 @@ class Player final : public EffectSink {
 
   void perform(const effect::Signal&) {}
   void perform(const effect::Adopt&) {}
+  void perform(const effect::Watch&) {}
   void perform(const effect::Note&) {}
   void perform(const effect::Reply&) {}
   void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }

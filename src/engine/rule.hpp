@@ -52,6 +52,7 @@ struct Action {
   std::uint16_t repeat = 0;                 ///< `repeat every N cycles`; 0: never
   bool overlapping = false;                 ///< Exec may overlap its own earlier instance
   bool implied = false;                     ///< not written: the alert that Monit raises on recovery
+  Duration lasting{0};                      ///< Unmonitor only: `unmonitor for D`; 0: until it is monitored again
 
   /// Whether it starts or stops the service: such an action is tried again at each failing run that meets the
   /// tolerance.

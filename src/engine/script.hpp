@@ -61,7 +61,7 @@
 //   at 5 minutes monitor ping_node_5 db      the other commands of people: validate, accept, start, stop, restart,
 //                                            pause, resume. `all` stands for every service
 //   at 5 minutes pause web for 2 hours       without `for ...` until it is resumed; `group NAME` stands for its
-//                                            services
+//                                            services; unmonitor likewise
 //   at 5 minutes ack web                     somebody has seen that it stands failed
 //   at 5 minutes heal node5 with rebuild     without `with ...` as its rules say; with `override limit, cooldown,
 //                                            pause` brakes are overridden
@@ -73,6 +73,7 @@
 //   at 9 minutes node5 recovers              from now on they exit with 0, all connections are up, processes run, and
 //                                            what is measured is as in the first run
 //   at 5 minutes web dies                    the process dies, not by healer; the kernel reports it at once
+//   at 5 minutes web hangs                   its time without WATCHDOG=1 is over
 //   at 5 minutes web comes up                somebody starts it
 //   at 1 hour crash                          healer is killed and starts again at once, or after `crash for 1 minute`
 //   at 2 hours reboot                        the same for the machine, which takes 1 minute: actions are cut off, and
@@ -231,6 +232,7 @@ struct ScriptedCommand {
     Fails,     ///< what looks at the services finds them failed
     Recovers,  ///< it finds them well
     Dies,      ///< the processes of the services die, not by healer
+    Hangs,     ///< they do not say any more that they are well
     ComesUp,   ///< they come up, not by healer
     Crash,
     Reboot,
@@ -243,7 +245,7 @@ struct ScriptedCommand {
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
   std::vector<std::string> services;  ///< lower case
-  Duration span{0};         ///< Crash, Reboot: how long healer is away; Pause: how long (0: no end); StepClock: how far
+  Duration span{0};         ///< Crash, Reboot: how long healer is away; Pause, Unmonitor: how long (0: no end); StepClock: how far
   WallTime clock{};         ///< SetClock
   bool everything = false;  ///< `all`
   std::vector<std::string> groups{};  ///< lower case; their services are among `services`

@@ -17,8 +17,8 @@ namespace healer::engine {
 /// expect [not] NAME STATE [at TIME], expect [not] healing TARGET ..., expect [not] workflow NAME ...
 void ScriptReader::expectation() {
   constexpr std::string_view kForm = "expect fired NAME exec at run 3, or expect NAME failed at 5 minutes";
-  static constexpr std::array<std::string_view, 6> kStates{"initialising", "running",     "failing",
-                                                           "failed",       "unmonitored", "absent"};
+  static constexpr std::array<std::string_view, 7> kStates{"initialising", "running", "failing", "failed",
+                                                           "unmonitored",  "given",   "absent"};
   static constexpr std::array<std::string_view, 6> kActions{"alert", "exec", "start", "stop", "restart", "unmonitor"};
   Expectation wanted{.line = number_, .column = 1 + static_cast<std::uint32_t>(words_.front().offset)};
   const auto among = [this](const auto& words) -> std::string {
@@ -41,11 +41,12 @@ void ScriptReader::expectation() {
   if (wanted.what == Expectation::What::State) {
     const std::size_t begin = here();
     wanted.state = among(kStates);
+    if (wanted.state == "given") wanted.state = take("up") ? to_string(Condition::GivenUp) : std::string_view{};
     if (wanted.state.empty()) {
       const std::string_view near = more() ? nearest_word(words_[next_].raw, kStates) : std::string_view{};
-      return fail(
-          begin, "the state of the service is missing",
-          near.empty() ? "write initialising, running, failing, failed, unmonitored or absent" : did_you_mean(near));
+      return fail(begin, "the state of the service is missing",
+                  near.empty() ? "write initialising, running, failing, failed, unmonitored, given up or absent"
+                               : did_you_mean(near));
     }
     if (take("at")) wanted.time = offset(kForm);
   } else {

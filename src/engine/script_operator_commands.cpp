@@ -57,10 +57,10 @@ void ScriptReader::command() {
   if (iequals(word.raw, "set")) {
     clock(command);
   } else if (found == kCommands.end() && more() && is_known(word)) {
-    static constexpr std::array<std::string_view, 4> kHappens{"fails", "recovers", "dies", "comes"};
+    static constexpr std::array<std::string_view, 5> kHappens{"fails", "recovers", "dies", "hangs", "comes"};
     const std::string_view near = nearest_word(to_lower(words_[next_].raw), kHappens);
     fail(here(), fmt::format("'{}' cannot happen to '{}'", printable(words_[next_].raw), printable(word.raw)),
-         near.empty() ? "write fails, recovers, dies or comes up" : did_you_mean(near));
+         near.empty() ? "write fails, recovers, dies, hangs or comes up" : did_you_mean(near));
   } else if (found == kCommands.end()) {
     std::vector<std::string_view> known{"set", "list", "forget"};
     for (const auto& [name, kind] : kCommands) known.push_back(name);
@@ -68,7 +68,7 @@ void ScriptReader::command() {
     fail(word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
          near.empty() ? "known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
                         "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
-                        "set clock; a process dies, or "
+                        "set clock; a process dies, hangs or "
                         "comes up, and a service fails, or recovers"
                       : did_you_mean(near));
   } else if (command.kind = found->second; is_crash(command.kind)) {
@@ -78,7 +78,9 @@ void ScriptReader::command() {
     healing_command(command);
   } else {
     services_of(command);
-    if (take("for")) command.span = duration("at 1 hour pause NAME for 2 hours");
+    if (take("for"))
+      command.span = duration(command.kind == CommandKind::Pause ? "at 1 hour pause NAME for 2 hours"
+                                                                 : "at 1 hour unmonitor NAME for 2 hours");
   }
   want_end();
   script_.commands.push_back(std::move(command));
@@ -92,7 +94,9 @@ bool ScriptReader::is_known(const Word& word) {
 
 /// Names, `all`, `group NAME`.
 void ScriptReader::services_of(ScriptedCommand& command) {
-  const auto ends = [&] { return !more() || (command.kind == CommandKind::Pause && see("for")); };
+  const auto ends = [&] {
+    return !more() || ((command.kind == CommandKind::Pause || command.kind == CommandKind::Unmonitor) && see("for"));
+  };
   if (ends()) fail(here(), "the name of a service is missing", "write names, or all");
   while (!ends()) {
     const Word name = words_[next_++];
@@ -164,11 +168,12 @@ void ScriptReader::name_all(ScriptedCommand& command) const {
   for (const auto& [name, block] : blocks_) command.services.push_back(name);
 }
 
-/// NAME dies, NAME comes up, NAME fails, NAME recovers: whether that is the command. What can be a command to healer is
-/// one.
+/// NAME dies, NAME hangs, NAME comes up, NAME fails, NAME recovers: whether that is the command. What can be a command
+/// to healer is one.
 bool ScriptReader::another_hand(ScriptedCommand& command) {
-  static constexpr std::array<std::pair<std::string_view, CommandKind>, 4> kHands{
+  static constexpr std::array<std::pair<std::string_view, CommandKind>, 5> kHands{
       {{"dies", CommandKind::Dies},
+       {"hangs", CommandKind::Hangs},
        {"comes", CommandKind::ComesUp},
        {"fails", CommandKind::Fails},
        {"recovers", CommandKind::Recovers}}};
@@ -193,7 +198,12 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
          "only programs and connections do; write what is measured, or that a process dies");
   else if (!looked_at && !blocks_.at(command.services.front())->has_process())
     fail(name.offset, fmt::format("'{}' is not a process", printable(command.services.front())),
-         "only a process dies, or comes up");
+         "only a process dies, hangs or comes up");
+  else if (const ServiceBlock& block = *blocks_.at(command.services.front());
+           command.kind == CommandKind::Hangs &&
+           (!block.foreground() || block.process->foreground->watchdog == Duration{0}))
+    fail(name.offset, fmt::format("nobody sees whether '{}' hangs", printable(command.services.front())),
+         "only a process that healer runs itself and that has a watchdog does");
   if (command.kind == CommandKind::ComesUp) want("up", "at 5 minutes NAME comes up");
   want_end();
   script_.commands.push_back(std::move(command));

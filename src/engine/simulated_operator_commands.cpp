@@ -36,6 +36,7 @@ std::optional<event::Command::Kind> command_kind(CommandKind kind) {
     case CommandKind::Fails:
     case CommandKind::Recovers:
     case CommandKind::Dies:
+    case CommandKind::Hangs:
     case CommandKind::ComesUp:
     case CommandKind::Crash:
     case CommandKind::Reboot:
@@ -65,7 +66,8 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
                       .overrides = command.overrides,
                       .everything = command.everything,
                       .groups = command.groups};
-  if (command.kind == CommandKind::Pause && command.span > Duration{0}) told.until = now.wall + command.span;
+  if ((command.kind == CommandKind::Pause || command.kind == CommandKind::Unmonitor) && command.span > Duration{0})
+    told.until = now.wall + command.span;
   for (const std::string& name : command.services)
     if (const auto id = engine.graph()->find(name)) told.services.push_back(*id);
   if (told.services.empty() && !command.services.empty()) {

@@ -109,6 +109,7 @@ class Simulation final : public EffectSink {
   void heal_by_start(ServiceId service);
   void perform(const effect::EndAction& end);
   void perform(const effect::Adopt& adopt);
+  void perform(const effect::Watch& /*watch*/) {}  // a scripted process is well as long as it lives
   /// Tells the daemon of the end of a program, if it is known when that is: now, where it has been meanwhile.
   void watch(const Running& running);
   /// Its process comes up, if it is a process and does not run.
@@ -125,6 +126,7 @@ class Simulation final : public EffectSink {
   void perform(const effect::Note&) {}
   void perform(const effect::Reply& reply);
   void perform(const ScriptedCommand& command);
+  void fall_silent(ServiceId id);
   void another_hand(ServiceId id, ScriptedCommand::Kind kind);
 
   // ---- lists ------------------------------------------------------------------------------------------------------

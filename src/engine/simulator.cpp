@@ -245,7 +245,7 @@ void Simulation::perform(const ScriptedCommand& command) {
     const bool fails = command.kind == Kind::Fails;
     return set_moods(services, fails ? SimulatedWorld::Mood::Failing : SimulatedWorld::Mood::Well, Duration{0});
   }
-  if (command.kind == Kind::Dies || command.kind == Kind::ComesUp) {
+  if (command.kind == Kind::Dies || command.kind == Kind::Hangs || command.kind == Kind::ComesUp) {
     for (const ServiceId id : there(command.services)) another_hand(id, command.kind);
     return;
   }

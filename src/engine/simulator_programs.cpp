@@ -277,7 +277,21 @@ void Simulation::perform(const effect::Request& request) {
   });
 }
 
+/// It does not say any more that it is well, and its time is over.
+void Simulation::fall_silent(ServiceId id) {
+  for (const auto& [number, running] : running_) {
+    if (!running.exec.foreground || running.exec.service != id || running.over || !engine_) continue;
+    return handle(event::ActionSilent{running.exec.action, graph_->at(id).process->foreground->watchdog});
+  }
+  add({.kind = "left-out",
+       .service = graph_->at(id).name,
+       .run = runs_of(id),
+       .text = "nothing hangs: no process runs"},
+      nullptr);
+}
+
 void Simulation::another_hand(ServiceId id, ScriptedCommand::Kind kind) {
+  if (kind == ScriptedCommand::Kind::Hangs) return fall_silent(id);
   const bool dies = kind == ScriptedCommand::Kind::Dies;
   const bool own = graph_->at(id).foreground();  // only healer starts it
   if (const auto pid = world_.pid(id); dies == pid.has_value() && (dies || !own))

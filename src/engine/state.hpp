@@ -177,6 +177,19 @@ struct WidePause {
 /// "everything", "group webs".
 [[nodiscard]] std::string scope_of(const WidePause& wide);
 
+/// How a service came to be unmonitored.
+struct TakenOut {
+  std::string by;       ///< a person, "rule", "healing 7"
+  std::string service;  ///< by a rule: of which service; the service's own, or one that it depends on
+  std::string rule;     ///< the text of that rule
+  WallTime since{};
+  std::optional<WallTime> until{};  ///< it is monitored again then; none: until somebody says so
+
+  bool operator==(const TakenOut&) const = default;
+  /// Whether a rule did it: it counts as failed until a person has taken it up, or has unmonitored it himself.
+  [[nodiscard]] bool given_up() const { return !service.empty(); }
+};
+
 /// A person's word that what has failed is known.
 struct Acknowledgement {
   std::string reason;
@@ -217,6 +230,8 @@ struct SavedService {
   std::optional<Duration> first;  ///< mono time from which its periods are counted, where it does not run each cycle
   Rare<ActionFailure> action_failure;
   Rare<Acknowledgement> acknowledged{};  ///< while one of its rules is
+  Rare<TakenOut> taken_out{};            ///< why it is not monitored; none: it is, or that is not known
+  bool tells_taken_out = true;           ///< false: written by a healer that did not know of `taken_out`
   std::vector<SavedRule> rules;          ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;

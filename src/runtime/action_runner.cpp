@@ -28,6 +28,7 @@ constexpr Duration kQuiet{2000};
 constexpr Duration kLongestUntidy{10'000};
 constexpr Duration kEarlyPatience{10'000};
 constexpr std::size_t kMostEarly = 1000;
+constexpr Duration kLastWord{250};                        // for what was sent in time, and could not be read
 constexpr Spawner::Ticket kInLine = ~Spawner::Ticket{0};  // no spawn of it has begun, but one will
 
 }  // namespace
@@ -202,7 +203,7 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
   thin_at(action.thin_when);
   if (action.foreground) mains_[pid] = action.id;
   if (tell) sink_(engine::event::ActionStarted{action.id, pid, start_ticks});
-  if (!early_.empty()) std::erase_if(early_, [this](const auto& early) { return ready(early.second); });
+  if (!early_.empty()) std::erase_if(early_, [this](const auto& early) { return hear(early.second, {.ready = true}); });
 }
 
 // ---- what has gone
@@ -214,6 +215,7 @@ void ActionRunner::gone(Action& action, engine::event::ActionEnded ended) {
   if (!action.foreground || action.only_watch || !action.proof) return finish(action.id, std::move(ended), false);
   action.over = true;
   action.timer = {};
+  action.watch_timer = {};
   spawner_.sweeper().kill(action.pid, std::move(action.proof),
                           [this, ended = std::move(ended), alive = std::weak_ptr<char>(alive_)] {
                             if (!alive.expired()) end_detached(ended.action, ended);
@@ -226,6 +228,7 @@ void ActionRunner::end_detached(ActionId id, engine::event::ActionEnded ended) {
   if (!action.foreground) return finish(id, std::move(ended), false);
   action.over = true;
   action.timer = {};
+  action.watch_timer = {};
   action.child.reset();
   forget_main(action);
   detached_.end(id, action.owner, [this, ended = std::move(ended)](pid_t left) mutable {
@@ -239,18 +242,25 @@ void ActionRunner::forget_main(const Action& action) {
   if (const auto main = mains_.find(action.pid); main != mains_.end() && main->second == action.id) mains_.erase(main);
 }
 
-// ---- being ready
+// ---- what they say
 
-void ActionRunner::told_ready(pid_t sender) {
-  if (ready({sender})) return;
-  const auto is_waited_for = [](const auto& entry) {
+void ActionRunner::told(const Notice& notice) {
+  if (hear({notice.sender}, notice)) return;
+  const auto is_waited_for = [&notice](const auto& entry) {
     const Action& action = *entry.second;
-    return action.foreground && !action.over && !action.ready;
+    return action.foreground && !action.over &&
+           ((notice.ready && !action.ready) || (notice.alive && action.watched > Duration{0}) || notice.extend);
   };
   if (std::ranges::none_of(actions_, is_waited_for)) return;
   const Duration now = mono_now();
-  auto line = ancestry_.of(sender, now);
-  if (!line || ready(*line)) return;
+  std::erase_if(heard_, [now](const auto& one) { return now - one.second.first > AncestryReader::kMemory; });
+  if (const auto known = heard_.find(notice.sender); known != heard_.end()) {
+    const auto action = actions_.find(known->second.second.number());
+    if (action != actions_.end() && !action->second->over) hear(*action->second, notice);
+    return;
+  }
+  auto line = ancestry_.of(notice.sender, now);
+  if (!line || hear(*line, notice) || !notice.ready) return;
   // A program may be quicker than the news that it runs.
   const auto may_run = [](const auto& entry) {
     const Action& action = *entry.second;
@@ -260,16 +270,56 @@ void ActionRunner::told_ready(pid_t sender) {
   if (early_.size() < kMostEarly && std::ranges::any_of(actions_, may_run)) early_.emplace_back(now, std::move(*line));
 }
 
-/// Whether it is known whose word that is.
-bool ActionRunner::ready(const std::vector<pid_t>& sender) {
-  for (const pid_t pid : sender) {
+/// Whether it is known whose word that is: the sender, and to whom it belongs.
+bool ActionRunner::hear(const std::vector<pid_t>& line, const Notice& notice) {
+  for (const pid_t pid : line) {
     const auto main = mains_.find(pid);
     if (main == mains_.end()) continue;
     const ActionId id = main->second;
-    if (!std::exchange(actions_.at(id.number())->ready, true)) sink_(engine::event::ActionReady{id});
+    if (line.size() > 1 && notice.sender > 0) heard_.insert_or_assign(notice.sender, std::pair(mono_now(), id));
+    hear(*actions_.at(id.number()), notice);
     return true;
   }
   return false;
+}
+
+void ActionRunner::hear(Action& action, const Notice& notice) {
+  const ActionId id = action.id;
+  const Duration now = mono_now();
+  if (notice.alive) action.word = now;
+  // It may yet take its time to end, before the next signal.
+  if (notice.extend && action.signalled > 0) wait_for_signal(action, std::max(action.signal_due, now + *notice.extend));
+  if (notice.extend) sink_(engine::event::ActionExtended{id, *notice.extend});
+  const auto still = actions_.find(id.number());
+  if (notice.ready && still != actions_.end() && !std::exchange(still->second->ready, true))
+    sink_(engine::event::ActionReady{id});
+}
+
+void ActionRunner::watch(ActionId id, Duration every) {
+  const auto found = actions_.find(id.number());
+  if (found == actions_.end() || !found->second->foreground || found->second->over) return;
+  Action& action = *found->second;
+  action.watched = every;
+  action.word = mono_now();
+  action.doubted = false;
+  action.watch_timer = {};
+  if (every == Duration{0}) return;
+  action.watch_timer = loop_.timer([this, id] { watch_due(id); });
+  action.watch_timer.set_deadline(action.word + every);
+}
+
+/// Where this daemon was held up itself, what has been sent meanwhile is read before it is judged.
+void ActionRunner::watch_due(ActionId id) {
+  Action& action = *actions_.at(id.number());
+  const Duration now = mono_now();
+  const Duration silent = now - action.word;
+  if (silent < action.watched || !std::exchange(action.doubted, true)) {
+    if (silent < action.watched) action.doubted = false;
+    return action.watch_timer.set_deadline(action.doubted ? now + kLastWord : action.word + action.watched);
+  }
+  action.doubted = false;
+  action.watch_timer.set_deadline(now + action.watched);
+  sink_(engine::event::ActionSilent{id, silent});
 }
 
 // ---- ending
@@ -328,8 +378,13 @@ void ActionRunner::next_signal(Action& action) {
   } else {
     signal_held(*action.pidfd, next.number);
   }
+  wait_for_signal(action, mono_now() + next.within);
+}
+
+void ActionRunner::wait_for_signal(Action& action, Duration until) {
+  action.signal_due = until;
   action.timer = loop_.timer([this, &action] { next_signal(action); });
-  action.timer.set_deadline(mono_now() + next.within);
+  action.timer.set_deadline(until);
 }
 
 void ActionRunner::signal_adopted(Action& action, int number) {
@@ -361,6 +416,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.over = true;
   action.timer = {};
   action.backstop = {};
+  action.watch_timer = {};
   action.child.reset();
   action.waiter.reset();
   action.request = {};

@@ -47,6 +47,7 @@
 #include "runtime/detached_processes.hpp"
 #include "runtime/exit_status.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/ready_socket.hpp"
 #include "runtime/session.hpp"
 #include "runtime/spawner.hpp"
 #include "runtime/worker_pool.hpp"
@@ -119,8 +120,8 @@ class ActionRunner {
     Duration told_lingering{60'000};     ///< when people are told that a step that is to end has not
     ExitStatusReader* exits = nullptr;   ///< how adopted programs end; outlives this
   };
-  /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady and event::ActionEnded, on the loop; never from
-  /// within a call but told_ready().
+  /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady, event::ActionExtended, event::ActionSilent and
+  /// event::ActionEnded, on the loop; never from within a call but told().
   using Sink = std::function<void(engine::Event)>;
 
   ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -142,11 +143,14 @@ class ActionRunner {
   /// SIGKILL. One that is still being started is ended as soon as it runs, or not started any more (NotStarted).
   /// Harmless where it is gone; what is asked later of one that is ending changes nothing.
   void end(engine::ActionId action, std::vector<engine::StopSignal> signals = {});
-  /// A process says that it is ready: told once by ActionReady of the foreground process whose session or descendant it
-  /// is. That may still be starting: then it is told after ActionStarted. Strangers are ignored, and a flood of them
-  /// costs little: while it lasts words may be lost (runtime/ancestry), but never that of a main process that is known
-  /// to run.
-  void told_ready(pid_t sender);
+  /// A process says something of itself; it is heard for the foreground process whose session or descendant it is. That
+  /// it is ready is told once by ActionReady. It may still be starting: then that is told after ActionStarted.
+  /// Strangers are ignored, and a flood of them costs little: while it lasts words may be lost (runtime/ancestry), but
+  /// never that of a main process that is known to run.
+  void told(const Notice& notice);
+  /// From now on a foreground process must say so often that it is well: where it has not, event::ActionSilent tells,
+  /// each such time anew. 0: it need not.
+  void watch(engine::ActionId action, Duration every);
 
   /// Whether how the action has ended, which was told, is kept in a record of its waiter's still. It is kept until
   /// settle().
@@ -195,7 +199,10 @@ class ActionRunner {
   void end_detached(engine::ActionId id, engine::event::ActionEnded ended);
   void forget_main(const Action& action);
   void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
-  [[nodiscard]] bool ready(const std::vector<pid_t>& sender);
+  [[nodiscard]] bool hear(const std::vector<pid_t>& line, const Notice& notice);
+  void hear(Action& action, const Notice& notice);
+  void watch_due(engine::ActionId id);
+  void wait_for_signal(Action& action, Duration until);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);
   [[nodiscard]] Secrets to_strike(engine::ActionId action) const;
   void tidy_up();
@@ -217,6 +224,8 @@ class ActionRunner {
   std::unordered_map<pid_t, engine::ActionId> mains_;                    // of foreground processes that run
   /// Who said to be ready, by ancestry, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
+  /// Whose descendants have been heard of late: they are not looked at again in that time.
+  std::unordered_map<pid_t, std::pair<Duration, engine::ActionId>> heard_;
   AncestryReader ancestry_;
   DetachedProcesses detached_;
   engine::ActionId newest_;

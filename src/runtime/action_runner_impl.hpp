@@ -33,6 +33,11 @@ struct ActionRunner::Action {
   bool ready = false;   // as it said
   std::vector<engine::StopSignal> signals;
   std::size_t signalled = 0;  // of these
+  Duration signal_due{0};     // mono: of the next
+  Duration watched{0};        // how often it must say that it is well; 0: never
+  Duration word{0};           // mono: when it did, or was first to
+  bool doubted = false;       // its time is over; what it may have sent before is read first
+  Loop::Timer watch_timer;
   Spawner::Ticket ticket = 0;
   Loop::Timer timer;  // timeout, the next attempt, the next signal, or SIGKILL
   pid_t pid = -1;     // while it runs

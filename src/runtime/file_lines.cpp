@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <list>
@@ -17,13 +18,15 @@
 
 #include "runtime/open_regular.hpp"
 #include "runtime/pattern.hpp"
+#include "util/hash.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
 namespace {
 
 constexpr std::string_view kMore = "...\n";
-constexpr std::size_t kMostNames = 10'000;  // of a folder, in the search for a file that was rotated
+constexpr int kMostNames = 10'000;         // of folders, in the search for a file that was rotated
+constexpr std::int64_t kBeginning = 1024;  // bytes of a file by which it is known again
 
 /// The patterns of a service, and what fulfils them.
 class Sieve {
@@ -151,21 +154,81 @@ std::size_t left_of(std::int64_t size, std::int64_t offset) {
   return std::min(static_cast<std::size_t>(std::max<std::int64_t>(size - offset, 0)), kMostBytes);
 }
 
-/// The file of that identity beside `path` whose name begins alike; none: it is not there.
-Descriptor find_rotated(const std::string& path, std::int64_t identity) {
-  const std::filesystem::path whole(path);
-  const std::string name = whole.filename().string();
-  std::error_code error;
-  std::size_t seen = 0;
-  for (std::filesystem::directory_iterator entry(whole.parent_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (++seen > kMostNames) break;
-    if (!entry->path().filename().string().starts_with(name)) continue;
-    if (identity_of(look_at(AT_FDCWD, entry->path().c_str(), AT_SYMLINK_NOFOLLOW)) != identity) continue;
-    auto file = open_regular(entry->path(), Links::Refused);
-    if (file && identity_of(look_at(*file)) == identity) return std::move(*file);
+/// By what a file that was read up to there begins with; 0: nobody knows.
+std::int64_t beginning_of(const Descriptor& file, std::int64_t offset) {
+  std::array<char, kBeginning> text;
+  const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(offset, 0, kBeginning));
+  std::size_t size = 0;
+  while (size < wanted) {
+    const ssize_t count = ::pread(file.get(), text.data() + size, wanted - size, static_cast<off_t>(size));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return 0;
+    size += static_cast<std::size_t>(count);
   }
-  return {};
+  if (size == 0) return 0;
+  const auto sum = static_cast<std::int64_t>(hash128({text.data(), size}).low);
+  return sum != 0 ? sum : 1;
+}
+
+/// Looks for a file by its identity.
+class RotatedSearch {
+ public:
+  explicit RotatedSearch(std::int64_t identity) : identity_(identity) {}
+
+  /// Beside `path`: among the names that begin alike, then among the others, then in the folders there.
+  Descriptor beside(const std::string& path) {
+    const std::filesystem::path whole(path);
+    const std::string name = whole.filename().string();
+    std::vector<std::filesystem::path> others, folders;
+    for_each_in(whole.parent_path(), [&](const std::filesystem::directory_entry& entry) {
+      std::error_code error;
+      if (entry.is_symlink(error)) return;
+      if (entry.is_directory(error))
+        folders.push_back(entry.path());
+      else if (!entry.path().filename().string().starts_with(name))
+        others.push_back(entry.path());
+      else
+        look(entry.path());
+    });
+    for (const std::filesystem::path& other : others) look(other);
+    for (const std::filesystem::path& folder : folders)
+      for_each_in(folder, [&](const std::filesystem::directory_entry& entry) { look(entry.path()); });
+    return std::move(found_);
+  }
+
+ private:
+  template <typename Visit>
+  void for_each_in(const std::filesystem::path& folder, const Visit& visit) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && !found_ && entry != end && left_ > 0;
+         entry.increment(error), --left_)
+      visit(*entry);
+  }
+
+  void look(const std::filesystem::path& path) {
+    if (found_ || identity_of(look_at(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW)) != identity_) return;
+    auto file = open_regular(path, Links::Refused);
+    if (file && identity_of(look_at(*file)) == identity_) found_ = std::move(*file);
+  }
+
+  std::int64_t identity_;
+  int left_ = kMostNames;
+  Descriptor found_;
+};
+
+/// The rest of a file that another has taken the place of. True: the next reading goes on there.
+Result<bool> read_rotated(const Descriptor& rotated, const engine::ReadPosition& from, bool goes_on, NewLines& read) {
+  const Result<Known> old = look_at(rotated);
+  const auto ended =
+      read_from(rotated.get(), from.offset, left_of(old ? old->size : 0, from.offset), !goes_on, read.text);
+  if (!ended) return ended.error();
+  const Result<Known> now = look_at(rotated);
+  if (goes_on || (now && *ended < now->size)) {
+    read.position = {from.file, *ended, beginning_of(rotated, *ended)};
+    return true;
+  }
+  if (!read.text.empty() && !read.text.ends_with('\n')) read.text += '\n';
+  return false;
 }
 
 }  // namespace
@@ -179,24 +242,31 @@ Result<NewLines> read_lines(const std::string& path, const std::optional<engine:
   NewLines read{.position = {seen->identity, from ? from->offset : seen->size}, .text = {}};
   if (from && from->file != read.position.file) {
     read.position.offset = 0;
-    const Descriptor rotated = from->file != 0 ? find_rotated(path, from->file) : Descriptor();
+    const Descriptor rotated = from->file != 0 ? RotatedSearch(from->file).beside(path) : Descriptor();
     if (rotated) {
-      const Result<Known> old = look_at(rotated);
-      const auto ended =
-          read_from(rotated.get(), from->offset, left_of(old ? old->size : 0, from->offset), true, read.text);
-      if (!ended) return ended.error();
-      if (const Result<Known> now = look_at(rotated); now && *ended < now->size) {  // the next run reads the rest
-        read.position = {from->file, *ended};
-        return read;
-      }
-      if (!read.text.empty() && !read.text.ends_with('\n')) read.text += '\n';
+      // Whoever writes has not gone over to the new one yet, where that is empty.
+      const auto goes_on = read_rotated(rotated, *from, seen->size == 0, read);
+      if (!goes_on) return goes_on.error();
+      if (*goes_on) return read;
+    } else if (from->file != 0) {
+      read.missing = fmt::format(
+          "{} is another file now, and the former one is not found beside it (compressed, "
+          "deleted or moved away): lines written to it last may be missing",
+          printable(path));
     }
+  } else if (from &&
+             (from->offset > seen->size || (from->begin != 0 && beginning_of(file, from->offset) != from->begin))) {
+    read.position.offset = 0;
+    read.missing = fmt::format(
+        "{} was truncated and is read from its beginning: lines written before that may be "
+        "missing",
+        printable(path));
   }
-  if (read.position.offset > seen->size) read.position.offset = 0;  // it was truncated
   const auto ended =
       read_from(file.get(), read.position.offset, left_of(seen->size, read.position.offset), false, read.text);
   if (!ended) return ended.error();
   read.position.offset = *ended;
+  read.position.begin = beginning_of(file, *ended);
   return read;
 }
 

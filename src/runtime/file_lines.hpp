@@ -17,12 +17,14 @@ namespace healer::runtime {
 struct NewLines {
   engine::ReadPosition position;  ///< where the next reading begins
   std::string text;
+  std::string missing{};  ///< why lines may be missing that came since; or empty
 };
 
 /// Reads the whole lines that have come since `from`; where nobody has read it before, none. Of a file that was renamed
-/// away meanwhile (rotated) the rest is read first, where it lies beside the new one under a name that begins alike. At
-/// most kMostBytes of each a time: the next reading goes on there. An Error where the file cannot be read. May wait for
-/// a mount that hangs: not for the loop thread.
+/// away meanwhile (rotated) the rest is read first, whatever its name is now, where it lies beside the new one or in a
+/// folder there; as long as the new one is empty, that is where lines still come. One that was truncated and written
+/// anew is known by its beginning, and read from there. At most kMostBytes of each a time: the next reading goes on
+/// there. An Error where the file cannot be read. May wait for a mount that hangs: not for the loop thread.
 [[nodiscard]] Result<NewLines> read_lines(const std::string& path, const std::optional<engine::ReadPosition>& from);
 
 /// By LinesSpec::patterns: the lines of `text` that fulfil it, each with its newline. An Error where a pattern is

@@ -109,7 +109,8 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   Memory& memory = memory_of(run.service);
   const Duration pace = memory.last_look ? look.begun - *memory.last_look : kFreshForTotals;
   memory.last_look = look.begun;
-  look.wish = {.attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors};
+  look.wish = {
+      .attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors, .of_children = wanted.of_children};
   if (memory.whole_at) {
     const Duration age = look.begun - *memory.whole_at;
     const bool due = age >= (memory.transfers.has_former() ? kFreshForPeople : kShortestMean);

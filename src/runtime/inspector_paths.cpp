@@ -90,7 +90,9 @@ void Inspector::PathLooks::work(std::size_t one) {
   if (!std::ranges::all_of(*lines, &std::string::empty))
     facts.further.set(&engine::FurtherFacts::lines, std::move(*lines));
   facts.attributes = {{engine::Attribute::ReadFile, read->position.file},
-                      {engine::Attribute::ReadOffset, read->position.offset}};
+                      {engine::Attribute::ReadOffset, read->position.offset},
+                      {engine::Attribute::ReadBegin, read->position.begin}};
+  if (!read->missing.empty()) facts.attributes.push_back({engine::Attribute::LinesLost, read->missing});
 }
 
 void Inspector::PathLooks::tell(std::size_t one) {

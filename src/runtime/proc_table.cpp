@@ -348,11 +348,11 @@ void add_transfers(Metrics& metrics, const ProcessSample& former, const ProcessS
 
 void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish) {
   const auto descendants = table.snapshot->descendants(process.pid);
-  double resident = metrics.get(Metric::MemoryBytes).value_or(0);
+  double of_children = 0;
   std::uint64_t ticks = 0;
   std::uint64_t threads = 0;
   for (const ProcStat* one : descendants) {
-    resident += static_cast<double>(one->resident_pages) * page_size();
+    of_children += static_cast<double>(one->resident_pages) * page_size();
     threads += one->threads;
     if (table.former == nullptr) continue;
     // Who was not there before has used all of its time since then.
@@ -360,12 +360,19 @@ void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& p
     const bool same = before != nullptr && before->start_ticks == one->start_ticks;
     ticks += one->cpu_ticks - (same ? std::min(before->cpu_ticks, one->cpu_ticks) : 0);
   }
+  const double resident = metrics.get(Metric::MemoryBytes).value_or(0) + of_children;
   metrics.set(Metric::Children, static_cast<double>(descendants.size()));
   metrics.set(Metric::TotalMemoryBytes, resident);
   metrics.set(Metric::TotalMemory, 100 * resident / all_memory());
-  if (const auto own = metrics.get(Metric::Cpu); own && table.former != nullptr) {
+  if (wish.of_children) {
+    metrics.set(Metric::ChildrenMemoryBytes, of_children);
+    metrics.set(Metric::ChildrenMemory, 100 * of_children / all_memory());
+  }
+  if (table.former != nullptr) {
     const Duration time = table.taken - table.former->taken();
-    metrics.set(Metric::TotalCpu, *own + (descendants.empty() ? 0 : cpu_percent(ticks, time, threads)));
+    const double cpu = descendants.empty() ? 0 : cpu_percent(ticks, time, threads);
+    if (const auto own = metrics.get(Metric::Cpu)) metrics.set(Metric::TotalCpu, *own + cpu);
+    if (wish.of_children) metrics.set(Metric::ChildrenCpu, cpu);
   }
   if (const auto own = metrics.get(Metric::FileDescriptors); own && wish.total_descriptors) {
     double descriptors = *own;

@@ -147,6 +147,7 @@ struct ProcessSample {
 struct ProcessWish {
   bool attribute = false;          ///< its security attribute
   bool total_descriptors = false;  ///< those of its descendants too
+  bool of_children = false;        ///< what its descendants use without itself
   /// The process that a former look has found; of another, everything is looked at. What is not wanted of the known one
   /// costs nothing.
   ProcessIdentity known{};

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -24,15 +26,8 @@ namespace {
 
 constexpr int kMostMessagesPerTurn = 32;
 constexpr char kNamed = '@';
-
-bool has_line(std::string_view text, std::string_view wanted) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line == wanted) return true;
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return false;
-}
+constexpr Duration kLongestExtension = hours{24};
+constexpr std::string_view kExtend = "EXTEND_TIMEOUT_USEC=";
 
 /// Lets everybody write to the socket at `path`, if that is what it is: never to what somebody has put in its place.
 Result<void> open_to_all(const std::string& path) {
@@ -49,6 +44,26 @@ Result<void> open_to_all(const std::string& path) {
 }
 
 }  // namespace
+
+Notice Notice::read(pid_t sender, std::string_view text) {
+  Notice notice{.sender = sender};
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    notice.ready = notice.ready || line == "READY=1";
+    notice.alive = notice.alive || line == "WATCHDOG=1";
+    if (line.starts_with(kExtend)) {
+      std::uint64_t time = 0;
+      const char* const end = line.data() + line.size();
+      const auto [rest, error] = std::from_chars(line.data() + kExtend.size(), end, time);
+      if (error == std::errc{} && rest == end)
+        notice.extend =
+            std::min<Duration>(milliseconds{static_cast<std::int64_t>(std::min<std::uint64_t>(time / 1000, INT32_MAX))},
+                               kLongestExtension);
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return notice;
+}
 
 std::string closed_folder(const std::string& path, uid_t user, gid_t group) {
   if (user == 0) return {};
@@ -143,7 +158,8 @@ bool ReadySocket::take_one() {
   }
   const std::string_view said(text.data(), static_cast<std::size_t>(size));
   // A sender in a pid namespace that cannot be seen from here has the number 0.
-  if (sender > 0 && (message.msg_flags & MSG_TRUNC) == 0 && has_line(said, "READY=1")) sink_(sender);
+  if (sender <= 0 || (message.msg_flags & MSG_TRUNC) != 0) return true;
+  if (const Notice notice = Notice::read(sender, said); notice.says_something()) sink_(notice);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where foreground processes say that they are ready: the socket behind their NOTIFY_SOCKET, as systemd's. Of what it
-// knows READY=1 is taken, and BARRIER=1 answered by closing the descriptor that came with it; nothing else is.
+// Where foreground processes say that they are ready, or well: the socket behind their NOTIFY_SOCKET, as systemd's. Of
+// what it knows READY=1, WATCHDOG=1 and EXTEND_TIMEOUT_USEC=N are taken, and BARRIER=1 answered by closing the
+// descriptor that came with it; nothing else is.
 //
 // Everybody may write there, since programs run as any user; the kernel says who it was, and whose word counts is the
 // receiver's to judge. Descriptors that come along are closed at once, and a datagram larger than kMostOfMessage says
@@ -18,19 +19,34 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/descriptor.hpp"
 #include "runtime/loop.hpp"
 #include "util/result.hpp"
+#include "util/time.hpp"
 
 namespace healer::runtime {
+
+/// What a process says of itself.
+struct Notice {
+  pid_t sender = 0;
+  bool ready = false;                ///< READY=1
+  bool alive = false;                ///< WATCHDOG=1
+  std::optional<Duration> extend{};  /// EXTEND_TIMEOUT_USEC: how long, from now on, its start or stop may yet take
+
+  /// What a datagram of that sender says.
+  [[nodiscard]] static Notice read(pid_t sender, std::string_view text);
+  [[nodiscard]] bool says_something() const { return ready || alive || extend; }
+};
 
 class ReadySocket {
  public:
   static constexpr std::size_t kMostOfMessage = 4096;
-  /// Gets the number of the process that says to be ready, on the loop.
-  using Sink = std::function<void(pid_t sender)>;
+  /// Gets what a process says, on the loop.
+  using Sink = std::function<void(const Notice& notice)>;
 
   /// Where to listen for programs that shall find the socket at `path`: there, or at a name made of it.
   [[nodiscard]] static std::string place_for(const std::string& path);

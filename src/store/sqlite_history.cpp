@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The history as it is asked for, and kept within its bounds.
 #include <algorithm>
+#include <iterator>
 
 #include "store/sqlite_tables.hpp"
 
@@ -21,6 +22,18 @@ Severity severity_of(std::string_view text) {
 }  // namespace
 
 std::vector<Record> read_history(Database& database, const HistoryQuery& query) {
+  if (!query.others.empty()) {
+    HistoryQuery one = query;
+    one.others.clear();
+    std::vector<Record> all = read_history(database, one);
+    for (const std::string& service : query.others) {
+      one.service = service;
+      std::ranges::move(read_history(database, one), std::back_inserter(all));
+    }
+    std::ranges::stable_sort(all, {}, &Record::sequence);
+    if (all.size() > query.limit) all.erase(all.begin(), all.end() - query.limit);
+    return all;
+  }
   std::string sql =
       "SELECT sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE sequence > ?1";
   if (!query.service.empty()) sql += " AND service = ?2";

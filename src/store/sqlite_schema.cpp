@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 7> kMigrations{
+constexpr std::array<const char*, 8> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -267,6 +267,14 @@ ALTER TABLE services ADD COLUMN acknowledged_ms INTEGER;
 ALTER TABLE services ADD COLUMN acknowledged_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE services ADD COLUMN acknowledge_reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE rules ADD COLUMN told TEXT NOT NULL DEFAULT 'alerted';
+)sql",
+    // Version 8: how a service came to be unmonitored. NULL in taken_out_by: it was not told.
+    R"sql(
+ALTER TABLE services ADD COLUMN taken_out_by TEXT;
+ALTER TABLE services ADD COLUMN taken_out_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE services ADD COLUMN taken_out_service TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN taken_out_rule TEXT NOT NULL DEFAULT '';
+ALTER TABLE services ADD COLUMN taken_out_until_ms INTEGER;
 )sql"};
 
 }  // namespace

@@ -27,8 +27,9 @@ ServiceWriter::ServiceWriter(Database& database) {
       "INSERT OR REPLACE INTO services(name, monitored, cron_minute, boot, saved_ms, "
       " quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
       "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
-      "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason, "
+      "taken_out_by, taken_out_ms, taken_out_service, taken_out_rule, taken_out_until_ms) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   save_rule_ = database.prepare(
       "INSERT OR REPLACE INTO rules(service, position, key, window_bits, status, since_fired, failing_since_ms, "
       "clear_since_ms, changed_ms, again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, "
@@ -54,18 +55,20 @@ void ServiceWriter::write(const Batch& batch) {
   }
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
-                 rules] = service;
+                 taken_out, tells_taken_out, rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = *starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto& [baselines] = memory;
     const auto& [known_pid, ticks, file, doubt, path] = known.value_or(KnownProcess{});
     const auto& [failed_rule, failed_when, failed_text] = failure.value_or(ActionFailure{});
     const auto& [ack_reason, ack_by, ack_when] = acknowledged.value_or(Acknowledgement{});
-    save_service_.run(name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted,
-                      left_by.number(), came_by.number(), pause.has_value(), until, reason, by,
-                      known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first,
-                      failed_rule, failure ? std::optional(failed_when) : std::nullopt, failed_text,
-                      acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason);
+    const auto& [out_by, out_service, out_rule, out_since, out_until] = taken_out.value_or(TakenOut{});
+    save_service_.run(
+        name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted, left_by.number(),
+        came_by.number(), pause.has_value(), until, reason, by, known ? std::optional(known_pid) : std::nullopt, ticks,
+        file, to_string(doubt), path, first, failed_rule, failure ? std::optional(failed_when) : std::nullopt,
+        failed_text, acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason,
+        tells_taken_out ? std::optional(out_by) : std::nullopt, out_since, out_service, out_rule, out_until);
     forget_baselines_.run(name);
     for (const Baseline& baseline : baselines) write(name, baseline, save_baseline_);
     std::size_t position = 0;
@@ -99,7 +102,8 @@ void read_services(Database& database, SavedState& state) {
           "SELECT name, monitored, cron_minute, boot, saved_ms, "
           "quick_starts, last_start_ms, not_before_ms, restarted, left_by, came_by, paused, paused_until_ms, "
           "pause_reason, paused_by, known_pid, known_start_ticks, known_file_ns, known_doubt, known_path, first_ms, "
-          "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason "
+          "failed_rule, action_failed_ms, action_failure, acknowledged_ms, acknowledged_by, acknowledge_reason, "
+          "taken_out_by, taken_out_ms, taken_out_service, taken_out_rule, taken_out_until_ms "
           "FROM services")
       .rows([&state](Statement& row) {
         std::string name, doubt;
@@ -114,12 +118,18 @@ void read_services(Database& database, SavedState& state) {
         ActionFailure failure;
         std::optional<WallTime> failed, acknowledged;
         Acknowledgement known_by;
+        std::optional<std::string> out_by;
+        TakenOut taken_out;
         row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
                  starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
                  known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
-                 failure.text, acknowledged, known_by.by, known_by.reason);
+                 failure.text, acknowledged, known_by.by, known_by.reason, out_by, taken_out.since, taken_out.service,
+                 taken_out.rule, taken_out.until);
         known_by.when = acknowledged.value_or(WallTime{});
         if (acknowledged) service.acknowledged = std::move(known_by);
+        service.tells_taken_out = out_by.has_value();
+        taken_out.by = out_by.value_or(std::string{});
+        if (!taken_out.by.empty()) service.taken_out = std::move(taken_out);
         failure.when = failed.value_or(WallTime{});
         if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);

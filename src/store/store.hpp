@@ -39,6 +39,7 @@ struct HistoryQuery {
   std::vector<engine::RecordKind> kinds;  ///< empty: all
   std::uint32_t limit = 1000;             ///< the newest that many
   bool own = false;                       ///< only what concerns the daemon itself; then `service` is empty
+  std::vector<std::string> others{};      ///< of these services, too, where `service` is not empty
 };
 
 /// Whether `query`, its limit apart, asks for `record`.

@@ -74,8 +74,9 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
       heard.states() ==
       "web failing: status != 0: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)\n"
       "db failed: status != 0: exit status 1 in 5 ms: no route\n");
-  CHECK(to_line(heard.reply.end) ==
-        R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0})");
+  CHECK(
+      to_line(heard.reply.end) ==
+      R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0,"given_up":0})");
   CHECK(to_line(heard.items[1]) ==
         R"({"name":"db","kind":"program","state":"failed","text":"status != 0: exit status 1 in 5 ms: no route",)"
         R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000,"dying":false,)"

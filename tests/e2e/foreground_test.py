@@ -127,7 +127,7 @@ class Foreground(supervised.Case):
     def test_what_dies_at_once_again_and_again_is_given_up(self):
         web = self.web(live="exit 1", rules="  if 3 restarts within 5 cycles then unmonitor\n")
         daemon = self.start(self.rules(web))
-        self.wait_for(lambda: self.state(daemon) == "unmonitored", "the end of it", detail=lambda: str(self.told(daemon)))
+        self.wait_for(lambda: self.state(daemon) == "given up", "the end of it", detail=lambda: str(self.told(daemon)))
         self.assertLessEqual(len(web.copies()), 12)
         self.alone()
 
@@ -182,6 +182,41 @@ class Foreground(supervised.Case):
         self.wait_up(daemon, web)
         self.wait_for(self.path("told").exists, "the end of the notice")
         self.assertTrue(self.path("place").read_text().startswith("@healer-notify-"))
+        self.alone()
+
+    # ---- being well -------------------------------------------------------------------------------------------
+
+    def speaks(self, loop: str) -> str:
+        """What a process does in Python that says something on its socket."""
+        program = self.path("speaks.py")
+        program.write_text("import os,socket,time\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\n"
+                           "def say(what): s.sendto(what,os.environ['NOTIFY_SOCKET'])\n" + loop)
+        return f"write_pid; exec python3 {program}"
+
+    def test_what_falls_silent_is_started_anew(self):
+        well = ("say(b'READY=1')\nopen('usec','w').write(os.environ['WATCHDOG_USEC'])\n"
+                "while not os.path.exists('hang'):\n say(b'WATCHDOG=1')\n time.sleep(0.2)\n"
+                "os.rename('hang','hung')\ntime.sleep(600)\n")
+        web = self.web(words="ready on notify within 60 seconds  watchdog 2 seconds", live=self.speaks(well))
+        daemon = self.start(self.rules(web), cycle="3600")
+        self.wait_for(lambda: self.path("usec").exists() and self.path("usec").read_text() == "2000000", "its start")
+        time.sleep(4)
+        self.assertEqual(len(web.copies()), 1)
+        self.path("hang").touch()
+        self.wait_for(lambda: len(web.copies()) == 2, "another start", detail=lambda: str(self.told(daemon)))
+        told = " ".join(text for _, text in self.told(daemon, "web"))
+        self.assertIn("has not sent WATCHDOG=1 for 2 s: it is ended", told)
+        self.assertIn("it had not sent WATCHDOG=1 for 2 s", told)
+        self.alone()
+
+    def test_a_process_that_ends_with_a_certain_status_is_given_up(self):
+        web = self.web(live="write_pid; exit 78", rules="  if status = 78 then unmonitor\n")
+        daemon = self.start(self.rules(web))
+        self.wait_for(lambda: self.state(daemon) == "given up", "the end of it", detail=lambda: str(self.told(daemon)))
+        copies = len(web.copies())
+        time.sleep(2)  # two cycles
+        self.assertEqual(len(web.copies()), copies)
+        self.assertIn("if status = 78 then unmonitor", daemon.ctl("summary", "--failed").stdout)
         self.alone()
 
     # ---- stopping ---------------------------------------------------------------------------------------------

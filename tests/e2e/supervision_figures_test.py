@@ -15,7 +15,8 @@ class SupervisionFigures(both.Case):
 
     def test_a_process_has_the_figures_of_monit(self):
         pidfile = self.busy_process()
-        self.run_both(lambda folder: [], lambda folder: f"check process node with pidfile {pidfile}\n")
+        self.run_both(lambda folder: [], lambda folder: f"check process node with pidfile {pidfile}\n" +
+                      ("  if children memory > 1 TB or children cpu > 5000% then alert\n" if folder.name == "by-healer" else ""))
         self.wait_for(lambda: "memory total" in self.measured(), "the figures of Monit")
         self.more_beats(3)
         monit = self.measured()
@@ -33,6 +34,8 @@ class SupervisionFigures(both.Case):
             self.assertAlmostEqual(values[name, "bytes"] / 2**20, float(size), delta=1, msg=words)
             self.assertAlmostEqual(values[name, "percent"], float(percent), delta=0.1, msg=words)
         self.assertGreater(values["total memory", "bytes"], values["memory", "bytes"] + 40 * 2**20)
+        self.assertAlmostEqual(values["children memory", "bytes"],
+                               values["total memory", "bytes"] - values["memory", "bytes"], delta=2**12)
         percent, limit = re.search(r"\[([\d.]+)% of (\d+) limit\]", monit["filedescriptors"]).groups()
         self.assertAlmostEqual(values["filedescriptors", "percent"], float(percent), delta=0.1)
 

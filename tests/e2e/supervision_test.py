@@ -524,7 +524,7 @@ class Supervision(mails.Receiving, supervised.Case):
                             rules="  if 3 restarts within 5 cycles then unmonitor\n")
         daemon = self.start("set settle 0 seconds\n" + self.rules(node))
         state = lambda: daemon.ask("summary")["services"][0]["state"]  # noqa: E731
-        self.wait_for(lambda: state() == "unmonitored", "the end of it", detail=lambda: str(self.told(daemon)))
+        self.wait_for(lambda: state() == "given up", "the end of it", detail=lambda: str(self.told(daemon)))
         self.assertLessEqual(len(self.log()), 3)
         self.alone()
 

@@ -65,7 +65,7 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
         "STEP: ok fails\n");
   CHECK(complaint("at 5 minutes n1 fials") == "1:17: 'fials' cannot happen to 'n1' | did you mean 'fails'?\n");
   CHECK(complaint("at 5 minutes n1 explodes") ==
-        "1:17: 'explodes' cannot happen to 'n1' | write fails, recovers, dies or comes up\n");
+        "1:17: 'explodes' cannot happen to 'n1' | write fails, recovers, dies, hangs or comes up\n");
   CHECK(complaint("at 5 minutes aprove n1") == "1:14: 'aprove' is not a command | did you mean 'approve'?\n");
   CHECK(complaint("at 5 minutes heal n1 with rebiuld") ==
         "1:27: 'rebiuld' is not a workflow | did you mean 'rebuild'?\n");

@@ -198,6 +198,7 @@ class History final : public EffectSink {
   void take(const effect::Request&) { FAIL("no healing, no request"); }
   void take(const effect::EndRequest&) { FAIL("no healing, no request"); }
   void take(const effect::EndAction& end) { REQUIRE(cancelled_.erase({lives_.size(), end.action.number()}) == 1); }
+  void take(const effect::Watch&) {}
   void take(const effect::Signal&) { FAIL("no job, no signal"); }
   void take(const effect::Reply& reply) { REQUIRE(replies_.insert({lives_.size(), reply.command.number()}).second); }
 

@@ -175,4 +175,31 @@ TEST_CASE("a process that healer has started anew has not changed, by pid file o
   CHECK(world.programs == Programs{"run own", "start web"});
 }
 
+TEST_CASE("that lines of a file may be missing is recorded, once an hour", "[engine]") {
+  auto block = service("log", {status_rule(Comparison::NotEqual, 0)});
+  block->kind = kind_named("file");
+  block->program = {};
+  block->path = "/var/log/app.log";
+  World world(rule_set({block}, minutes{1}));
+  world.start();
+  const auto look = [&world](bool lost) {
+    world.advance(minutes{1});
+    REQUIRE_FALSE(world.open.empty());
+    const effect::Measure run = world.open.back();
+    world.open.clear();
+    Facts facts;
+    facts.path = PathFacts{};
+    if (lost) facts.attributes.push_back({Attribute::LinesLost, std::string("lines may be missing")});
+    world.handle(event::measured(
+        run.service, run.run,
+        {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
+  };
+  look(false);
+  CHECK(world.count(RecordKind::LinesLost) == 0);
+  for (int i = 0; i < 30; ++i) look(true);
+  CHECK(world.count(RecordKind::LinesLost) == 1);
+  for (int i = 0; i < 40; ++i) look(true);
+  CHECK(world.count(RecordKind::LinesLost) == 2);
+}
+
 }  // namespace quiet_test

@@ -212,7 +212,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "s:1:8: error: 'here' is not a process\n"
         "  at 5 s here dies\n"
         "         ^\n"
-        "  note: only a process dies, or comes up\n"
+        "  note: only a process dies, hangs or comes up\n"
         "s:2:8: error: the rules have no service 'wbe'\n"
         "  at 5 s wbe dies\n"
         "         ^\n"
@@ -226,7 +226,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "         ^\n"
         "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
         "approve, "
-        "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, or "
+        "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, hangs or "
         "comes up, and a service fails, "
         "or "
         "recovers\n");

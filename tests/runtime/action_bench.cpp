@@ -9,6 +9,8 @@ void ActionBench::new_daemon() {
   order.clear();
   start_ticks.clear();
   ready.clear();
+  silences.clear();
+  extensions.clear();
   ended.clear();
   runner = std::make_unique<runtime::ActionRunner>(loop, spawner, options, [this](engine::Event event) {
     if (const auto* start = std::get_if<engine::event::ActionStarted>(&event)) {
@@ -18,6 +20,10 @@ void ActionBench::new_daemon() {
     }
     if (const auto* wait = std::get_if<engine::event::ActionWaits>(&event)) waits.push_back(wait->why);
     if (const auto* word = std::get_if<engine::event::ActionReady>(&event)) ++ready[word->action.number()];
+    if (const auto* silent = std::get_if<engine::event::ActionSilent>(&event))
+      silences[silent->action.number()].push_back(silent->span);
+    if (const auto* more = std::get_if<engine::event::ActionExtended>(&event))
+      extensions[more->action.number()].push_back(more->by);
     if (const auto* end = std::get_if<engine::event::ActionEnded>(&event)) ended.emplace(end->action.number(), *end);
   });
 }

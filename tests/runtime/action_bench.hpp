@@ -49,6 +49,7 @@ struct ActionBench {
   std::vector<std::uint64_t> order;  ///< in which they were started
   std::map<std::uint64_t, std::uint64_t> start_ticks;
   std::map<std::uint64_t, int> ready;
+  std::map<std::uint64_t, std::vector<Duration>> silences, extensions;
   std::vector<std::string> waits;  ///< what was told of any
   std::map<std::uint64_t, engine::event::ActionEnded> ended;
 };

@@ -28,6 +28,7 @@ struct Log {
     const auto lines = read_lines(path, position);
     REQUIRE(lines);
     position = lines->position;
+    missing = lines->missing;
     auto found = sift(lines->text, spec);
     REQUIRE(found);
     return last = std::move(*found);
@@ -38,6 +39,7 @@ struct Log {
   LinesSpec spec;
   std::optional<ReadPosition> position;
   std::vector<std::string> last;
+  std::string missing;
 };
 
 LinesSpec errors() { return {.patterns = {{"error", false}}, .ignored = {}}; }
@@ -85,6 +87,64 @@ TEST_CASE("of a file that is rotated nothing is lost", "[runtime]") {
   std::filesystem::remove(log.path);  // it is gone for good
   log.write("error 4\n");
   CHECK(log.next() == "error 4\n");
+  CHECK(log.missing.find("lines written to it last may be missing") != std::string::npos);
+  CHECK(log.next().empty());
+  CHECK(log.missing.empty());
+}
+
+TEST_CASE("a file that is rotated is found whatever its name is, also in a folder beside it", "[runtime]") {
+  Log log(errors());
+  log.write("fine\n");
+  CHECK(log.next().empty());
+  log.write("error 1\n");
+  const std::filesystem::path folder = log.directory.path();
+  std::filesystem::create_directory(folder / "old");
+  SECTION("another name") { std::filesystem::rename(log.path, folder / "before.txt"); }
+  SECTION("another folder") { std::filesystem::rename(log.path, folder / "old" / "x"); }
+  log.write("error 2\n");
+  CHECK(log.next() == "error 1\nerror 2\n");
+  CHECK(log.missing.empty());
+}
+
+TEST_CASE("as long as the new file is empty the one before it is read on", "[runtime]") {
+  Log log(errors());
+  log.write("fine\n");
+  CHECK(log.next().empty());
+  std::filesystem::rename(log.path, log.path + ".1");
+  log.write("");  // as logrotate creates it, before the program has opened it
+  const auto write_old = [&](std::string_view text) { std::ofstream(log.path + ".1", std::ios::app) << text; };
+  write_old("error 1\nhalf an ");
+  CHECK(log.next() == "error 1\n");
+  write_old("error\nerror 3\n");
+  log.write("error 4\n");
+  CHECK(log.next() == "half an error\nerror 3\nerror 4\n");
+  CHECK(log.next().empty());
+}
+
+TEST_CASE("a file that was truncated and has grown past its old length is known by its beginning", "[runtime]") {
+  Log log(errors());
+  const bool is_long = GENERATE(false, true);
+  const std::string filling = is_long ? std::string(5000, 'x') + "\n" : "";
+  log.write("first day\n" + filling);
+  CHECK(log.next().empty());
+  log.write("error 1\n");
+  CHECK(log.next() == "error 1\n");
+  std::filesystem::resize_file(log.path, 0);
+  log.write("second day\nerror 2\n" + filling + "error 3\n");
+  CHECK(log.next() == "error 2\nerror 3\n");
+  CHECK(log.missing.find("was truncated") != std::string::npos);
+  log.write("error 4\n");
+  CHECK(log.next() == "error 4\n");
+  CHECK(log.missing.empty());
+}
+
+TEST_CASE("a place that says no beginning is read on as ever", "[runtime]") {
+  Log log(errors());
+  log.write("fine\n");
+  CHECK(log.next().empty());
+  log.position->begin = 0;
+  log.write("error\n");
+  CHECK(log.next() == "error\n");
 }
 
 TEST_CASE("a file that is truncated is read from its beginning", "[runtime]") {

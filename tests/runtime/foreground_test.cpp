@@ -59,7 +59,7 @@ struct ReadyBench : Bench {
   ReadyBench() { environment.push_back("NOTIFY_SOCKET=" + path); }
   void open() {
     socket.reset();
-    auto opened = ReadySocket::open(loop, path, [this](pid_t sender) { runner->told_ready(sender); });
+    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) { runner->told(notice); });
     REQUIRE(opened);
     socket = std::move(*opened);
   }
@@ -470,7 +470,7 @@ TEST_CASE("who is quicker than the news that it runs is heard all the same", "[f
   bench.start(1, {"/bin/sleep", "600"});
   // The loop is not running, so its death may be reported before its start.
   REQUIRE(test::eventually([&] { return bench.alive() == 1; }));
-  bench.runner->told_ready(processes_with(bench.mark).front());
+  bench.runner->told({.sender = processes_with(bench.mark).front(), .ready = true});
   CHECK(bench.ready.empty());
   CHECK(bench.told(1));
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
@@ -486,13 +486,13 @@ TEST_CASE("the word of a stranger counts for nobody", "[foreground]") {
   bench.foreground = false;
   bench.shell(2, kNotify);
   CHECK(bench.end(2).status == 0);  // its barrier is honoured
-  bench.runner->told_ready(::getpid());
-  bench.runner->told_ready(1);
+  bench.runner->told({.sender = ::getpid(), .ready = true});
+  bench.runner->told({.sender = 1, .ready = true});
   run_for(bench.loop, Duration{100});
   CHECK(bench.ready.empty());
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
-  bench.runner->told_ready(static_cast<pid_t>(bench.started[1]));  // it is gone
+  bench.runner->told({.sender = static_cast<pid_t>(bench.started[1]), .ready = true});  // it is gone
   CHECK(bench.ready.empty());
 }
 
@@ -507,16 +507,16 @@ TEST_CASE("a flood of strangers takes little of the loop's time, whoever is wait
     return static_cast<double>(std::clock() - before);
   };
   const auto flood = [&](pid_t first, int strangers) {
-    return processor_time([&](int i) { bench.runner->told_ready(first + i % strangers); });
+    return processor_time([&](int i) { bench.runner->told({.sender = first + i % strangers, .ready = true}); });
   };
   // What it would take to find out who each of them is.
   const double looks = processor_time([&](int) { static_cast<void>(read_proc_stat(::getppid())); });
   const pid_t here = ::getppid();
-  bench.runner->told_ready(bench.pid(1));
+  bench.runner->told({.sender = bench.pid(1), .ready = true});
   CHECK(bench.ready[1] == 1);
   CHECK(flood(here, 1) < looks);
   CHECK(flood(2, 30'000) < looks);
-  bench.runner->told_ready(bench.pid(2));  // heard all the same
+  bench.runner->told({.sender = bench.pid(2), .ready = true});  // heard all the same
   CHECK(bench.ready[2] == 1);
   CHECK(flood(here, 1) < looks);  // nobody is waited for
   CHECK(bench.ready.size() == 2);

@@ -64,7 +64,10 @@ class Sender {
 struct Bench {
   void open() {
     socket.reset();
-    auto opened = ReadySocket::open(loop, path, [this](pid_t sender) { senders.push_back(sender); });
+    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) {
+      if (notice.ready) senders.push_back(notice.sender);
+      notices.push_back(notice);
+    });
     REQUIRE(opened);
     socket = std::move(*opened);
   }
@@ -76,7 +79,8 @@ struct Bench {
   std::string path = (directory.path() / "notify").string();
   Loop loop;
   std::unique_ptr<ReadySocket> socket;
-  std::vector<pid_t> senders;
+  std::vector<pid_t> senders;  // that are ready
+  std::vector<Notice> notices;
 };
 
 }  // namespace
@@ -85,17 +89,33 @@ TEST_CASE("who says READY=1 is heard, in whatever line, and nothing else is", "[
   Bench bench;
   bench.open();
   const Sender sender(bench.path);
-  for (const char* text : {"", "READY=0", "READY=10", "XREADY=1", " READY=1", "STATUS=READY=1", "READY", "\n\n",
-                           "WATCHDOG=1", "STOPPING=1", "READY=1\r\n"}) {
+  for (const char* text :
+       {"", "READY=0", "READY=10", "XREADY=1", " READY=1", "STATUS=READY=1", "READY", "\n\n", "WATCHDOG=10",
+        "EXTEND_TIMEOUT_USEC=", "EXTEND_TIMEOUT_USEC=1s", "EXTEND_TIMEOUT_USEC=-1", "STOPPING=1", "READY=1\r\n"}) {
     CHECK(sender.send(text));
   }
   run_for(bench.loop, Duration{50});
-  CHECK(bench.senders.empty());
+  CHECK(bench.notices.empty());
   for (const char* text : {"READY=1", "READY=1\n", "STATUS=x\nREADY=1\nMAINPID=1", "\nREADY=1\n\n"}) {
     CHECK(sender.send(text));
   }
   CHECK(bench.heard(4));
   CHECK(bench.senders == std::vector<pid_t>(4, ::getpid()));
+}
+
+TEST_CASE("that a process is well, and needs more time, is heard", "[ready]") {
+  Bench bench;
+  bench.open();
+  const Sender sender(bench.path);
+  CHECK(sender.send("STATUS=x\nWATCHDOG=1"));
+  CHECK(sender.send("EXTEND_TIMEOUT_USEC=2500000\nREADY=1"));
+  CHECK(sender.send("EXTEND_TIMEOUT_USEC=18446744073709551615"));
+  REQUIRE(run_until(bench.loop, [&] { return bench.notices.size() == 3; }));
+  CHECK(bench.notices[0].alive);
+  CHECK_FALSE(bench.notices[0].ready);
+  CHECK(bench.notices[1].extend == Duration{2500});
+  CHECK(bench.notices[1].ready);
+  CHECK(bench.notices[2].extend == Duration{hours{24}});  // no more than a day at once
 }
 
 TEST_CASE("a barrier's descriptor is closed, and so is every other", "[ready]") {
@@ -197,7 +217,7 @@ TEST_CASE("where the path is too long, a name takes its place, for whom has it f
   CHECK(Sender(bench.path).send("READY=1"));
   CHECK(bench.heard(1));
   CHECK(bench.senders.front() == ::getpid());
-  const auto second = ReadySocket::open(bench.loop, bench.path, [](pid_t) {});
+  const auto second = ReadySocket::open(bench.loop, bench.path, [](const Notice&) {});
   REQUIRE_FALSE(second);
   CHECK(second.error().what == "cannot bind " + bench.path + ": Address already in use");
 }
@@ -235,7 +255,7 @@ TEST_CASE("a folder that others cannot enter is named", "[ready]") {
 TEST_CASE("a place where the socket cannot be says why", "[ready]") {
   Bench bench;
   const auto why = [&](const std::string& path) {
-    const auto opened = ReadySocket::open(bench.loop, path, [](pid_t) {});
+    const auto opened = ReadySocket::open(bench.loop, path, [](const Notice&) {});
     REQUIRE_FALSE(opened);
     return opened.error().what;
   };

@@ -289,6 +289,11 @@ inline SavedService full_service() {
   service.rules = {{{9, 1}, identity, failed}, {{1, 9}, {}, RuleState{}}, {{5, 5}, {}, RuleState{}}};
   service.first = Duration{3'600'001};
   service.acknowledged = Acknowledgement{"seen by \xff", "anna", wall(1'795'000'666'001)};
+  service.taken_out = TakenOut{.by = "rule",
+                               .service = "db \xff",
+                               .rule = "if status != 0 then unmonitor for 1 hour",
+                               .since = wall(1'795'000'777'001),
+                               .until = wall(1'795'004'377'001)};
   service.action_failure = ActionFailure{{9, 1}, wall(1'795'000'555'001), "exec /bin/heal\nexited with \xff"};
   return service;
 }
@@ -391,6 +396,8 @@ class RandomCommits {
     service.rules.resize(static_cast<std::size_t>(pick(4)));
     if (pick(2) == 0) service.first.reset();
     if (pick(2) == 0) service.action_failure.reset();
+    if (pick(3) == 0) service.taken_out.reset();
+    if (service.taken_out && pick(2) == 0) service.taken_out = TakenOut{.by = "anna", .since = wall(pick(9))};
     for (auto& [key, identity, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
     return service;
   }

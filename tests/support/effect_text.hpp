@@ -19,6 +19,9 @@ struct EffectText {
   std::string operator()(const effect::Cause& cause) const;
   std::string operator()(const effect::Exec& exec) const;
   std::string operator()(const effect::EndAction& end) const { return fmt::format("end {}", end.action.number()); }
+  std::string operator()(const effect::Watch& watch) const {
+    return fmt::format("watch {} every {}", watch.action.number(), format_duration(watch.every));
+  }
   std::string operator()(const effect::Request& request) const {
     return fmt::format("request {} {} {}", request.request.number(), request.method, request.shown);
   }

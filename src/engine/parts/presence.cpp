@@ -40,6 +40,7 @@ PresenceDoing Presence::on(PresenceEvent event, std::string how) {
 void Child::begin(ActionId action) {
   on(ChildEvent::Begun);
   about_ = {.action = action};
+  last_status_.reset();
 }
 
 void Child::adopt(ActionId action) {
@@ -59,10 +60,14 @@ void Child::keep(std::int64_t pid, std::uint64_t ticks, Duration mono) {
   about_ = {.pid = pid, .start_ticks = ticks, .since = mono};
 }
 
-ChildDoing Child::ended(std::string how) {
+ChildDoing Child::ended(std::string how, std::optional<std::int64_t> status) {
+  const bool silent = about_.silent;
   about_ = {};
   last_end_ = std::move(how);
-  return on(ChildEvent::Ended);
+  ChildDoing doing = on(ChildEvent::Ended);
+  if (silent && doing == ChildDoing::End) doing = ChildDoing::Death;  // nobody wanted it to be gone
+  last_status_ = doing == ChildDoing::Death ? status : std::nullopt;
+  return doing;
 }
 
 void Child::let_go() {

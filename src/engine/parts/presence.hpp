@@ -242,10 +242,17 @@ class Child {
     std::uint64_t start_ticks = 0;  ///< with the pid, which process it is
     Duration since{0};              ///< mono: when that was told
     bool adopted = false;           ///< its word may have gone unheard
+    Duration watched{0};            ///< how often it must tell that it is well; 0: never
+    bool held = false;              ///< that it does not was told of, but nothing is done about it
+    bool silent = false;            ///< it did not, and is ended for that
   };
   [[nodiscard]] const About& about() const { return about_; }
   /// How the last one has ended: "exited with status 3 after 5 s"; or empty.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
+  /// The exit status of that, where it has died by itself, and none was started since.
+  [[nodiscard]] std::optional<std::int64_t> last_status() const { return last_status_; }
+  /// It tells nothing of what is to come.
+  void forget_status() { last_status_.reset(); }
 
   /// Healer starts one by `action`. Requires: there is none.
   void begin(ActionId action);
@@ -255,8 +262,12 @@ class Child {
   ChildDoing told(std::int64_t pid, std::uint64_t ticks, Duration mono);
   /// The process that its former rules have found. Requires: there is none.
   void keep(std::int64_t pid, std::uint64_t ticks, Duration mono);
-  /// It has ended, `how`; or is not found any more.
-  ChildDoing ended(std::string how);
+  /// It has ended, `how`, with that exit status; or is not found any more.
+  ChildDoing ended(std::string how, std::optional<std::int64_t> status = {});
+  /// It must tell so often that it is well.
+  void watch(Duration every) { about_.watched = every; }
+  /// It did not: that is known, or it is ended for it.
+  void fall_silent(bool ended) { (ended ? about_.silent : about_.held) = true; }
   /// It is the service's no longer, whatever becomes of it.
   void let_go();
   /// Word, Lasted, Resumed, EndTold: what carries nothing.
@@ -266,6 +277,7 @@ class Child {
   ChildState state_ = ChildState::None;
   About about_;
   std::string last_end_;
+  std::optional<std::int64_t> last_status_;
 };
 
 }  // namespace healer::engine
