@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/arguments.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grammar/escapes.hpp"
@@ -13,6 +15,11 @@ namespace {
 bool is_quoted_text(std::string_view text) {
   const auto is_quote = [](char c) { return c == '"' || c == '\''; };
   return text.size() >= 2 && is_quote(text.front()) && is_quote(text.back());
+}
+
+bool is_single_quoted(std::string_view argument) {
+  return argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
+         argument.find('\'', 1) == argument.size() - 1;
 }
 
 }  // namespace
@@ -49,12 +56,27 @@ std::vector<std::string_view> command_arguments(std::string_view written) {
   return arguments;
 }
 
+bool ends_early(std::string_view argument, std::string_view text) {
+  const auto end = static_cast<std::size_t>(argument.data() + argument.size() - text.data());
+  return is_single_quoted(argument) && end < text.size() && !is_argument_space(text[end]) && text[end] != '"' &&
+         text[end] != '\r';
+}
+
 std::vector<std::string> split_command(std::string_view written) {
   std::vector<std::string> arguments;
   for (const std::string_view argument : command_arguments(written)) {
-    const bool single = argument.size() >= 2 && argument.front() == '\'' && argument.back() == '\'' &&
-                        argument.find('\'', 1) == argument.size() - 1;
-    arguments.push_back(single ? replace_escapes(argument.substr(1, argument.size() - 2)) : std::string(argument));
+    if (!is_single_quoted(argument)) {
+      arguments.emplace_back(argument);
+      continue;
+    }
+    std::string said = replace_escapes(argument.substr(1, argument.size() - 2));
+    // Here quotes at the ends are none of the writer's: they are taken away, as in Monit.
+    if (ends_early(argument, written)) {
+      constexpr std::string_view kEnds = " \t\r\n\"'";
+      said.erase(std::min(said.find_last_not_of(kEnds) + 1, said.size()));
+      said.erase(0, std::min(said.find_first_not_of(kEnds), said.size()));
+    }
+    arguments.push_back(std::move(said));
   }
   return arguments;
 }

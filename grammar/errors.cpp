@@ -263,6 +263,35 @@ std::optional<EarlierCause> server_option_expected(const TokenStream& tokens, st
                        fmt::format("did you mean '{}'?", near)}};
 }
 
+/// `total memroy`, `check systemd nginx.service`: a keyword ends within a word.
+std::optional<EarlierCause> cut_word_cause(const TokenStream& tokens, std::size_t token) {
+  for (const std::size_t one : {token, token - 1}) {
+    if (one == 0 || one > token) continue;
+    const std::optional<Piece> word = cut_word(tokens, one);
+    if (!word) continue;
+    const std::string_view written = tokens.text.substr(word->offset, word->length);
+    const Token& before = tokens.tokens[one - 1];
+    const std::string_view first =
+        trim(tokens.text.substr(before.offset, word->offset - std::min(word->offset, before.offset)));
+    if (iequals(first, "check")) return EarlierCause{one, wrong_kind_of_check(written).complaint, word};
+    if (one != token) return std::nullopt;
+    std::vector<std::string_view> seconds;
+    for (const WordEntry& entry : kWords)
+      if (const auto begin = first_word(entry.spelling); begin.size() < entry.spelling.size() && iequals(begin, first))
+        if (const std::size_t second = entry.spelling.find_first_not_of(" \t\v", begin.size());
+            second < entry.spelling.size() && is_word_character(entry.spelling[second]))
+          seconds.push_back(entry.spelling.substr(second));
+    if (iequals(first, "total"))
+      seconds.insert(seconds.end(), {"filedescriptors", "upload", "uploaded", "download", "downloaded"});
+    const std::string_view near = nearest_word(written, seconds);
+    return EarlierCause{one,
+                        {fmt::format("unexpected '{}' after '{}'", printable(written.substr(0, kLongestShown)), first),
+                         near.empty() ? "" : fmt::format("did you mean '{} {}'?", first, near)},
+                        word};
+  }
+  return std::nullopt;
+}
+
 /// ", expected a number or 'cycles'"; empty where nothing is known to fit.
 std::string expected_words(const Expectation& expectation) {
   std::vector<std::string> expected;
@@ -375,8 +404,64 @@ std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t to
                                              : "write '...' around a text that has double quotes in it"};
 }
 
+std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
+  if (token == 0 || token >= tokens.tokens.size()) return std::nullopt;
+  const Token& before = tokens.tokens[token - 1];
+  const Token& end = tokens.tokens[token];
+  const std::string_view spelling = tokens.text_of(token - 1);
+  if (before.offset + before.length != end.offset || end.length == 0 || !is_word_character(spelling.back()) ||
+      !is_word_character(tokens.text[end.offset]))
+    return std::nullopt;
+  // Only keywords of several words end within one.
+  const std::size_t blank = spelling.find_last_of(" \t");
+  if (blank == std::string_view::npos || is_value(before.kind)) return std::nullopt;
+  const auto begin = static_cast<std::uint32_t>(before.offset + blank + 1);
+  return Piece{begin, end.offset + end.length - begin};
+}
+
+WrongKind wrong_kind_of_check(std::string_view word) {
+  static constexpr std::string_view kTypes[] = {"process", "file",    "directory", "filesystem", "fifo",  "host",
+                                                "system",  "program", "network",   "composite",  "device"};
+  // What other programs call it, and its kind here.
+  static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"service", "process"},   {"daemon", "process"},
+      {"app", "process"},       {"application", "process"},
+      {"server", "host"},       {"url", "host"},
+      {"http", "host"},         {"https", "host"},
+      {"website", "host"},      {"site", "host"},
+      {"port", "host"},         {"tcp", "host"},
+      {"ping", "host"},         {"connection", "host"},
+      {"script", "program"},    {"command", "program"},
+      {"exec", "program"},      {"cmd", "program"},
+      {"disk", "filesystem"},   {"mount", "filesystem"},
+      {"volume", "filesystem"}, {"partition", "filesystem"},
+      {"space", "filesystem"},  {"interface", "network"},
+      {"net", "network"},       {"nic", "network"},
+      {"dir", "directory"},     {"folder", "directory"},
+      {"log", "file"},          {"logfile", "file"},
+      {"path", "file"},         {"machine", "system"},
+      {"memory", "system"},     {"cpu", "system"},
+      {"load", "system"},       {"loadavg", "system"},
+      {"cluster", "composite"}, {"group", "composite"}};
+  WrongKind found{{fmt::format("'{}' is not a kind of check", printable(word.substr(0, kLongestShown))), {}}, {}};
+  if (iequals(word, "systemd") || iequals(word, "unit")) {
+    found.complaint.remedy =
+        "the state of a unit is told by a program: check program NAME with path \"/usr/bin/systemctl is-active --quiet "
+        "UNIT\"";
+    return found;
+  }
+  const auto* other = std::ranges::find_if(kOthers, [&](const auto& one) { return iequals(one.first, word); });
+  found.meant = other != std::end(kOthers) ? other->second : nearest_word(word, kTypes);
+  found.complaint.remedy =
+      found.meant.empty()
+          ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network and composite"
+          : fmt::format("did you mean '{}'?", found.meant);
+  return found;
+}
+
 std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin, std::size_t token) {
   if (auto found = quote_before(tokens, token)) return found;
+  if (auto found = cut_word_cause(tokens, token)) return found;
   if (auto found = workflow_slip(tokens, begin, token)) return found;
   if (auto found = earlier_habit(tokens, begin, token)) return found;
   if (auto found = server_option_expected(tokens, token)) return found;

@@ -4,6 +4,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,16 +75,35 @@ struct Complaint {
 /// A quote that was meant to be escaped and ends a text in the middle of its line: nothing escapes quotes.
 [[nodiscard]] std::optional<Complaint> escaped_quote(const TokenStream& tokens, std::size_t token);
 
+/// A piece of the text.
+struct Piece {
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+};
+
 /// What went wrong before the token that does not fit, which is only where it came to light.
 struct EarlierCause {
   std::size_t token;  ///< the one to blame
   Complaint complaint;
+  std::optional<Piece> at = std::nullopt;  ///< the part to show; the whole token where it is empty
 };
 
 /// The cause of an error at `token` that lies before it, where there is one to be seen. `begin` is where the statement
 /// begins that has the error.
 [[nodiscard]] std::optional<EarlierCause> earlier_cause(const TokenStream& tokens, std::size_t begin,
                                                         std::size_t token);
+
+/// The word of the text that a token is only the end of, because a keyword ends within it: `memroy` of `total memroy`,
+/// where `total mem` is one. Empty where the token is a word of its own.
+[[nodiscard]] std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token);
+
+/// The complaint about a word after `check` that is not a kind of check, and the kind that was meant; empty: none is
+/// near.
+struct WrongKind {
+  Complaint complaint;
+  std::string_view meant;
+};
+[[nodiscard]] WrongKind wrong_kind_of_check(std::string_view word);
 
 /// The message for a statement from `begin` on that ends, where the next one begins with `token`, before it says all
 /// that it must.

@@ -48,6 +48,8 @@ constexpr std::string_view kRestart =
 constexpr std::string_view kStart =
     "write start program = \"/path/of/program\", or let healer run it: check process NAME with program \"...\"";
 
+constexpr std::string_view kRunning = "a test that a process runs is 'exist': if does not exist then alert";
+
 constexpr Habit kHabits[] = {
     {"&&", Where::Anywhere, kAnd},
     {"&", Where::Then, kAnd},
@@ -76,6 +78,16 @@ constexpr Habit kHabits[] = {
     {"output", Where::Test, kContent},
     {"stdout", Where::Test, kContent},
     {"stderr", Where::Test, kContent},
+    {"running", Where::Test, kRunning},
+    {"active", Where::Test, kRunning},
+    {"alive", Where::Test, kRunning},
+    {"started", Where::Test, kRunning},
+    {"responding", Where::Test, "a test that a server answers is: if failed port 80 protocol http then alert"},
+    {"stopped", Where::Test, kRunning},
+    {"dead", Where::Test, kRunning},
+    {"inactive", Where::Test, kRunning},
+    {"missing", Where::Test, kRunning},
+    {"gone", Where::Test, kRunning},
     {"elif", Where::Statement, kOther},
     {"elsif", Where::Statement, kOther},
     {"elseif", Where::Statement, kOther},
@@ -181,6 +193,62 @@ std::string yaml(const TokenStream& tokens, std::size_t token, const Expectation
   return "this reads like YAML; here words follow each other without ':', as in: check process NAME with pidfile /path";
 }
 
+/// The rest of the text at an offset, to the next blank.
+std::string_view text_from(const TokenStream& tokens, std::size_t offset) {
+  const std::size_t end = std::min(tokens.text.find_first_of(" \t\r\n", offset), tokens.text.size());
+  return tokens.text.substr(offset, end - offset);
+}
+
+/// `127.0.0.1:8081`, `smtp.example.org:587`: a port that hangs on its host.
+std::string port_behind_host(const TokenStream& tokens, std::size_t token) {
+  if (token < 2 || tokens.tokens[token].kind != Kind::Colon) return {};
+  const Token& host = tokens.tokens[token - 1];
+  const Token& port = tokens.tokens[token + 1];
+  const std::uint32_t colon = tokens.tokens[token].offset;
+  if (host.offset + host.length != colon || port.offset != colon + 1 || port.kind != Kind::Number) return {};
+  if (host.kind != Kind::String && host.kind != Kind::Number && host.kind != Kind::Real) return {};
+  const std::string_view name = tokens.text_of(token - 1), number = tokens.text_of(token + 1);
+  std::size_t check = token - 2;
+  if (tokens.tokens[check].kind != Kind::AddressWord || check < 2 || tokens.tokens[check - 2].kind != Kind::CheckHost)
+    return fmt::format("write {} port {}", name, number);
+  return fmt::format("write address {}, and the port in a test: if failed port {} then alert", name, number);
+}
+
+/// `then restart shop`, `then alert admin@x`: what follows an action that takes nothing.
+std::string after_action(const TokenStream& tokens, std::size_t token) {
+  if (token < 2 || is_first_of_line(tokens, token)) return {};
+  const Kind action = tokens.tokens[token - 1].kind;
+  const Kind before = tokens.tokens[token - 2].kind;
+  if ((before != Kind::Then && before != Kind::Else) || !is_action(action) || action == Kind::Exec) return {};
+  const std::string_view written = tokens.text_of(token);
+  switch (tokens.tokens[token].kind) {
+    case Kind::Repeat:
+      if (action != Kind::Alert) return {};
+      return fmt::format(
+          "'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on {} cycles",
+          tokens.tokens[token + 2].kind == Kind::Number ? tokens.text_of(token + 2) : "10");
+    case Kind::Mail: break;
+    case Kind::String:
+    case Kind::Name:
+    case Kind::Quoted:
+      if (action == Kind::Alert) break;
+      return fmt::format("an action is for the service itself: use 'depends on', or exec \"/usr/bin/healerctl {} {}\"",
+                         to_lower(tokens.text_of(token - 1)), printable(unquote(written)));
+    default: return {};
+  }
+  if (tokens.tokens[token].kind != Kind::Mail)
+    return "'alert' takes no text; the text of mails is that of 'set mail-format'";
+  return fmt::format("'alert {0}' is a statement of its own: write it on a line after the rule", printable(written));
+}
+
+/// `failed url 127.0.0.1:8081/health`.
+std::string url_without_scheme(const TokenStream& tokens, std::size_t token) {
+  if (token == 0 || tokens.tokens[token - 1].kind != Kind::UrlWord) return {};
+  const std::string_view written = text_from(tokens, tokens.tokens[token].offset);
+  if (written.empty() || written.find_first_of("\"'{}") != std::string_view::npos) return {};
+  return fmt::format("'http://' is missing: write url http://{}", printable(written));
+}
+
 /// `else if status = 3 then ...`.
 bool other_condition(const TokenStream& tokens, std::size_t token) {
   static constexpr std::string_view kSucceeded[] = {"succeeded", "recovered", "passed"};
@@ -216,6 +284,41 @@ std::optional<EarlierCause> unquoted_regex(const TokenStream& tokens, std::size_
              : "put the regular expression in double quotes"}};
 }
 
+/// A space that is none to the language, in a token without quotes.
+std::optional<EarlierCause> odd_space(const TokenStream& tokens, std::size_t token) {
+  struct Space {
+    std::string_view bytes, name, code;
+  };
+  static constexpr Space kSpaces[] = {
+      {"\u00a0", "a no-break space", "U+00A0"},     {"\u202f", "a narrow no-break space", "U+202F"},
+      {"\u2007", "a figure space", "U+2007"},       {"\u2009", "a thin space", "U+2009"},
+      {"\u2002", "an en space", "U+2002"},          {"\u2003", "an em space", "U+2003"},
+      {"\u3000", "an ideographic space", "U+3000"}, {"\u200b", "a zero-width space", "U+200B"},
+      {"\u2060", "a word joiner", "U+2060"},        {"\ufeff", "a zero-width no-break space", "U+FEFF"}};
+  const std::string_view text = tokens.text_of(token);
+  const Space* first = nullptr;
+  std::size_t where = std::string_view::npos;
+  for (const Space& space : kSpaces)
+    if (const std::size_t at = text.find(space.bytes); at < where) first = &space, where = at;
+  if (first == nullptr) return std::nullopt;
+  return EarlierCause{token,
+                      {fmt::format("{} ({}) stands here", first->name, first->code), "write a plain one"},
+                      Piece{static_cast<std::uint32_t>(tokens.tokens[token].offset + where),
+                            static_cast<std::uint32_t>(first->bytes.size())}};
+}
+
+/// Whether a text begins or ends with a quote as word processors make them.
+bool has_curly_quotes(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kQuotes{"\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab"};
+  return std::ranges::any_of(kQuotes, [&](std::string_view quote) {
+    return text.starts_with(quote) || (text.ends_with(quote) && quote != "\u2019");
+  });
+}
+
+EarlierCause curly_quotes(std::size_t token) {
+  return {token, {"typographic quotes do not quote: they are part of the text", "write straight quotes: \"...\""}};
+}
+
 }  // namespace
 
 bool is_program_word(Kind kind) { return kind == Kind::Start || kind == Kind::Stop || kind == Kind::Restart; }
@@ -230,6 +333,9 @@ std::string remedy_of_habit(const TokenStream& tokens, std::size_t token, const 
   if (const Kind kind = tokens.tokens[token].kind;
       token > 0 && tokens.tokens[token - 1].kind == Kind::Status && (kind == Kind::Then || is_action(kind)))
     return "say which status, as in: if status != 0 then alert";
+  for (const auto& told :
+       {after_action(tokens, token), port_behind_host(tokens, token), url_without_scheme(tokens, token)})
+    if (!told.empty()) return told;
   for (const Habit& habit : kHabits)
     if (is_expected(habit.where, expectation) && fits(habit, tokens, token)) return std::string(habit.remedy);
   if (auto told = missing_then(tokens, token, expectation); !told.empty()) return told;
@@ -247,10 +353,13 @@ std::string missing_then(const TokenStream& tokens, std::size_t token, const Exp
 }
 
 std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t begin, std::size_t token) {
-  for (std::size_t one = begin; one <= token && one < tokens.tokens.size(); ++one)
-    if (const Kind kind = tokens.tokens[one].kind;
-        kind != Kind::Quoted && kind != Kind::Command && kind != Kind::End && has_curly_quotes(tokens.text_of(one)))
-      return EarlierCause{one, {std::string(kCurlyQuotes), std::string(kStraightQuotes)}};
+  for (std::size_t one = begin; one <= token && one < tokens.tokens.size(); ++one) {
+    const Kind kind = tokens.tokens[one].kind;
+    const std::string_view written = tokens.text_of(one);
+    if (kind == Kind::End || written.empty() || written.front() == '"' || written.front() == '\'') continue;
+    if (auto found = odd_space(tokens, one)) return found;
+    if (has_curly_quotes(written)) return curly_quotes(one);
+  }
   if (auto found = unquoted_regex(tokens, token)) return found;
   if (token > 1 && tokens.tokens[token - 2].kind == Kind::Depends && iequals(tokens.text_of(token - 1), "upon"))
     return EarlierCause{token - 1, {"unexpected 'upon', expected a name of a service", "write 'depends on NAME'"}};
@@ -263,11 +372,38 @@ std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t
   return std::nullopt;
 }
 
-bool has_curly_quotes(std::string_view text) {
-  static constexpr std::array<std::string_view, 6> kQuotes{"\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab"};
-  return std::ranges::any_of(kQuotes, [&](std::string_view quote) {
-    return text.starts_with(quote) || (text.ends_with(quote) && quote != "\u2019");
-  });
+std::optional<Complaint> swallowed_word(const TokenStream& tokens, std::size_t token) {
+  static constexpr std::string_view kStatements[] = {"if",    "every", "not",     "alert",  "noalert",
+                                                     "group", "mode",  "check",   "set",    "onreboot",
+                                                     "start", "stop",  "depends", "include"};
+  if (token == 0 || token >= tokens.tokens.size()) return std::nullopt;
+  const Token& before = tokens.tokens[token - 1];
+  if (before.kind != Kind::String || (before.length < 4 && (before.flags & kFirstOfLine) == 0)) return std::nullopt;
+  const std::string_view near = nearest_word(tokens.text_of(token - 1), kStatements);
+  // The very word stands there in a statement of healer's own.
+  if (near.empty() || iequals(near, tokens.text_of(token - 1))) return std::nullopt;
+  return Complaint{unexpected(tokens, token - 1) + ", expected another statement",
+                   fmt::format("did you mean '{}'?", near)};
+}
+
+std::vector<EarlierCause> misread_letters(const TokenStream& tokens, std::size_t token) {
+  const Kind kind = tokens.tokens[token].kind;
+  const std::string_view written = tokens.text_of(token);
+  if ((kind != Kind::String && kind != Kind::Name && kind != Kind::Path) || written.empty() || written.front() == '"' ||
+      written.front() == '\'')
+    return {};
+  std::vector<EarlierCause> found;
+  if (has_curly_quotes(written)) found.push_back(curly_quotes(token));
+  if (auto space = odd_space(tokens, token)) found.push_back(*std::move(space));
+  if (const auto cut = cut_word(tokens, token)) {
+    const std::string_view word = tokens.text.substr(cut->offset, cut->length);
+    found.push_back({token,
+                     {fmt::format("as in Monit, '{}' is read as '{} {}'", printable(word),
+                                  word.substr(0, word.size() - written.size()), printable(written)),
+                      "write a space between them, or correct the word"},
+                     cut});
+  }
+  return found;
 }
 
 }  // namespace healer::grammar

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "grammar/errors.hpp"
 
@@ -23,6 +24,10 @@ namespace healer::grammar {
 [[nodiscard]] std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t begin,
                                                         std::size_t token);
 
+/// A slip in the first word of a statement, the one before the token that does not fit: it has made the word one more
+/// argument of the program before it.
+[[nodiscard]] std::optional<Complaint> swallowed_word(const TokenStream& tokens, std::size_t token);
+
 /// The remedy where a rule ends before its `then`, and an action follows; empty where it is something else.
 [[nodiscard]] std::string missing_then(const TokenStream& tokens, std::size_t token, const Expectation& expectation);
 
@@ -32,9 +37,8 @@ namespace healer::grammar {
 /// Whether a rule may have it for its action.
 [[nodiscard]] bool is_action(Kind kind);
 
-/// Whether a text begins or ends with a quote as word processors make them, which is a letter like others here.
-[[nodiscard]] bool has_curly_quotes(std::string_view text);
-inline constexpr std::string_view kCurlyQuotes = "typographic quotes do not quote: they are part of the text";
-inline constexpr std::string_view kStraightQuotes = "write straight quotes: \"...\"";
+/// What in a token without quotes, which is right as it is, was hardly meant: typographic quotes and no-break spaces,
+/// which are letters like others here, and a keyword that ends within a word.
+[[nodiscard]] std::vector<EarlierCause> misread_letters(const TokenStream& tokens, std::size_t token);
 
 }  // namespace healer::grammar

@@ -174,7 +174,7 @@ class Lexer : TokenWriter {
       add(entry->kind, begin, end);
     else
       bare(begin, end);
-    if (iequals(text().substr(begin, end - begin), "program")) command(skip(at_, is_blank), true);
+    if (iequals(text().substr(begin, end - begin), "program")) command(skip(at_, is_blank), true, true);
     return true;
   }
 
@@ -462,8 +462,9 @@ class Lexer : TokenWriter {
   }
 
   /// "program and arguments" at `begin`, where there is such a thing. To Monit it is its arguments: an empty one is
-  /// nothing, as in `set daemon 5 start "" delay 3`. Where a program must come it is kept, to be told of.
-  void command(std::size_t begin, bool keep_empty) {
+  /// nothing, as in `set daemon 5 start "" delay 3`. Where a program must come it is kept, to be told of. To Monit the
+  /// last text of a file needs no closing quote; the parser warns of it.
+  void command(std::size_t begin, bool keep_empty, bool needs_end = false) {
     if (peek(begin) != '"') return;
     bool empty = true;
     for (std::size_t at = begin + 1; at < text().size();) {
@@ -478,7 +479,9 @@ class Lexer : TokenWriter {
         empty = false;
       }
     }
-    unclosed(begin);
+    if (empty || needs_end || text().size() - begin > kLongestToken) return unclosed(begin);
+    add_quoted(Kind::Command, begin, begin + trim(text().substr(begin)).size());
+    at_ = text().size();
   }
 
   /// Whether a process was named and nothing came after its name: Monit takes no program there.
@@ -490,7 +493,7 @@ class Lexer : TokenWriter {
   /// check process NAME with program "..."
   void foreground_program() {
     after_program_ = true;
-    command(skip(at_, is_blank), true);
+    command(skip(at_, is_blank), true, true);
   }
 
   /// Whether the name just taken, of Monit's short form of a process check, is `composite`, and what comes now is an

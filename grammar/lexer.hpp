@@ -79,6 +79,10 @@ struct TokenStream {
 /// else is special.
 [[nodiscard]] std::vector<std::string_view> command_arguments(std::string_view written);
 
+/// Whether such an argument, in its text, is one in single quotes that ends where the writer did not mean it to: the
+/// next one begins right behind it.
+[[nodiscard]] bool ends_early(std::string_view argument, std::string_view text);
+
 /// What these arguments say: without the quotes of '...', and with its escapes replaced.
 [[nodiscard]] std::vector<std::string> split_command(std::string_view written);
 

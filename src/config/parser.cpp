@@ -216,6 +216,7 @@ class Parser : Tokens {
     const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); });
     if (!is_right) {
       syntax = broken_check(kind(), at_ + (kind() == Kind::CheckComposite ? 2 : 1));
+      if (grammar::cut_word(stream_, at_ + 1)) syntax.name.value.clear();
       if (syntax.name.value.empty()) out_.is_whole = false;
     }
     is_foreground_ = is_right ? syntax.foreground : names_program;
@@ -299,17 +300,9 @@ class Parser : Tokens {
 
   /// Returns the kind that was meant, where one is near.
   std::string_view report_wrong_type() {
-    static constexpr std::string_view kTypes[] = {"process", "file",    "directory", "filesystem", "fifo",  "host",
-                                                  "system",  "program", "network",   "composite",  "device"};
-    const auto word = build_.text(at_ + 1);
-    const auto near = nearest_word(word, kTypes);
-    error_at(
-        at_ + 1,
-        {fmt::format("'{}' is not a kind of check", printable(word.substr(0, 40))),
-         near.empty()
-             ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network and composite"
-             : fmt::format("did you mean '{}'?", near)});
-    return near;
+    grammar::WrongKind wrong = grammar::wrong_kind_of_check(build_.text(at_ + 1));
+    error_at(at_ + 1, wrong.complaint);
+    return wrong.meant;
   }
 
   // ---- statements of a service
@@ -400,13 +393,13 @@ class Parser : Tokens {
       return fresh_start(*quote);
     if (const auto cause = grammar::earlier_cause(stream_, begin_, token)) {
       unsay(cause->token, cause->complaint.message);
-      error_at(cause->token, cause->complaint);
+      error_at(cause->token, cause->complaint, cause->at);
       at_ = std::max(at_, token);
       return recover();
     }
     if (swallowed_word(token) || unquoted_program()) return;
     if (stream_.tokens[token].kind == Kind::Include) cut_by_include(token);
-    if (token > at_ && begins_line(token)) {
+    if (token > at_ && (begins_line(token) || cuts_workflow_item(token))) {
       const auto complaint = grammar::incomplete(stream_, begin_, token, build_.expectation);
       error_at(token - 1, complaint);
       at_ = kind(begin_ - at_) != Kind::If || complaint.remedy.empty() ? token : token + 1;  // an action without 'then'
@@ -417,20 +410,20 @@ class Parser : Tokens {
     recover();
   }
 
-  /// A slip in the first word of a statement makes it one more argument of the program before it: the error is where
-  /// the statement goes on.
+  /// Whether the item of a workflow before a token, which begins a line with another one, is not complete.
+  [[nodiscard]] bool cuts_workflow_item(std::size_t token) const {
+    if (kind(begin_ - at_) != Kind::Workflow && !is_in_broken_workflow_) return false;
+    const bool ends = begins_item(token) || (stream_.tokens[token].kind == Kind::RightBrace &&
+                                             (stream_.tokens[token].flags & grammar::kFirstOfLine) != 0);
+    const auto& texts = build_.expectation.texts;
+    return ends && std::ranges::find(texts, "step") == texts.end();
+  }
+
+  /// A slip in the first word of a statement makes it one more argument of the program before it.
   bool swallowed_word(std::size_t token) {
-    static constexpr std::string_view kWords[] = {"if",    "every", "not",     "alert",  "noalert",
-                                                  "group", "mode",  "check",   "set",    "onreboot",
-                                                  "start", "stop",  "depends", "include"};
-    if (token == 0 || token >= stream_.tokens.size()) return false;
-    const auto& before = stream_.tokens[token - 1];
-    if (before.kind != Kind::String || (before.length < 4 && (before.flags & grammar::kFirstOfLine) == 0)) return false;
-    const auto near = nearest_word(stream_.text_of(token - 1), kWords);
-    // The very word stands there in a statement of healer's own.
-    if (near.empty() || iequals(near, stream_.text_of(token - 1))) return false;
-    error_at(token - 1, {grammar::unexpected(stream_, token - 1) + ", expected another statement",
-                         fmt::format("did you mean '{}'?", near)});
+    const auto complaint = grammar::swallowed_word(stream_, token);
+    if (!complaint) return false;
+    error_at(token - 1, *complaint);
     at_ = token;
     recover();
     return true;
@@ -491,8 +484,12 @@ class Parser : Tokens {
     if (stream_.tokens[pattern].kind == Kind::Pattern) out_.cut_includes.push_back(stream_.tokens[pattern].offset);
   }
 
-  void error_at(std::size_t token, const grammar::Complaint& complaint) {
-    auto range = build_.range({token, token + 1});
+  [[nodiscard]] SourceRange range_of(std::size_t token, const std::optional<grammar::Piece>& part) const {
+    return part ? build_.place(part->offset, part->offset + part->length) : build_.range({token, token + 1});
+  }
+
+  void error_at(std::size_t token, const grammar::Complaint& complaint, std::optional<grammar::Piece> part = {}) {
+    auto range = range_of(token, part);
     // The end of a file is shown behind its last word, not on the empty line after it.
     if (stream_.tokens[token].kind == Kind::End && token > 0)
       range.begin = range.end = build_.range({token - 1, token}).end;
@@ -553,9 +550,11 @@ class Parser : Tokens {
     for (auto token = begin_; token < at_; ++token) {
       if ((stream_.tokens[token].flags & grammar::kGenerous) != 0)
         build_.extend("a name in quotes or on a line of its own as this one", {token, token + 1});
-      if (const Kind one = stream_.tokens[token].kind;
-          (one == Kind::String || one == Kind::Name) && grammar::has_curly_quotes(stream_.text_of(token)))
-        build_.warn({token, token + 1}, grammar::kCurlyQuotes, grammar::kStraightQuotes);
+      for (const grammar::EarlierCause& one : grammar::misread_letters(stream_, token))
+        build_.complaints.push_back({.severity = DiagnosticSeverity::Warning,
+                                     .range = range_of(token, one.at),
+                                     .message = one.complaint.message,
+                                     .remedy = one.complaint.remedy});
     }
     for (auto& extension : build_.extensions) out_.extensions.push_back(std::move(extension));
     for (auto& complaint : build_.complaints) report(std::move(complaint));

@@ -13,6 +13,12 @@ namespace {
 
 bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/// With how many letters both begin.
+std::size_t common_beginning(std::string_view a, std::string_view b) {
+  const auto [end, other] = std::ranges::mismatch(a, b, [](char x, char y) { return lower(x) == lower(y); });
+  return static_cast<std::size_t>(end - a.begin());
+}
+
 }  // namespace
 
 bool is_plain(std::string_view text) {
@@ -59,7 +65,9 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
   std::string_view nearest;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate, limit);
-    if (distance < best && distance < candidate.size()) {
+    if (distance > limit || distance >= candidate.size()) continue;
+    // Of words that are equally near, the one that begins alike: slips are rare in a first letter.
+    if (distance < best || (distance == best && common_beginning(word, candidate) > common_beginning(word, nearest))) {
       best = distance;
       nearest = candidate;
     }

@@ -20,6 +20,9 @@ TEST_CASE("the nearest word is offered only where it is near", "[util]") {
   CHECK(nearest_word("progam", words) == "program");
   CHECK(nearest_word("proces", words) == "process");
   CHECK(nearest_word("elephant", words).empty());
+  // Of two that are equally near, the one that begins alike.
+  const std::string_view protocols[] = {"ftp", "http"};
+  CHECK(nearest_word("htp", protocols) == "http");
 }
 
 TEST_CASE("text of others is made printable", "[util]") {
