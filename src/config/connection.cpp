@@ -316,6 +316,10 @@ class ConnectionReader {
     if (option == nullptr && name == "content")
       return warn(written.name.range, fmt::format("protocol {} has no content: it is not searched", protocol.name),
                   "write 'protocol http' before it");
+    const Protocol* http = protocols::find_protocol("http");
+    if (option == nullptr && !test_.protocol && test_.target == Target::Port && http->find(name) != nullptr)
+      return error(written.name.range, fmt::format("'{}' is an option of a protocol, and none is named", name),
+                   "write 'protocol http' before it");
     if (option == nullptr)
       return error(written.name.range, fmt::format("protocol {} has no option '{}'", protocol.name, name),
                    options_of(protocol).empty() ? "" : fmt::format("it has {}", options_of(protocol)));
@@ -331,6 +335,9 @@ class ConnectionReader {
         if (const std::string problem = pattern_problem(text); !problem.empty())
           return error(written.value.range,
                        fmt::format("{} is not a valid regular expression: {}", in_quotes(text), problem));
+        if (const PatternSlip slip = pattern_slip(text); !slip.written.empty())
+          warn(written.value.range, fmt::format("'{}' is {} in a POSIX regular expression", slip.written, slip.meaning),
+               fmt::format("write {}", slip.meant));
         setting.text = text;
         break;
       case OptionType::Number:

@@ -18,6 +18,7 @@
 #include "engine/evaluate.hpp"
 #include "engine/rule.hpp"
 #include "protocols/protocol.hpp"
+#include "util/regex.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -26,6 +27,7 @@ namespace {
 constexpr int kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
 constexpr double kWhole = 100;
+constexpr double kLeastMemory = 64 << 10;  // bytes: no process has less, nor a machine
 constexpr Duration kShortCycle = milliseconds{100};
 
 class Linter {
@@ -234,6 +236,7 @@ class Linter {
           said_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
           fmt::format("{} has no start program: healer can only report that it is gone", in_quotes(check.name.value)),
           "add one, or say what is to be done, as in 'if does not exist then alert'");
+    if (check.pattern) pattern(*check.pattern);
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement)) schedule(*every);
     const CommandSyntax* before = nullptr;
@@ -322,6 +325,7 @@ class Linter {
     for (const TermSyntax& term : rule.condition.terms) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
+      if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) pattern(test->pattern);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
           total != nullptr && total->span.value == Duration{0})
         warn(Code::Clamped, total->span.range, "a total over no time is read as that of the last 24 hours");
@@ -386,17 +390,40 @@ class Linter {
          is_own ? "100% means all the cores that the process can use with its threads" : "");
   }
 
-  /// `memory > 80`: bytes, where its writer thinks of a percentage.
+  /// `memory > 80`, `memory > 500`: bytes, where its writer thinks of a percentage or of megabytes.
   void few_bytes(const CompareSyntax& test, const QuantityReading& reading) {
-    if (test.unit || reading.value == 0 || reading.value > kWhole ||
+    if (reading.value == 0 || reading.value >= kLeastMemory ||
         engine::unit_of(reading.row->metric) != engine::Unit::Bytes)
       return;
     const auto is_percent = [&](const engine::Quantity& row) {
       return row.words == reading.row->words && engine::unit_of(row.metric) == engine::Unit::Percent;
     };
     if (std::ranges::none_of(check_->kind->quantities, is_percent)) return;
-    warn(Code::Suspicious, test.number.range, fmt::format("without a unit this is {} B", test.number.value),
-         fmt::format("write {}% for a percentage", test.number.value));
+    const engine::Comparison op = comparison(test.comparison);
+    const bool is_over = op == engine::Comparison::Greater || op == engine::Comparison::GreaterEqual;
+    const bool never_under = test.name.value.ends_with("memory") &&
+                             (is_over || op == engine::Comparison::Less || op == engine::Comparison::LessEqual);
+    if (test.unit && !never_under) return;
+    const std::string meaning = test.unit ? fmt::format("this is {}", quantity_text(test))
+                                          : fmt::format("without a unit this is {} B", test.number.value);
+    const std::string megabytes = fmt::format("{} MB", test.number.value);
+    warn(never_under ? Code::NeverTrue : Code::Suspicious, test.number.range,
+         never_under ? fmt::format("{}, and {} uses more: it is {} true", meaning,
+                                   check_->kind->traits.is_machine ? "every machine" : "every process",
+                                   is_over ? "always" : "never")
+                     : meaning,
+         reading.value <= kWhole && !test.unit
+             ? fmt::format("write {}% for a percentage, or {}", test.number.value, megabytes)
+             : fmt::format("write the unit that is meant, as in {}", megabytes));
+  }
+
+  /// `content = "\d+"`: valid, and never what its writer means.
+  void pattern(const Word& pattern) {
+    if (pattern.value.starts_with('/') && check_->kind->traits.has_lines) return;  // a file of them
+    if (const PatternSlip slip = pattern_slip(pattern.value); !slip.written.empty())
+      warn(Code::Suspicious, pattern.range,
+           fmt::format("'{}' is {} in a POSIX regular expression", slip.written, slip.meaning),
+           fmt::format("write {}", slip.meant));
   }
 
   /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.
@@ -533,7 +560,7 @@ class Linter {
       warn(Code::NoEffect, leftovers.range,
            "this has no effect: what is left over from a process that healer runs itself is always ended");
   }
-  void statement(const IgnoreSyntax&) {}
+  void statement(const IgnoreSyntax& ignore) { pattern(ignore.lines.pattern); }
   void statement(const DependsSyntax&) {}
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}

@@ -2,7 +2,10 @@
 #include "config/parse_build.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "util/text.hpp"
 
@@ -62,21 +65,62 @@ bool is_redirection(std::string_view written) {
   return end > 0 && (end == written.size() || written[end] == '/' || written[end] == '&');
 }
 
-/// Whether an argument is meant for a shell to read.
-bool is_shell_sign(std::string_view written) {
-  static constexpr std::string_view kSigns[] = {"&&", "||", "|", "|&", "&", ";", ";;"};
-  return std::ranges::find(kSigns, written) != std::end(kSigns) || is_redirection(written) ||
-         written.find('`') != std::string_view::npos || written.find("$(") != std::string_view::npos ||
-         (written.ends_with(';') && !written.ends_with("\\;"));
+/// Whether an argument says what only a shell does: to join commands, or to put the output of one in its place.
+bool is_command_sign(std::string_view written) {
+  return written == "&&" || written == "||" || written.find('`') != std::string_view::npos ||
+         written.find("$(") != std::string_view::npos;
 }
 
-/// Programs that read such signs, or hand them to a shell.
-bool reads_shell_signs(std::string_view argument) {
-  static constexpr std::string_view kPrograms[] = {"sh",   "bash", "dash", "ash",  "zsh",     "ksh",     "mksh",
-                                                   "csh",  "tcsh", "fish", "ssh",  "busybox", "watch",   "su",
-                                                   "expr", "test", "[",    "find", "runuser", "parallel"};
-  const auto name = argument.substr(argument.rfind('/') + 1);
-  return std::ranges::find(kPrograms, name) != std::end(kPrograms);
+/// Whether an argument is meant for a shell to read.
+bool is_shell_sign(std::string_view written) {
+  static constexpr std::string_view kSigns[] = {"|", "|&", "&", ";", ";;"};
+  return is_command_sign(written) || std::ranges::find(kSigns, written) != std::end(kSigns) ||
+         is_redirection(written) || (written.ends_with(';') && !written.ends_with("\\;"));
+}
+
+bool is_one_of(std::string_view program, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, program.substr(program.rfind('/') + 1)) != names.end();
+}
+
+bool is_shell(std::string_view program) {
+  return is_one_of(program, {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "csh", "tcsh", "fish"});
+}
+
+/// The argument that is the program which is run in the end: `sudo -u x env A=b PROGRAM`.
+std::size_t innermost_program(const std::vector<std::string>& arguments) {
+  std::size_t at = 0;
+  while (at < arguments.size() &&
+         is_one_of(arguments[at], {"sudo", "env", "nice", "ionice", "nohup", "setsid", "timeout", "chroot", "exec",
+                                   "busybox", "doas", "systemd-run", "flock", "stdbuf", "chpst", "taskset"})) {
+    // Options and their values, assignments and numbers: up to what is a path or the name of a program that is known.
+    std::size_t next = at + 1;
+    const auto is_program = [&](const std::string& one) {
+      return one.starts_with('/') || is_shell(one) || is_one_of(one, {"ssh", "su", "runuser", "watch", "find", "env"});
+    };
+    while (next < arguments.size() && !is_program(arguments[next])) ++next;
+    if (next == arguments.size()) break;
+    at = next;
+  }
+  return at;
+}
+
+/// The script of `sh -c SCRIPT`, behind the program at `shell`; the number of arguments where there is none.
+std::size_t script_of(const std::vector<std::string>& arguments, std::size_t shell) {
+  for (std::size_t at = shell + 1; at + 1 < arguments.size(); ++at) {
+    if (!arguments[at].starts_with('-') && !arguments[at].starts_with('+')) break;
+    if (!arguments[at].starts_with("--") && arguments[at].find('c') != std::string::npos) return at + 1;
+  }
+  return arguments.size();
+}
+
+/// Whether an argument that is meant for a shell is right after all: its program reads it, or hands it to a shell.
+bool is_read(const std::vector<std::string>& arguments, std::size_t sign, std::string_view written) {
+  const std::size_t program = innermost_program(arguments);
+  if (program >= arguments.size()) return false;
+  const std::string& name = arguments[program];
+  if (is_one_of(name, {"ssh", "watch", "su", "runuser", "parallel"})) return true;
+  if (is_shell(name)) return sign == script_of(arguments, program);
+  return is_one_of(name, {"expr", "test", "[", "find"}) && !is_command_sign(written);
 }
 
 /// `ready on notify`, `ready after`.
@@ -94,6 +138,7 @@ void Build::begin_statement() {
   complaints.clear();
   items.clear();
   command = {};
+  shell_signs.clear();
   command_has_timeout = false;
 }
 
@@ -160,13 +205,22 @@ void Build::warn(TokenRange where, std::string_view message, std::string_view re
 
 void Build::begin_command(std::size_t token) {
   command = {};
+  shell_signs.clear();
   command_has_timeout = false;
   command.range = range({token, token + 1});
   const auto written = text(token);
   if (kind(token) == Kind::Command) {
     command.arguments = grammar::split_command(written);
-    for (const auto argument : grammar::command_arguments(written))
-      if (!argument.starts_with('\'')) note_shell_sign(argument);
+    const auto arguments = grammar::command_arguments(written);
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (!arguments[i].starts_with('\'')) note_shell_sign(arguments[i], i);
+    note_shell_slips(arguments);
+    if (!written.ends_with('"') || written.size() == 1)
+      complaints.push_back({.severity = DiagnosticSeverity::Warning,
+                            .range = place(tokens.tokens[token].offset, tokens.tokens[token].offset + 1),
+                            .message = "unbalanced quotes: as in Monit, all that follows to the end of the file is "
+                                       "arguments of this command",
+                            .remedy = "close it with \""});
     for (const auto& argument : command.arguments) warn_of_quotes(token, argument, "\"");
     if (const auto told = grammar::escaped_quote(tokens, token))
       complaints.push_back({.severity = DiagnosticSeverity::Warning,
@@ -179,8 +233,8 @@ void Build::begin_command(std::size_t token) {
   if (is_quoted(written) && has_space(trim(whole))) {
     command.single_quoted_with_arguments = true;
     for (const Argument& argument : split_quoted(written.substr(1, written.size() - 2))) {
+      if (!argument.is_quoted) note_shell_sign(argument.text, command.arguments.size());
       command.arguments.emplace_back(argument.text);
-      if (!argument.is_quoted) note_shell_sign(argument.text);
     }
   } else {
     command.arguments.push_back(std::move(whole));
@@ -192,7 +246,7 @@ void Build::add_argument(std::size_t token) {
   if (is_quoted(text(token)))
     warn_of_quotes(token, command.arguments.back(), "\"'");
   else
-    note_shell_sign(text(token));
+    note_shell_sign(text(token), command.arguments.size() - 1);
   if (!command.next_line && !is_quoted(text(token)) && (tokens.tokens[token].flags & grammar::kFirstOfLine) != 0)
     command.next_line = Word{std::string(text(token)), range({token, token + 1})};
   if (const SourceRange last = range({token, token + 1}); last.file == command.range.file)
@@ -201,13 +255,58 @@ void Build::add_argument(std::size_t token) {
     command.readiness = range({token - 1, token + 1});
 }
 
-void Build::note_shell_sign(std::string_view written) {
-  if (command.shell_sign || !is_shell_sign(written)) return;
+SourceRange Build::place_of(std::string_view written) const {
   const auto begin = static_cast<std::uint32_t>(written.data() - tokens.text.data());
-  command.shell_sign = Word{std::string(written), place(begin, begin + static_cast<std::uint32_t>(written.size()))};
+  return place(begin, begin + static_cast<std::uint32_t>(written.size()));
+}
+
+void Build::note_shell_sign(std::string_view written, std::size_t argument) {
+  if (is_shell_sign(written)) shell_signs.push_back({argument, written});
+}
+
+void Build::note_shell_slips(const std::vector<std::string_view>& written) {
+  const auto& arguments = command.arguments;
+  const auto warn_at = [&](const SourceRange& range, std::string message, std::string remedy) {
+    complaints.push_back({.severity = DiagnosticSeverity::Warning,
+                          .range = range,
+                          .message = std::move(message),
+                          .remedy = std::move(remedy)});
+  };
+  // '... awk '{print $2}' ...': a quote within ends the argument, and the next one begins right behind it.
+  for (const std::string_view argument : written)
+    if (grammar::ends_early(argument, tokens.text)) {
+      const std::string_view end = argument.substr(argument.size() - 1);
+      warn_at(place_of(end), "the argument ends at this quote: single quotes cannot be nested",
+              "write double quotes within '...', or put the script into a file");
+      break;
+    }
+  // "/bin/sh -c '...' as uid nobody": an argument to Monit, too.
+  for (std::size_t i = 1; i + 1 < arguments.size(); ++i) {
+    const bool is_owner = iequals(arguments[i], "uid") || iequals(arguments[i], "gid");
+    if (!is_owner || !(iequals(arguments[i - 1], "as") || iequals(arguments[i - 1], "and"))) continue;
+    warn_at(place_of(written[i]),
+            fmt::format("'{} {}' within the quotes is passed to {} as arguments: it runs as the user of healer",
+                        printable(arguments[i - 1]), printable(arguments[i]), in_quotes(arguments.front())),
+            fmt::format("write it behind the closing quote: \"...\" as {} {}", to_lower(arguments[i]),
+                        printable(arguments[i + 1])));
+    break;
+  }
+  // "/bin/bash -c /usr/sbin/fpm -g x": only the first word is the script.
+  const std::size_t shell = innermost_program(arguments);
+  if (shell >= arguments.size() || !is_shell(arguments[shell])) return;
+  const std::size_t script = script_of(arguments, shell);
+  if (script + 1 >= arguments.size() || written[script].starts_with('\'') ||
+      arguments[script].find('$') != std::string::npos || iequals(arguments[script + 1], "as"))
+    return;
+  warn_at(place_of(written[script + 1]),
+          fmt::format("the script of '-c' is {} alone: {} and what follows are not part of it",
+                      in_quotes(arguments[script]), in_quotes(arguments[script + 1])),
+          fmt::format("put the whole script in single quotes: {} '{} {}...'", printable(arguments[script - 1]),
+                      printable(arguments[script]), printable(arguments[script + 1])));
 }
 
 void Build::warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes) {
+  argument = trim(argument);
   if (argument.empty() || (quotes.find(argument.front()) == std::string_view::npos &&
                            quotes.find(argument.back()) == std::string_view::npos))
     return;
@@ -223,7 +322,10 @@ CommandSyntax Build::take_command() {
     complaints.push_back(
         {.range = command.range, .message = "a program is missing here", .remedy = "write its absolute path"});
   command_has_timeout = false;
-  if (std::ranges::any_of(command.arguments, reads_shell_signs)) command.shell_sign.reset();
+  for (const auto& [argument, written] : shell_signs)
+    if (!command.shell_sign && !is_read(command.arguments, argument, written))
+      command.shell_sign = Word{std::string(written), place_of(written)};
+  shell_signs.clear();
   return std::exchange(command, {});
 }
 

@@ -47,6 +47,11 @@ struct Build {
   std::vector<Diagnostic> complaints;  ///< about it, where its structure is right
   std::vector<std::uint32_t> items;    ///< where those between its braces begin, in any order
   CommandSyntax command;               ///< scratch, emptied by whoever takes it
+  struct ShellSign {
+    std::size_t argument;      ///< which one
+    std::string_view written;  ///< in the text
+  };
+  std::vector<ShellSign> shell_signs;  ///< arguments of the command that are meant for a shell
   bool command_has_timeout = false;    ///< to see that owners come before it
 
   /// Forgets what an unfinished or finished statement has left. What was tried stays.
@@ -74,8 +79,12 @@ struct Build {
   void begin_command(std::size_t token);
   void add_argument(std::size_t token);
   [[nodiscard]] CommandSyntax take_command();
-  /// Remembers an argument without quotes that is meant for a shell.
-  void note_shell_sign(std::string_view written);
+  /// Remembers the argument of that number, without quotes, where it is meant for a shell.
+  void note_shell_sign(std::string_view written, std::size_t argument);
+  /// Warns of what in the arguments of a command, as they are written, its writer takes for something else.
+  void note_shell_slips(const std::vector<std::string_view>& written);
+  /// Where a piece of the text is.
+  [[nodiscard]] SourceRange place_of(std::string_view written) const;
   void warn_of_quotes(std::size_t token, std::string_view argument, std::string_view quotes);
 };
 

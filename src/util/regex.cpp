@@ -126,6 +126,47 @@ std::string pattern_problem(const std::string& pattern) {
   return reason.data();
 }
 
+PatternSlip pattern_slip(std::string_view pattern) {
+  struct Escape {
+    char letter;
+    std::string_view meant, in_brackets;
+  };
+  static constexpr std::array<Escape, 9> kEscapes{{{'d', "[0-9]", "0-9"},
+                                                   {'D', "[^0-9]", ""},
+                                                   {'h', "[[:blank:]]", "[:blank:]"},
+                                                   {'A', "^", ""},
+                                                   {'z', "$", ""},
+                                                   {'Z', "$", ""},
+                                                   {'w', "", "[:alnum:]_"},
+                                                   {'s', "", "[:space:]"},
+                                                   {'S', "", ""}}};
+  std::size_t brackets = 0;  // where what is in them begins; 0: outside
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (brackets == 0 && c == '[') {
+      brackets = i + 1 + (i + 1 < pattern.size() && pattern[i + 1] == '^');
+      i = brackets - 1;
+    } else if (brackets != 0 && c == '[' && i + 1 < pattern.size() && pattern[i + 1] == ':') {
+      const std::size_t end = pattern.find(":]", i + 2);
+      if (end == std::string_view::npos) return {};
+      i = end + 1;
+    } else if (brackets != 0 && c == ']' && i > brackets) {
+      brackets = 0;
+    } else if (c == '\\' && i + 1 < pattern.size()) {
+      const char letter = pattern[i + 1];
+      const auto* found = std::ranges::find(kEscapes, letter, &Escape::letter);
+      const std::string_view meant = found == kEscapes.end() ? "" : brackets != 0 ? found->in_brackets : found->meant;
+      if (!meant.empty())
+        return {fmt::format("\\{}", letter),
+                brackets != 0 ? fmt::format("a '\\' or a '{}' within brackets", letter)
+                              : fmt::format("the letter '{}'", letter),
+                std::string(meant)};
+      i += brackets == 0;
+    }
+  }
+  return {};
+}
+
 std::string required_literal(std::string_view pattern) {
   constexpr std::string_view kOperators = ".[]{}()*+?|^$\\";
   constexpr std::string_view kOptional = "*?{";

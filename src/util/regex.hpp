@@ -15,6 +15,15 @@ namespace healer {
 /// Why a text is no POSIX extended regular expression that is compiled, for people. Empty: it is one.
 [[nodiscard]] std::string pattern_problem(const std::string& pattern);
 
+/// What is valid in a POSIX extended regular expression but means something else there than in those of Perl, and how
+/// it is written here.
+struct PatternSlip {
+  std::string written;  ///< empty: there is none
+  std::string meaning;  ///< what it is here, for people
+  std::string meant;
+};
+[[nodiscard]] PatternSlip pattern_slip(std::string_view pattern);
+
 /// A text that is a part of whatever a POSIX extended regular expression matches, the longest that is easily seen.
 /// Empty: there is none. Of an expression that does not compile it may be any.
 [[nodiscard]] std::string required_literal(std::string_view pattern);

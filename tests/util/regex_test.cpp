@@ -77,4 +77,21 @@ TEST_CASE("whatever an expression matches holds the text that it cannot do witho
   CHECK(told > 1000);
 }
 
+TEST_CASE("what means something else in Perl's expressions is known, with what is meant", "[util]") {
+  const auto of = [](const char* pattern) {
+    const healer::PatternSlip slip = healer::pattern_slip(pattern);
+    return slip.written.empty() ? "" : slip.written + " " + slip.meant;
+  };
+  CHECK(of("\\d+") == "\\d [0-9]");
+  CHECK(of("a\\D") == "\\D [^0-9]");
+  CHECK(of("\\Aok") == "\\A ^");
+  CHECK(of("ok\\z") == "\\z $");
+  CHECK(of("[\\d.]") == "\\d 0-9");
+  CHECK(of("[]\\w]") == "\\w [:alnum:]_");
+  CHECK(of("[^[:alpha:]\\s]") == "\\s [:space:]");
+  for (const char* right : {"", "\\w\\s\\b", "[0-9]+", "\\\\d", "[a]d", "[[:digit:]]", "a\\", "[", "[[:", "[]d]"})
+    CHECK(of(right).empty());
+  CHECK(healer::pattern_slip("\\d").meaning == "the letter 'd'");
+}
+
 }  // namespace regex_test
