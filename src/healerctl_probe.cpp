@@ -35,13 +35,17 @@ Json time_or_null(const std::optional<microseconds>& time) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+/// Whether the probe looks at the certificate and whose it is.
+bool verifies(const ProbePlan& plan) { return plan.tls && (plan.tls->verify || !plan.tls->checksum.empty()); }
+
 Json to_json(const ProbePlan& plan, const ProbeResult& result) {
   Json certificate = nullptr;
   if (result.certificate)
     certificate = {{"subject", result.certificate->subject},
                    {"issuer", result.certificate->issuer},
                    {"expires", format_iso(result.certificate->expires)},
-                   {"days_left", protocols::days_left(result.certificate->expires, runtime::now().wall)}};
+                   {"days_left", protocols::days_left(result.certificate->expires, runtime::now().wall)},
+                   {"verified", verifies(plan)}};
   const bool is_ping = plan.transport == Transport::Ping;
   return {{"version", control::kWireVersion},
           {"command", "probe"},
@@ -85,6 +89,10 @@ std::string table(const ProbePlan& plan, const ProbeResult& result) {
   if (result.connect) line(plan.transport == Transport::Udp ? "open" : "connect", result.connect, result.address);
   if (result.tls) line("TLS", result.tls, fmt::format("{}, {}", result.tls_version, result.tls_cipher));
   if (result.certificate) line("certificate", std::nullopt, certificate_words(*result.certificate));
+  if (result.certificate && !verifies(plan))
+    line("", std::nullopt,
+         fmt::format("not verified{}; to verify it, add: using tls with options {{ verify: enable }}",
+                     plan.tls && plan.tls->valid_days ? " but for its date" : ", as in Monit"));
   if (result.first_byte) line("first byte", result.first_byte, "");
   if (result.attempt > 1) line("attempts", std::nullopt, std::to_string(result.attempt));
   line(to_string(result.verdict), result.response, describe(plan, result));

@@ -10,6 +10,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/connection.hpp"
 #include "config/passes.hpp"
 #include "config/quantity.hpp"
 #include "config/rule_text.hpp"
@@ -210,7 +211,10 @@ class Adviser {
     }
     impossible(rule);
     for (const TermSyntax& term : rule.condition.terms)
-      if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
+      if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) {
+        connection(*test);
+        certificate(*test, term.range);
+      }
     const Act act = rule.action.kind;
     ends_it_ = ends_it_ || act == Act::Restart;
     if (act == Act::Restart || act == Act::Stop) without_stop(rule);
@@ -351,6 +355,15 @@ class Adviser {
           fmt::format("public authorities issue certificates for at most {} days: these always fail this test",
                       kLongestCertificate),
           "30 days leave time to renew one");
+  }
+
+  /// TLS without a look at the certificate, as Monit does it.
+  void certificate(const ConnectionSyntax& test, const SourceRange& range) {
+    const std::optional<protocols::TlsPlan> tls = read_connection(test, range, std::string(kLocalHost), {}).plan.tls;
+    if (!tls || tls->verify || tls->valid_days || !tls->checksum.empty()) return;
+    say(Code::UnverifiedCertificate, range,
+        "as in Monit, the certificate of this server is not checked: an expired one, or another's, passes",
+        "add 'using tls with options { verify: enable }', or 'certificate valid > 30 days' for its date alone");
   }
 
   const Sources& sources_;

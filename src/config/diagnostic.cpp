@@ -229,7 +229,8 @@ std::string_view to_string(Code code) {
                                                                "slow-to-notice",
                                                                "wrong-port",
                                                                "endless-restarts",
-                                                               "shared-folder"};
+                                                               "shared-folder",
+                                                               "unverified-certificate"};
   return kWords[static_cast<std::size_t>(code)];
 }
 

@@ -91,8 +91,9 @@ enum class Code : std::uint8_t {
   WrongPort,
   EndlessRestarts,
   SharedFolder,
+  UnverifiedCertificate,
 };
-inline constexpr std::size_t kCodes = static_cast<std::size_t>(Code::SharedFolder) + 1;
+inline constexpr std::size_t kCodes = static_cast<std::size_t>(Code::UnverifiedCertificate) + 1;
 
 /// "unknown-word".
 [[nodiscard]] std::string_view to_string(Code code);

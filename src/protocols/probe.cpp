@@ -62,7 +62,9 @@ std::string describe(const ProbePlan& plan, const ProbeResult& result) {
   std::string text =
       fmt::format("connected to {} in {}", result.address, format_latency(result.connect.value_or(microseconds{0})));
   if (plan.transport == Transport::Udp) text = fmt::format("sent to {}", result.address);
-  if (result.phase == ProbePhase::Tls) return text + ", TLS handshake failed: " + result.text;
+  // A certificate is there once hands were shaken: what is wrong then is the certificate.
+  if (result.phase == ProbePhase::Tls)
+    return text + (result.certificate ? ", " : ", TLS handshake failed: ") + result.text;
   if (!result.text.empty()) text += ", " + result.text;
   if (result.verdict == ProbeVerdict::Passed && result.first_byte && result.response)
     text += fmt::format(", {} in all", format_latency(*result.response));
@@ -84,7 +86,7 @@ int days_left(WallTime expires, WallTime now) {
 std::string expiry_words(WallTime expires, WallTime now) {
   if (expires <= now) {
     const int ago = days_left(now, expires);
-    return ago == 0 ? "has expired within the last day" : fmt::format("has expired {} ago", plural(ago, "day"));
+    return ago == 0 ? "expired within the last day" : fmt::format("expired {} ago", plural(ago, "day"));
   }
   const int left = days_left(expires, now);
   return left == 0 ? "expires within a day" : fmt::format("expires in {}", plural(left, "day"));

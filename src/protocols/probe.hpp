@@ -108,7 +108,7 @@ struct ProbeResult {
 /// What is wrong with the plan as a whole, for people; empty: nothing.
 [[nodiscard]] std::string fault(const ProbePlan& plan);
 
-/// The result in words: "connected to 10.0.0.7:443 in 3 ms, TLS handshake failed: certificate has expired 3 days ago".
+/// The result in words: "connected to 10.0.0.7:443 in 3 ms, certificate expired 3 days ago".
 [[nodiscard]] std::string describe(const ProbePlan& plan, const ProbeResult& result);
 
 /// "0.12 ms", "3.4 ms", "25 ms", "1.2 s".
@@ -117,7 +117,7 @@ struct ProbeResult {
 /// The whole days from `now` until `expires`; negative where that is past.
 [[nodiscard]] int days_left(WallTime expires, WallTime now);
 
-/// "has expired 3 days ago", "expires in 12 days", "expires within a day".
+/// "expired 3 days ago", "expires in 12 days", "expires within a day".
 [[nodiscard]] std::string expiry_words(WallTime expires, WallTime now);
 
 }  // namespace healer::protocols

@@ -268,8 +268,10 @@ std::string TlsSession::judge() {
       return fmt::format("certificate is not for {}, but for {}", name_, names_of(certificate));
   }
   if (plan_.valid_days && protocols::days_left(certificate_->expires, today) < *plan_.valid_days)
-    return fmt::format("certificate {}, not in {} days or later", protocols::expiry_words(certificate_->expires, today),
-                       *plan_.valid_days);
+    return fmt::format("certificate {}{}", protocols::expiry_words(certificate_->expires, today),
+                       certificate_->expires <= today
+                           ? ""
+                           : fmt::format(", but must be valid for at least {} days", *plan_.valid_days));
   return {};
 }
 

@@ -226,7 +226,7 @@ class ProbeReal(support.Case):
                 (nginx, "protocol http http2", "failed", "it speaks HTTP/1, not HTTP/2"),
                 (good, "protocol smtp starttls", "passed", "it is a mail server with TLS"),
                 (good, "protocol smtp starttls certificate valid > 5 days", "passed", "it is a mail server with TLS"),
-                (good, "protocol smtp starttls certificate valid > 50 days", "failed", "not in 50 days or later"),
+                (good, "protocol smtp starttls certificate valid > 50 days", "failed", "must be valid for at least 50 days"),
                 (good, "protocol smtp starttls using tls with options {verify: enable}", "failed", "self-signed")):
             _, document = self.probe(port, words + " timeout 20 seconds")
             self.assertEqual(document["verdict"], verdict, (words, document["text"]))

@@ -12,11 +12,16 @@ using std::chrono::microseconds;
 TEST_CASE("results are told in words", "[protocols][probe]") {
   ProbePlan plan{.host = "shop", .port = 443, .protocol = find_protocol("https")};
   ProbeResult result{
-      .verdict = ProbeVerdict::Failed, .phase = ProbePhase::Tls, .text = "certificate has expired 3 days ago"};
+      .verdict = ProbeVerdict::Failed, .phase = ProbePhase::Tls, .text = "certificate expired 3 days ago"};
   result.address = "10.0.0.7:443";
   result.connect = microseconds{3'000};
+  result.certificate = CertificateFacts{};
+  // There is one once the handshake is done.
+  CHECK(describe(plan, result) == "connected to 10.0.0.7:443 in 3.0 ms, certificate expired 3 days ago");
+  result.certificate.reset();
+  result.text = "the server does not speak TLS";
   CHECK(describe(plan, result) ==
-        "connected to 10.0.0.7:443 in 3.0 ms, TLS handshake failed: certificate has expired 3 days ago");
+        "connected to 10.0.0.7:443 in 3.0 ms, TLS handshake failed: the server does not speak TLS");
   result.phase = ProbePhase::Connect;
   result.text = "connection refused";
   CHECK(describe(plan, result) == "cannot connect to 10.0.0.7:443: connection refused");
@@ -34,10 +39,10 @@ TEST_CASE("results are told in words", "[protocols][probe]") {
 
 TEST_CASE("how long a certificate is valid is told in whole days", "[protocols][probe]") {
   const WallTime now{days{20'000}};
-  CHECK(expiry_words(now - days{3} - hours{2}, now) == "has expired 3 days ago");
-  CHECK(expiry_words(now - days{3}, now) == "has expired 3 days ago");
-  CHECK(expiry_words(now - days{1} - hours{1}, now) == "has expired 1 day ago");
-  CHECK(expiry_words(now - hours{1}, now) == "has expired within the last day");
+  CHECK(expiry_words(now - days{3} - hours{2}, now) == "expired 3 days ago");
+  CHECK(expiry_words(now - days{3}, now) == "expired 3 days ago");
+  CHECK(expiry_words(now - days{1} - hours{1}, now) == "expired 1 day ago");
+  CHECK(expiry_words(now - hours{1}, now) == "expired within the last day");
   CHECK(expiry_words(now + hours{1}, now) == "expires within a day");
   CHECK(expiry_words(now + days{1} + hours{1}, now) == "expires in 1 day");
   CHECK(days_left(now + days{30}, now) == 30);

@@ -61,7 +61,7 @@ TEST_CASE("late is what has answered well, and nothing else", "[protocols][probe
 TEST_CASE("a certificate that expires too soon is told apart from one that is wrong", "[protocols][probe]") {
   ProbePlan plan{.host = "shop", .port = 443, .protocol = find_protocol("https")};
   plan.tls.emplace().valid_days = 30;
-  ProbeResult result = failed(ProbePhase::Tls, "certificate expires in 9 days, not in 30 days or later");
+  ProbeResult result = failed(ProbePhase::Tls, "certificate expires in 9 days, but must be valid for at least 30 days");
   result.certificate = {.subject = "shop", .issuer = "us", .expires = kNow + days{9} + hours{3}};
   CHECK(expires_soon(plan, result, kNow));
   CHECK(sentence(plan, result, kNow) == "certificate expiry in 9 days matches check limit [valid > 30 days]");
