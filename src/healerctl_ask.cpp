@@ -16,6 +16,7 @@
 #include "control/client.hpp"
 #include "control/render.hpp"
 #include "control/views.hpp"
+#include "healerctl_diagnostics.hpp"
 #include "store/sqlite_store.hpp"
 #include "util/text.hpp"
 
@@ -188,7 +189,8 @@ int show_done(const Json& header, const Done& done, Output& output) {
     document.update(Json(done));
     output.print(control::to_line(document) + "\n");
   } else {
-    std::string_view rest = trim(done.text);  // a reload's has diagnostics of several lines
+    if (!done.diagnostics.empty()) output.print(diagnostics_text(done.diagnostics, output.style().colour));
+    std::string_view rest = trim(after_diagnostics(done.text, done.diagnostics.size()));
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       output.print(printable(rest.substr(0, end)) + "\n");

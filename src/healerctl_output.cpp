@@ -11,7 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "healerctl_diagnostics.hpp"
 #include "runtime/clock.hpp"
+#include "util/text.hpp"
 
 namespace healer {
 namespace {
@@ -86,7 +88,13 @@ int Output::fail(const control::Failure& failure) {
     std::fflush(stdout);
     control::Style style = style_;
     style.colour = wants_colour(options_, STDERR_FILENO);
-    std::fputs(control::render_failure(failure, style).c_str(), stderr);
+    control::Failure rest = failure;
+    if (!failure.diagnostics.empty()) {
+      std::fputs(diagnostics_text(failure.diagnostics, style.colour).c_str(), stderr);
+      rest.message = after_diagnostics(failure.message, failure.diagnostics.size());
+      if (trim(rest.message).empty()) rest.message = "the rules have errors";
+    }
+    std::fputs(control::render_failure(rest, style).c_str(), stderr);
   } else if (list_open_) {
     close_list({{"error", failure}});
   } else {

@@ -103,7 +103,8 @@ std::vector<control::DiagnosticView> LoadedRules::views() const {
                      .place = place == std::string::npos || place < 2 ? "" : whole.substr(0, place - 2),
                      .message = diagnostic.message,
                      .remedy = diagnostic.remedy,
-                     .code = std::string(config::to_string(diagnostic.code))});
+                     .code = std::string(config::to_string(diagnostic.code)),
+                     .length = diagnostic.range ? diagnostic.range->end - diagnostic.range->begin : 0});
   }
   return views;
 }

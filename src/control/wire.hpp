@@ -118,8 +118,9 @@ struct DiagnosticView {
   std::string severity;  ///< "error", "warning", "note"
   std::string place;     ///< "file:line:column"
   std::string message;
-  std::string remedy;  ///< may be empty
-  std::string code{};  ///< "unknown-word": see config::Code
+  std::string remedy;        ///< may be empty
+  std::string code{};        ///< "unknown-word": see config::Code
+  std::uint64_t length = 0;  ///< bytes from there that it is about; 0: it is about the place, or the file
 
   bool operator==(const DiagnosticView&) const = default;
 };

@@ -58,6 +58,7 @@ void fields(Walk walk, T& v) {
   walk("message", v.message);
   walk("remedy", v.remedy);
   walk("code", v.code);
+  if_any(walk, "length", v.length);
 }
 
 template <typename Walk, Same<Failure> T>

@@ -113,6 +113,20 @@ class Loading(support.Case):
         self.assertIn("any longer", done.stdout)
         self.wait_for(lambda: processes.state(pid) in ("", "Z"), "its end")
 
+    def test_a_reload_that_fails_shows_the_line_and_the_place_in_it(self):
+        daemon = self.start(CHECK.format("x"))
+        daemon.write_rules(self.settings(daemon) + CHECK.format("x") + "  if staus != 0 then alert\n")
+        shown = "  if staus != 0 then alert\n       ^~~~~\n  note: did you mean 'status'?\n"
+        for command in ("reload", "diff"):
+            done = daemon.ctl(command)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(shown, done.stderr)
+            self.assertIn(f"{daemon.rules}:", done.stderr.split("\n")[0])
+            self.assertEqual(done.stderr.count("unexpected 'staus'"), 1)
+        # A warning is shown with its line, too.
+        daemon.write_rules(self.settings(daemon) + CHECK.format("x") + "  if status != 0 for 300 cycles then alert\n")
+        self.assertEqual(healerd("-t", "-c", daemon.rules).stderr.split("\n")[:-2], daemon.reload().stderr.split("\n")[:-3])
+
     # ---- the log -------------------------------------------------------------------------------------------------
 
     def test_a_log_that_cannot_be_written_is_an_error_at_the_start(self):
