@@ -17,7 +17,11 @@ namespace healer::config {
 /// `--offline`: reads the rules files through `machine`, looks nothing else up. Requires: `machine` outlives it.
 class OfflineEnvironment final : public Environment {
  public:
-  explicit OfflineEnvironment(const Environment& machine) : machine_(machine) {}
+  /// What $HOST stands for where the machine is not asked: no service of a file can have this name.
+  static constexpr std::string_view kNoHost = "/$HOST";
+
+  explicit OfflineEnvironment(const Environment& machine, std::string_view host = kNoHost)
+      : machine_(machine), host_(host) {}
 
   [[nodiscard]] Result<std::string> read(const std::string& path) const override;
   [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override;
@@ -27,7 +31,7 @@ class OfflineEnvironment final : public Environment {
   [[nodiscard]] std::optional<UserEntry> user(const std::string&) const override { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint32_t> group(const std::string&) const override { return std::nullopt; }
   [[nodiscard]] bool executable(const std::string&) const override { return true; }
-  [[nodiscard]] std::string host_name() const override { return "localhost"; }
+  [[nodiscard]] std::string host_name() const override { return host_; }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
   [[nodiscard]] std::optional<SecretFault> secret_fault(const std::string& name,
                                                         const std::string& folder) const override {
@@ -36,6 +40,7 @@ class OfflineEnvironment final : public Environment {
 
  private:
   const Environment& machine_;
+  std::string host_;
 };
 
 /// A file that is to become a rules file: `healerd -t --with`, and standard input.

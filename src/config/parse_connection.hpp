@@ -102,6 +102,7 @@ struct action<grammar::tested_url> {
     scratch.connection.place = build.word(at.end - 1);
     const UrlParts parts = split_url(scratch.connection.place.value);
     if (parts.user && !parts.password) build.extend("a name without a password in a URL", at);
+    if (parts.wrong.empty() && !is_monit_host(parts.host)) build.extend("this name of a host in a URL", at);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "config/parse_access.hpp"
 #include "config/parse_build.hpp"
+#include "config/url.hpp"
 #include "grammar/set.hpp"
 
 namespace healer::config::parsing {
@@ -184,7 +185,10 @@ struct action<grammar::set_httpd> {
 template <>
 struct action<grammar::mmonit_url> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
-    scratch.mmonit.urls.push_back(build.raw(matched(in, build).begin));
+    const auto at = matched(in, build);
+    scratch.mmonit.urls.push_back(build.raw(at.begin));
+    const UrlParts parts = split_url(scratch.mmonit.urls.back().value);
+    if (parts.wrong.empty() && !is_monit_host(parts.host)) build.extend("this name of a host in a URL", at);
   }
 };
 

@@ -25,6 +25,17 @@ std::pair<std::size_t, std::size_t> password_in_url(std::string_view url) {
   return at == std::string_view::npos ? std::pair<std::size_t, std::size_t>{0, 0} : std::pair{colon + 1, at};
 }
 
+bool is_monit_host(std::string_view host) {
+  if (host.find(':') != std::string_view::npos) return true;  // an address in brackets
+  const auto is_letter = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  };
+  const auto is_part = [&](std::string_view part) { return !part.empty() && std::ranges::all_of(part, is_letter); };
+  for (std::size_t dot; (dot = host.find('.')) != std::string_view::npos; host.remove_prefix(dot + 1))
+    if (!is_part(host.substr(0, dot))) return false;
+  return is_part(host);
+}
+
 std::string shown_url(std::string_view url) {
   const auto [begin, end] = password_in_url(url);
   if (begin == end) return std::string(url);

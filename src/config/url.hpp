@@ -23,6 +23,9 @@ struct UrlParts {
 /// To Monit all between `//`, a ':' and the next '@' are credentials, be there a '/' among them.
 [[nodiscard]] UrlParts split_url(std::string_view url);
 
+/// Whether Monit takes the name of the host in a URL: letters, digits and '-', in parts with '.' between them.
+[[nodiscard]] bool is_monit_host(std::string_view host);
+
 /// Where the password is in a URL, in bytes from its beginning: [first, second). Both 0: there is none.
 [[nodiscard]] std::pair<std::size_t, std::size_t> password_in_url(std::string_view url);
 
