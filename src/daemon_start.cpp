@@ -302,7 +302,7 @@ Result<LoadedRules> Daemon::last_good_rules() {
                  fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
   LoadedRules last_good = load_saved_rules(options(), std::move(*sources), lists_->rows());
   if (!last_good.result.ok())
-    return Error{0, "the rules have errors, and so have the last good ones: " + last_good.summary};
+    return Error{0, "the rules have errors, and the last good ones cannot be used either: " + last_good.summary};
   Settings settings = last_good.result.rules->settings;
   settings.state_file = paths_.state_file;
   paths_ = paths_of(settings);

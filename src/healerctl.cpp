@@ -107,14 +107,14 @@ void add_selection(CLI::App* command, Request& request, const std::string& names
 
 void add_jobs(CLI::App& app, Arguments& arguments) {
   CLI::App* jobs =
-      app.add_subcommand("jobs", "What is under way: starts, stops, restarts, healings, programs of actions");
+      app.add_subcommand("jobs", "List what is under way: starts, stops, restarts, healings, programs of actions");
   jobs->fallthrough();
   jobs->require_subcommand(0, 1);
   jobs->callback([&arguments, jobs] {
     if (jobs->get_subcommands().empty()) arguments.request.verb = Verb::Jobs;
   });
   for (const auto& [verb, help] :
-       {std::pair(Verb::Follow, "Print the output of its programs until they have ended"),
+       {std::pair(Verb::Follow, "Print the output of its programs until they end"),
         {Verb::Cancel, "End a start, stop, restart or healing, or the program of a rule's action"}}) {
     CLI::App* command = add(*jobs, arguments, verb, help);
     command->add_option("id", arguments.request.id, "The number that `jobs` shows")
@@ -125,14 +125,14 @@ void add_jobs(CLI::App& app, Arguments& arguments) {
 }
 
 void add_top(CLI::App& app, Arguments& arguments) {
-  CLI::App* top = app.add_subcommand("top", "A live view of all services; ? in it shows the keys");
+  CLI::App* top = app.add_subcommand("top", "Show all services in a live view (press ? for the keys)");
   top->fallthrough();
   top->callback([&arguments] { arguments.top.wanted = true; });
   top->add_option("--interval", arguments.top.interval, "How often to ask healerd")
       ->type_name("DURATION")
       ->take_last()
       ->capture_default_str();
-  top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and exit, as without a terminal");
+  top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and exit (default without a terminal)");
 }
 
 /// What works on rules files, without a daemon.
@@ -144,39 +144,38 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->required()
       ->check(not_empty);
-  auto* write = format->add_flag("-w,--write", arguments.format.write, "Change the files, and name those that changed");
-  auto* check =
-      format->add_flag("--check", arguments.format.check, "Only name those that would change; 1 where one does");
+  auto* write =
+      format->add_flag("-w,--write", arguments.format.write, "Rewrite the files, and list those that changed");
+  auto* check = format->add_flag("--check", arguments.format.check,
+                                 "Only list files that would change; exit with 1 if there are any");
   check->excludes(write);
-  format->add_flag("--diff", arguments.format.diff, "Print what changes")->excludes(write);
+  format->add_flag("--diff", arguments.format.diff, "Print what would change")->excludes(write);
 
-  CLI::App* lint = app.add_subcommand("lint", "Errors, warnings and advice about rules files (no daemon)");
+  CLI::App* lint = app.add_subcommand("lint", "Report errors, warnings and advice about rules files (no daemon)");
   lint->fallthrough();
   lint->footer("Exit status: 0 nothing to say, 1 warnings or advice, 2 errors.");
   lint->add_option("paths", arguments.lint.paths, "Files, directories of *.rules, - for standard input")
       ->type_name("PATH")
       ->required()
       ->check(not_empty);
-  lint->add_flag("--offline", arguments.lint.offline, "Do not look up users, groups, programs and permissions");
+  lint->add_flag("--offline", arguments.lint.offline, "Do not look up users, groups, programs or permissions");
 
   CLI::App* import =
-      app.add_subcommand("import", "Make rules of the files of Monit, with the same meaning (no daemon)");
+      app.add_subcommand("import", "Convert Monit's control files to rules with the same meaning (no daemon)");
   import->fallthrough();
   import->footer("Monit's own files are only read. Without -o nothing is written.");
-  import->add_option("path", arguments.import.path, "Monit's control file, or the directory of its monitrc")
+  import->add_option("path", arguments.import.path, "Monit's control file, or the directory that holds its monitrc")
       ->type_name("PATH")
       ->required()
       ->check(not_empty);
-  import
-      ->add_option("-o,--output", arguments.import.directory,
-                   "The directory to write, which must be empty or not be there")
+  import->add_option("-o,--output", arguments.import.directory, "The directory to write; it must be empty or not exist")
       ->type_name("DIR")
       ->check(not_empty);
-  import->add_flag("--force", arguments.import.force, "Also into a directory that is not empty");
+  import->add_flag("--force", arguments.import.force, "Allow a directory that is not empty");
 
-  CLI::App* compare = app.add_subcommand("compare", "What Monit did, and healer did or would have done");
+  CLI::App* compare = app.add_subcommand("compare", "Compare what Monit did with what healer did or would have done");
   compare->fallthrough();
-  compare->add_option("--monit", arguments.compare.monit, "The log of Monit; - is standard input")
+  compare->add_option("--monit", arguments.compare.monit, "Monit's log; - is standard input")
       ->type_name("LOG")
       ->required()
       ->check(not_empty);
@@ -184,24 +183,26 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
       ->add_option("--state", arguments.compare.state_file,
                    "Read healer's history from this state file, without a daemon")
       ->type_name("PATH");
-  compare->add_option("--within", arguments.compare.within, "Decisions that are no further apart may be one")
+  compare->add_option("--within", arguments.compare.within, "Match decisions within this time")
       ->type_name("DURATION")
       ->capture_default_str();
 }
 
 void add_replay(CLI::App& app, ReplayOptions& replay) {
-  CLI::App* command = app.add_subcommand("replay", "What these rules would have done on a recorded day (no daemon)");
+  CLI::App* command =
+      app.add_subcommand("replay", "Show what these rules would have done on a recorded day (no daemon)");
   command->fallthrough();
   command->callback([&replay] { replay.wanted = true; });
-  command->add_option("--since", replay.since, "From then on, such as yesterday, \"last tuesday\" or 08:00")
+  command->add_option("--since", replay.since, "Start time, e.g. yesterday, \"last tuesday\" or 08:00")
       ->type_name("WHEN")
       ->required();
-  command->add_option("--until", replay.until, "Up to then; now, if it is not said")->type_name("WHEN");
-  command->add_option("--rules", replay.rules, "These rules; else those of this machine as they are now")
+  command->add_option("--until", replay.until, "End time (default: now)")->type_name("WHEN");
+  command->add_option("--rules", replay.rules, "The rules to play (default: those of this machine as they are now)")
       ->type_name("PATH");
-  command->add_option("--state", replay.state_file, "The readings beside this state file")->type_name("PATH");
-  command->add_flag("--throughout", replay.throughout, "Play these rules all the time, also where they were edited");
-  command->add_flag("--all", replay.all, "Print also what is the same");
+  command->add_option("--state", replay.state_file, "Use the recording beside this state file")->type_name("PATH");
+  command->add_flag("--throughout", replay.throughout,
+                    "Play these rules for the whole time, even where they were edited meanwhile");
+  command->add_flag("--all", replay.all, "Also print what is the same");
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -213,40 +214,39 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->envname("HEALER_SOCKET")
       ->capture_default_str();
-  app.add_option("--timeout", arguments.timeout, "Wait no longer than this for healerd to answer")
-      ->type_name("DURATION");
+  app.add_option("--timeout", arguments.timeout, "How long to wait for healerd to answer")->type_name("DURATION");
   app.add_flag("--json", arguments.output.json, "Print one JSON document (see healer-json(5))");
-  auto* colour =
-      app.add_flag("--color", arguments.output.colour, "Print colours, even where the output is no terminal");
-  app.add_flag("--no-color", arguments.output.no_colour, "Print no colours (as the variable NO_COLOR)")
-      ->excludes(colour);
+  auto* colour = app.add_flag("--color", arguments.output.colour, "Use colours even if the output is not a terminal");
+  app.add_flag("--no-color", arguments.output.no_colour, "Use no colours (same as setting NO_COLOR)")->excludes(colour);
   app.footer("Exit status: 0 done, 1 refused or something failed, 2 wrong usage or healerd cannot be reached.");
 
   for (const auto& [verb, help] :
-       {std::pair(Verb::Summary, "One line per service"), {Verb::Status, "Everything about each service"}}) {
+       {std::pair(Verb::Summary, "Show one line per service"), {Verb::Status, "Show everything about each service"}}) {
     CLI::App* command = add(app, arguments, verb, help);
-    add_selection(command, request, "Services; all where none is named");
-    command->add_flag("--failed", request.failed, "Only services that are failed or given up");
-    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 if a service is failed or given up");
+    add_selection(command, request, "Services (default: all)");
+    command->add_flag("--failed", request.failed, "Only services that have failed or were given up");
+    command->add_flag("--exit-code", arguments.ask.exit_code, "Exit with 1 if a service has failed or was given up");
   }
   CLI::App* explain =
-      add(app, arguments, Verb::Explain, "Why each rule is in its state, and what the next run would do");
+      add(app, arguments, Verb::Explain, "Explain why each rule is in its state, and what the next run would do");
   add_selection(explain, request, "Services");
   explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
-  CLI::App* history = add(app, arguments, Verb::History, "What happened, newest last");
-  history->add_option("name", request.names, "A service; all where none is named")->type_name("NAME")->expected(0, 1);
-  history->add_option("--since", arguments.since, "Only what happened since then, such as \"2 hours\" or yesterday")
+  CLI::App* history = add(app, arguments, Verb::History, "Show what happened, newest last");
+  history->add_option("name", request.names, "A service (default: all)")->type_name("NAME")->expected(0, 1);
+  history->add_option("--since", arguments.since, "Only what happened since then, e.g. \"2 hours\" or yesterday")
       ->type_name("WHEN");
-  history->add_option("-n,--lines", request.limit, "The newest N records (100; with --since all, at most 10000)")
+  history
+      ->add_option("-n,--lines", request.limit,
+                   "Show the newest N records (default: 100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
-  auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing what happens");
-  history->add_option("--state", arguments.ask.state_file, "Read this state file, without a daemon")
+  auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing new records");
+  history->add_option("--state", arguments.ask.state_file, "Read this state file instead of asking a daemon")
       ->type_name("PATH")
       ->excludes(follow);
 
-  CLI::App* output = add(app, arguments, Verb::Output, "What the program of a service writes, or wrote last");
+  CLI::App* output = add(app, arguments, Verb::Output, "Show what the program of a service writes, or wrote last");
   output->add_option("name", request.names, "A service, or the number of a job or program")
       ->type_name("NAME|ID")
       ->required()
@@ -256,8 +256,8 @@ void describe(CLI::App& app, Arguments& arguments) {
 
   add_top(app, arguments);
   add_jobs(app, arguments);
-  CLI::App* report = add(app, arguments, Verb::Report, "How many services are up and down");
-  report->add_option("type", arguments.ask.report, "Only this number")
+  CLI::App* report = add(app, arguments, Verb::Report, "Count the services that are up, down, ...");
+  report->add_option("type", arguments.ask.report, "Print only this number")
       ->type_name("up|down|unknown|initialising|unmonitored|total")
       ->transform([](const std::string& word) { return word == "initializing" ? "initialising" : word; })
       ->check([](const std::string& word) {
@@ -268,56 +268,57 @@ void describe(CLI::App& app, Arguments& arguments) {
         return fmt::format("report shows up, down, unknown, initialising, unmonitored and total, not \"{}\"{}", word,
                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
       });
-  CLI::App* names = add(app, arguments, Verb::Names, "The names of the services, one a line");
-  names->add_flag("--groups", arguments.ask.groups, "Those of the groups");
-  CLI::App* graph = app.add_subcommand("graph", "Services, dependencies and rules as a graph");
+  CLI::App* names = add(app, arguments, Verb::Names, "List the names of the services, one per line");
+  names->add_flag("--groups", arguments.ask.groups, "List the names of the groups instead");
+  CLI::App* graph = app.add_subcommand("graph", "Print services, dependencies and rules as a graph");
   graph->fallthrough();
   graph->callback([&arguments] {
     arguments.request.verb = Verb::Status;
     arguments.ask.graph = true;
   });
-  add_selection(graph, request, "Services; all where none is named");
-  auto* dot = graph->add_flag("--dot", arguments.dot, "In the language of graphviz; so it is by default");
-  graph->add_flag("--svg", arguments.ask.svg, "As a picture, SVG")->excludes(dot);
+  add_selection(graph, request, "Services (default: all)");
+  auto* dot = graph->add_flag("--dot", arguments.dot, "In the language of Graphviz (default)");
+  graph->add_flag("--svg", arguments.ask.svg, "As an SVG picture")->excludes(dot);
 
   for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, after what they depend on"),
                                    {Verb::Stop, "Stop services, after what depends on them"},
                                    {Verb::Restart, "Restart services, with what depends on them"}})
     add_selection(add(app, arguments, verb, help), request, "Services, or all");
   CLI::App* pause = add(app, arguments, Verb::Pause, "Send alerts but do nothing else: [NAME... | all] [for DURATION]");
-  add_selection(pause, request, "Services (all where none is named), and for how long, such as: for 2 hours");
-  pause->add_option("--reason", request.reason, "Why, for the history")->type_name("TEXT");
-  add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services; all where none is named");
-  CLI::App* ack = add(app, arguments, Verb::Ack, "Acknowledge failed services: no more reminders");
+  add_selection(pause, request, "Services (default: all), and for how long, e.g.: for 2 hours");
+  pause->add_option("--reason", request.reason, "The reason, for the history")->type_name("TEXT");
+  add_selection(add(app, arguments, Verb::Resume, "End a pause"), request, "Services (default: all)");
+  CLI::App* ack = add(app, arguments, Verb::Ack, "Acknowledge failed services, so that no more reminders are sent");
   add_selection(ack, request, "Services, or all");
-  ack->add_option("--reason", request.reason, "Why, or who takes care of it, for the history")->type_name("TEXT");
+  ack->add_option("--reason", request.reason, "The reason, or who takes care of it, for the history")
+      ->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
                 "Services, or all, and for how long, such as: for 2 hours");
   add_selection(add(app, arguments, Verb::Validate, "Check services now; exit with 1 if one of them has failed"),
-                request, "Services; all where none is named");
+                request, "Services (default: all)");
   add_selection(
-      add(app, arguments, Verb::Accept, "Let the dormant rules of services act, or accept a list: accept list NODE"),
-      request, "Services, or all; or list NAME");
-  add(app, arguments, Verb::Lists, "The lists of rows: how many, when read, whether accepted, what is missing");
-  add(app, arguments, Verb::Forget, "Remove a row that is missing from its list, at once")
-      ->add_option("row", request.names, "Its name")
+      add(app, arguments, Verb::Accept, "Let dormant rules of services act, or accept a list: accept list NODE"),
+      request, "Services, or all, or: list NAME");
+  add(app, arguments, Verb::Lists, "Show the lists of rows: how many, when read, whether accepted, what is missing");
+  add(app, arguments, Verb::Forget, "Remove a row that is missing from its list at once")
+      ->add_option("row", request.names, "The name of the row")
       ->required()
       ->expected(1)
       ->type_name("NAME");
   add(app, arguments, Verb::Reload, "Read the rules files again")
       ->add_flag("--confirm", request.confirmed,
-                 "Also if services that healer runs would end because their files are gone");
-  add(app, arguments, Verb::Diff, "What a reload would change: services and rules added, removed, changed, kept");
-  add(app, arguments, Verb::Quit, "Stop healerd, and wait until it has ended");
+                 "Reload even if services that healer runs would end because their files are gone");
+  add(app, arguments, Verb::Diff, "Show what a reload would change: services and rules added, removed, changed, kept");
+  add(app, arguments, Verb::Quit, "Stop healerd and wait until it has ended");
   add(app, arguments, Verb::Ping, "Check that healerd answers, and show its version");
 
-  CLI::App* doctor = app.add_subcommand("doctor", "What is wrong on this machine, each with its remedy");
+  CLI::App* doctor = app.add_subcommand("doctor", "List what is wrong on this machine, each with its remedy");
   doctor->fallthrough();
   doctor->callback([&arguments] { arguments.doctor.wanted = true; });
-  doctor->add_option("--rules", arguments.doctor.rules, "The rules, where they are not " + usual_rules())
+  doctor->add_option("--rules", arguments.doctor.rules, "The rules, if they are not " + usual_rules())
       ->type_name("PATH");
 
   CLI::App* help = app.add_subcommand("help", "Print this help, or that of a command");
@@ -327,7 +328,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   version->fallthrough();
   version->callback([&arguments] { arguments.version = true; });
 
-  CLI::App* procmatch = app.add_subcommand("procmatch", "Which processes match, and which a check takes (no daemon)");
+  CLI::App* procmatch =
+      app.add_subcommand("procmatch", "List which processes match, and which one a check takes (no daemon)");
   procmatch->fallthrough();
   procmatch->add_option("regex", arguments.procmatch, "As after `check process NAME matching`")
       ->type_name("REGEX")
@@ -335,7 +337,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
 
   CLI::App* probing =
-      app.add_subcommand("probe", "Try a connection test or a ping now, and time its phases (no daemon)");
+      app.add_subcommand("probe", "Run a connection test or a ping now, and time its phases (no daemon)");
   probing->footer(
       "healerctl probe shop.example 'port 443 protocol https request \"/health\" and certificate valid > 30 days'");
   probing->fallthrough();
@@ -343,18 +345,17 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("HOST")
       ->required()
       ->check([](const std::string& text) { return text.empty() ? "HOST must not be empty" : ""; });
-  probing->add_option("words", arguments.probe_words, "As after `if failed`; without any, a ping")
+  probing->add_option("words", arguments.probe_words, "The test, as after `if failed` (default: a ping)")
       ->type_name("WORDS")
       ->allow_extra_args();
 
   add_rules_tools(app, arguments);
   add_replay(app, arguments.replay);
 
-  CLI::App* simulate = app.add_subcommand("simulate", "Play rules in virtual time against a script (no daemon)");
+  CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
   simulate->footer(
-      "Without `run for` in the script, it ends when all scripted outcomes have been used, its last command was "
-      "is\n"
-      "three cycles ago, and what began by then is over. healerctl(1) has the language of scripts.");
+      "Without `run for` in the script, it ends three cycles after its last command, once all scripted outcomes\n"
+      "have been used and what began by then is over. healerctl(1) has the language of scripts.");
   simulate->fallthrough();
   simulate->callback([&arguments] { arguments.simulates = true; });
   simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
@@ -363,8 +364,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   simulate->add_flag("--actions", arguments.simulate.actions,
                      "Print only what healer does: execs, alerts, starts, stops");
   simulate
-      ->add_option("--script", arguments.simulate.script,
-                   "What the programs answer and operators do; - is standard input")
+      ->add_option("--script", arguments.simulate.script, "What programs return and operators do; - is standard input")
       ->type_name("SCRIPT")
       ->required();
 }
@@ -530,7 +530,7 @@ int run(int count, char** words) {
     app.parse(std::move(line));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return usage(count == 1 ? "which command?" : usage_complaint(app, error), json);
+    return usage(count == 1 ? "a command is missing" : usage_complaint(app, error), json);
   }
   if (const std::string wrong = complaint(arguments); !wrong.empty()) return usage(wrong, json);
   Output output(arguments.output);

@@ -86,12 +86,13 @@ class Listing {
         output_.print((std::exchange(first_, false) ? "" : "\n") +
                       render_explanation(json.get<control::ServiceExplanation>(), style, options_.all));
         break;
-      default: output_.print(render_record(json.get<RecordView>(), style));
+      default: record(json.get<RecordView>());
     }
     if (goes_on(request_)) output_.flush();
   }
 
   void end(const Json& end) {
+    if (!output_.json()) print_mails();
     if (request_.verb == Verb::History && request_.follow) return followed(end.get<Done>());
     const bool counted = request_.verb == Verb::Status || request_.verb == Verb::Summary ||
                          request_.verb == Verb::Report || request_.verb == Verb::Names;
@@ -124,6 +125,21 @@ class Listing {
     if (!goes_on(request_)) return output_.item(json);
     output_.print(control::to_line(json) + "\n");
     output_.flush();
+  }
+
+  /// Mails that were sent one after the other are told in one line, unless each is awaited.
+  void record(RecordView one) {
+    if (one.kind == engine::to_string(engine::RecordKind::MailSent) && !request_.follow) {
+      mails_.push_back(std::move(one));
+      return;
+    }
+    print_mails();
+    output_.print(render_record(one, output_.style()));
+  }
+
+  void print_mails() {
+    output_.print(control::render_mails(mails_, output_.style()));
+    mails_.clear();
   }
 
   /// The daemon has ended. A document a line needs no last word, nor does a file.
@@ -174,6 +190,7 @@ class Listing {
   Json header_;
   bool first_ = true;
   std::vector<control::ServiceSummary> rows_;
+  std::vector<RecordView> mails_;
   std::vector<control::ServiceStatus> graph_;
   std::vector<control::JobView> jobs_;
   std::vector<control::HealingView> healings_;

@@ -35,30 +35,32 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
   heal->add_option("-g,--group", request.groups, "All services of the group (may be given again)")
       ->type_name("GROUP")
       ->allow_extra_args(false);
-  heal->add_option("--with", request.workflow, "The workflow; else the one that its rules name")
+  heal->add_option("--with", request.workflow, "The workflow (default: the one that the rules name)")
       ->type_name("WORKFLOW")
       ->check([](const std::string& text) { return text.empty() ? "WORKFLOW must not be empty" : ""; });
   heal->add_option("--override", overrides, "Override brakes: limit, cooldown, pause, or some of them (limit,pause)")
       ->type_name("BRAKES");
 
   for (const auto& [verb, help, number] :
-       {std::tuple(Verb::Approve, "Approve a healing that waits for it", "that `healing status` shows"),
+       {std::tuple(Verb::Approve, "Approve a healing that waits for approval", "that `healing status` shows"),
         {Verb::Reject, "Reject a healing that waits for approval", "that `healing status` shows"},
-        {Verb::Cancel, "End a healing, or what `jobs cancel` ends", "that `healing status` or `jobs` shows"}})
+        {Verb::Cancel, "Cancel a healing, or whatever `jobs cancel` can cancel",
+         "that `healing status` or `jobs` shows"}})
     add_command(app, request, verb, std::string(to_string(verb)), help)
         ->add_option("id", request.names, fmt::format("The number {}, or the target or service", number))
         ->type_name("ID|NAME")
         ->required()
         ->expected(1);
 
-  CLI::App* healing = app.add_subcommand("healing", "What is being healed and held back, and what came of it");
+  CLI::App* healing = app.add_subcommand("healing", "Show what is being healed or held back, and how healings ended");
   healing->fallthrough();
   healing->require_subcommand(0, 1);
   healing->callback([&request, healing] {
     if (healing->get_subcommands().empty()) request.verb = Verb::HealingStatus;
   });
-  add_command(*healing, request, Verb::HealingStatus, "status", "What is being healed and held back, and why");
-  add_command(*healing, request, Verb::HealingReport, "report", "How often each workflow ran, and what came of it");
+  add_command(*healing, request, Verb::HealingStatus, "status", "Show what is being healed or held back, and why");
+  add_command(*healing, request, Verb::HealingReport, "report",
+              "Show how often each workflow ran, and how its healings ended");
   add_command(*healing, request, Verb::HealingReset, "reset", "Close the open breaker of a workflow")
       ->add_option("workflow", request.workflow, "A workflow")
       ->type_name("WORKFLOW")

@@ -83,7 +83,7 @@ std::vector<std::string> remarks(const Replay& replay, const std::string& troubl
     lines.push_back(fmt::format("not monitored in that time: {}", named(replay.unmonitored)));
   if (!replay.unseen.empty())
     lines.push_back(
-        fmt::format("in these rules, but without any reading, and left out of groups, shares and brakes: {}; "
+        fmt::format("no recorded data; excluded from groups and percentages: {}; "
                     "what they could have touched is marked [may differ]",
                     named(replay.unseen)));
   if (!replay.unasked.empty())

@@ -198,7 +198,7 @@ int lint_files(const LintOptions& options, Output& output) {
   const auto counted = [](std::size_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
-  output.print(status == kExitDone ? "nothing to say against it\n"
+  output.print(status == kExitDone ? "no problems found\n"
                                    : fmt::format("{}, {}, {}\n", counted(errors, "error"), counted(warnings, "warning"),
                                                  counted(notes, "note")));
   return output.finish(status);

@@ -252,7 +252,7 @@ class View {
     });
     if (!whole) return;
     const auto& failure = shown_->reply().failure;
-    top_.ended(failure ? failure->message : explains ? "" : "that was all");
+    top_.ended(failure ? failure->message : explains ? "" : "end of output");
     shown_.reset();
   }
 

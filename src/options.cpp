@@ -53,7 +53,7 @@ std::string of_test(Options& options, bool test, bool has_config) {
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
   Options options{.config = usual_rules()};
-  CLI::App app{"healerd watches services by the rules files and heals what fails. Commands are given by healerctl.",
+  CLI::App app{"Supervises services according to rules files and heals what fails. It is controlled with healerctl.",
                "healerd"};
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -68,35 +68,38 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                      "- for standard input")
           ->type_name("PATH")
           ->capture_default_str();
-  auto* interval = app.add_option("-d", cycle, "Length of a cycle in seconds; beats `set daemon`")->type_name("N");
+  auto* interval =
+      app.add_option("-d", cycle, "The length of a cycle in seconds; overrides `set daemon`")->type_name("N");
   app.add_option("-g", options.group, "Accepted for compatibility with Monit; groups are chosen with healerctl -g")
       ->type_name("NAME");
-  app.add_option("-l", options.log, "Log to this file, or to syslog; beats `set log`")->type_name("FILE|syslog");
-  app.add_option("-p", options.pid_file, "Pid and lock file; beats `set pidfile`")->type_name("FILE");
-  app.add_option("-s", options.state_file, "State file; beats `set statefile`")->type_name("FILE");
-  app.add_option("--socket", options.socket, "Control socket for healerctl; beats `set control socket`")
+  app.add_option("-l", options.log, "Log to this file, or to syslog; overrides `set log`")->type_name("FILE|syslog");
+  app.add_option("-p", options.pid_file, "Pid and lock file; overrides `set pidfile`")->type_name("FILE");
+  app.add_option("-s", options.state_file, "State file; overrides `set statefile`")->type_name("FILE");
+  app.add_option("--socket", options.socket, "Control socket for healerctl; overrides `set control socket`")
       ->type_name("PATH");
   app.add_flag("-I", options.foreground, "Stay in the foreground");
-  app.add_flag("-B", options.batch, "No colours in what is printed");
+  app.add_flag("-B", options.batch, "Use no colours in the output");
   app.add_flag("-t", test, "Check the rules and exit: status 0 accepted, 1 rejected");
   app.add_option("--dialect", dialect, "With -t: `monit` gives Monit 5.33's own verdict")
       ->type_name("monit")
       ->check([](const std::string& word) {
-        return word == "healer" || word == "monit" ? "" : fmt::format("--dialect {}: there are healer and monit", word);
+        return word == "healer" || word == "monit" ? ""
+                                                   : fmt::format("--dialect {}: there must be healer or monit", word);
       });
   app.add_option("--with", options.with, "With -t: check FILE as one of these rules files, a directory or a main file")
       ->type_name("PATH");
-  app.add_option("file", options.file, "With -t: what is checked, as with -c")->type_name("FILE");
+  app.add_option("file", options.file, "With -t: the rules to check, as with -c")->type_name("FILE");
   app.add_flag("--json", options.json, "With -t: print one JSON document (see healerd(8))");
-  app.add_flag("--offline", options.offline, "With -t: look up nothing, and do not check permissions");
-  app.add_flag("--strict", options.strict, "With -t: warnings are errors");
+  app.add_flag("--offline", options.offline,
+               "With -t: do not look up users, groups or programs, nor check permissions");
+  app.add_flag("--strict", options.strict, "With -t: treat warnings as errors");
   app.add_option("--grace", grace,
-                 "When it is to end, wait so long at most for answers to requests of healings (default: 20 seconds)")
+                 "How long a shutdown waits for answers to requests of healings (default: 20 seconds)")
       ->type_name("DURATION")
       ->expected(1, 2)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--shadow", options.shadow, "Watch and record everything, act on nothing");
-  app.add_flag("-v,--verbose", options.verbose, "Say more; with -t print how the rules are understood");
+  app.add_flag("--shadow", options.shadow, "Check and record everything, but take no action");
+  app.add_flag("-v,--verbose", options.verbose, "Log more; with -t, print how the rules are understood");
   app.add_flag("--id", id, "Print the id of this healer and exit");
   app.add_flag("--resetid", reset, "Give this healer a new id and exit");
   auto* hash = app.add_option("-H", options.hash_file, "Print SHA1 and MD5 of a file, or of standard input, and exit")

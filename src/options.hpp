@@ -38,7 +38,7 @@ struct Options {
 /// What a command line means: options, or an exit status with what was to be said already said.
 [[nodiscard]] std::variant<Options, int> parse_options(int argc, char** argv);
 
-/// The command line beats the rules files.
+/// The command line overrides the rules files.
 void apply(const Options& options, engine::Settings& settings);
 
 }  // namespace healer

@@ -18,7 +18,7 @@ Result<std::string> with_secrets(const std::vector<engine::effect::Place::Part>&
     Result<std::string> secret = runtime::read_secret(text, directory);
     if (!secret) return secret;
     const std::optional<std::string> written = write ? write(*secret, whole.empty()) : std::optional(*secret);
-    if (!written) return Error{0, fmt::format("secret {}: it holds control characters", text)};
+    if (!written) return Error{0, fmt::format("secret {}: it contains control characters", text)};
     whole += *written;
     read.push_back(std::move(*secret));
   }

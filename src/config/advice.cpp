@@ -192,7 +192,7 @@ class Adviser {
     for (const std::string_view folder : {"/tmp/", "/var/tmp/", "/dev/shm/"})
       if (path.value.starts_with(folder))
         say(Code::SharedFolder, path.range,
-            fmt::format("everybody can make files in {}: whoever makes this one first decides which process it names",
+            fmt::format("everybody can create files in {}: whoever makes this one first decides which process it names",
                         folder),
             "let the service write its pid file to /run");
   }
@@ -311,7 +311,7 @@ class Adviser {
       return;
     say(Code::NoStopProgram, rule.action.range,
         is_process
-            ? fmt::format("{} has no stop program: its process is ended by a signal", in_quotes(check_->name.value))
+            ? fmt::format("{} has no stop program: its process is ended with a signal", in_quotes(check_->name.value))
             : fmt::format("{} has no stop program: nothing is stopped before it is started",
                           in_quotes(check_->name.value)),
         "add one, as in stop program = \"/usr/bin/systemctl stop NAME\"");

@@ -105,7 +105,7 @@ LoadResult load_with(const std::filesystem::path& context, NewFile file, const L
   if (file.replaces.empty() && file.directory.empty()) {
     LoadResult result;
     report(result.diagnostics, DiagnosticSeverity::Error, Code::MissingFile, file.path,
-           fmt::format("{} reads no file of this name, and none with a service of it", in_quotes(context.string())),
+           fmt::format("{} has no such file, nor one that defines its services", in_quotes(context.string())),
            "name a directory of rules files, or check the file alone with -c");
     return result;
   }

@@ -102,14 +102,14 @@ class FieldReader {
       if (*to > last)
         remark(fmt::format("{} {} is read as {}-{}", field_.name, item, *from, last));
       else if (*to == 7 && is_weekday_)
-        remark(*from == *to ? "weekday 7 is read as Sunday; to Monit it never matches"
+        remark(*from == *to ? "weekday 7 is read as Sunday; Monit never matches it"
                             : fmt::format("weekday {} includes Sunday; Monit leaves 7 out", item));
       set(*from, std::min(*to, last), true);
       return;
     }
     if (*from > last || *to < field_.first)
       return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
-    remark(fmt::format("{} {} is read as {}-{} and {}-{}; to Monit it never matches", field_.name, item, *from,
+    remark(fmt::format("{} {} is read as {}-{} and {}-{}; Monit never matches it", field_.name, item, *from,
                        field_.last, field_.first, *to));
     set(*from, last, false);
     set(field_.first, *to, false);

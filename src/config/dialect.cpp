@@ -89,12 +89,12 @@ class Dialect {
   void restarts(const IfSyntax& rule) {
     if (!counts_restarts(rule)) return;
     for (const Number& number : {*rule.tolerance->count, *rule.tolerance->window})
-      if (in_monit(number.value) <= 0) refuse(number.range, "a number of this size, which is negative to Monit");
+      if (in_monit(number.value) <= 0) refuse(number.range, "a number of this size, which Monit reads as negative");
   }
 
   void repeat(const ActionSyntax& action) {
     if (action.repeat && in_monit(action.repeat->value) < 0)
-      refuse(action.repeat->range, "a number of this size, which is negative to Monit");
+      refuse(action.repeat->range, "a number of this size, which Monit reads as negative");
   }
 
   Diagnostics& said_;

@@ -90,7 +90,7 @@ class Reader {
     std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
     if (files.empty()) {
       document_.unmatched.push_back(pattern);
-      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, path, "the directory holds no rules files",
+      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, path, "the directory contains no rules files",
              "the files whose names end in .rules are read, in the order of their names");
     }
     for (const std::string& file : files) {
@@ -110,7 +110,7 @@ class Reader {
       return std::nullopt;
     };
     if (sources_.size() >= kMaxFiles)
-      return refuse(DiagnosticSeverity::Error, fmt::format("is one file too many: at most {} are read", kMaxFiles));
+      return refuse(DiagnosticSeverity::Error, fmt::format("exceeds the limit of {} files", kMaxFiles));
     Result<std::string> text = environment_.read(path);
     if (!text) return refuse(DiagnosticSeverity::Error, "cannot be read: " + reason(path, text.error()));
     bytes_ += text->size();

@@ -164,7 +164,7 @@ class Linter {
     for (const SetMailServer::Server& server : set.servers) {
       if (server.port && (server.port->value == 0 || server.port->value > 65535))
         warn(Code::OutOfRange, server.port->range,
-             fmt::format("there is no port {}: the server {} is left out", server.port->value,
+             fmt::format("there is no port {}: the server {} is ignored", server.port->value,
                          in_quotes(server.host.value)),
              "ports go from 1 to 65535");
       if (server.username.has_value() != server.password.has_value())
@@ -224,7 +224,7 @@ class Linter {
     programs_ = programs_of(check);
     written_ = {};
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
-      warn(Code::AwkwardName, check.name.range, "the name holds control characters");
+      warn(Code::AwkwardName, check.name.range, "the name contains control characters");
     awkward_name(check.name);
     watchdog_ = ready_ = mode_ = reboot_ = leftovers_ = nullptr;
     timeout(*check.command);
@@ -310,13 +310,13 @@ class Linter {
            every.negated ? fmt::format("no {} matches: no time is excluded", reading.never)
                          : fmt::format("no {} matches: the service is never run", reading.never));
     else if (reading.comes_alive && !every.negated && !check_->foreground)
-      warn(Code::Dormant, every.cron->range, "to Monit this schedule never matches: there the service is never run",
+      warn(Code::Dormant, every.cron->range, "Monit never matches this schedule: there the service is never run",
            dormant_hint("the rules of the service are"));
   }
 
   /// What becomes of rules that come alive here.
   [[nodiscard]] std::string dormant_hint(std::string_view what) const {
-    if (accept_dormant_) return "here it is done, because of 'set accept dormant'";
+    if (accept_dormant_) return "healer acts on it because of 'set accept dormant'";
     return fmt::format("{} dormant until 'healerctl accept {}' or 'set accept dormant'", what,
                        printable(check_->name.value));
   }
@@ -335,7 +335,7 @@ class Linter {
     for (const Silence& silence : silences(*check_, programs_, rule))
       warn(Code::Dormant, silence.range, silence.message,
            silence.remedy + (silence.remedy.empty() ? "" : "; ") +
-               dormant_hint(silence.is_by_quotes ? "till then the rule is" : "the rule is"));
+               dormant_hint(silence.is_by_quotes ? "until then the rule is" : "the rule is"));
     if (counts_restarts(rule))
       restarts(*rule.tolerance);
     else if (rule.tolerance)
@@ -497,7 +497,7 @@ class Linter {
     const std::uint64_t runs = count_polls_ ? polls : window;
     std::string message = fmt::format("'{} cycles' with 'every {} cycles' is {} of this service: {}", window, every,
                                       runs == 1 ? "1 run" : fmt::format("{} runs", runs), time(runs));
-    std::string remedy = count_polls_ ? fmt::format("without 'set cycles count polls', and to Monit, it is {} runs: {}",
+    std::string remedy = count_polls_ ? fmt::format("without 'set cycles count polls', and in Monit, it is {} runs: {}",
                                                     window, time(window))
                                       : fmt::format("with 'set cycles count polls' it is {} run{}: {}", polls,
                                                     polls == 1 ? "" : "s", time(polls));
@@ -534,8 +534,8 @@ class Linter {
     only_last(written_[kind], program.range, kNames[kind]);
     timeout(program.command);
     if (program.command.single_quoted_with_arguments)
-      warn(Code::Dormant, program.command.range, "Monit takes all of this for the name of a program, and runs nothing",
-           "in double quotes it is a command to both; " + dormant_hint("till then the rules that need it are"));
+      warn(Code::Dormant, program.command.range, "Monit takes all of this for the program's name and runs nothing",
+           "in double quotes both run it as a command; " + dormant_hint("until then the rules that need it are"));
   }
   void statement(const StopSignalSyntax& stop) {
     if (stop.within) long_duration(*stop.within);
@@ -543,7 +543,7 @@ class Linter {
     const std::optional<int> signal = signal_number(stop.signal.value);
     if (signal && std::ranges::find(kIgnored, *signal) != kIgnored.end())
       warn(Code::Suspicious, stop.signal.range,
-           fmt::format("{} ends only a process that asks for it: others ignore it", signal_name(*signal)),
+           fmt::format("{} only ends processes that handle it: others ignore it", signal_name(*signal)),
            "TERM, INT and QUIT end most");
   }
   void statement(const ReadySyntax& ready) {

@@ -98,11 +98,11 @@ class Joiner {
         pairs.push_back({open.back().first, part(*one)});
         open.pop_back();
       } else {
-        half(one->offset, "this ')' closes nothing", "take it away, or write '(' where it is to begin");
+        half(one->offset, "this ')' closes nothing", "remove it, or write '(' where it should begin");
         is_broken = true;
       }
     }
-    for (const auto& [where, offset] : open) half(offset, "this '(' is not closed", "write ')' where it is to end");
+    for (const auto& [where, offset] : open) half(offset, "this '(' is not closed", "write ')' where it should end");
     if (is_broken || !open.empty()) pairs.clear();
     return pairs;
   }

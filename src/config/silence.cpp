@@ -43,13 +43,13 @@ class Silences {
     const bool has_not = std::ranges::find(postfix, engine::Op::Not) != postfix.end();  // which Monit refuses
     if (terms.size() > 1 && !has_not && stands_in_row(kind_, rule))
       add({terms.front().range.file, terms.front().range.begin, terms.back().range.end},
-          "Monit forgets all but the last of these conditions");
+          "Monit ignores all but the last of these conditions");
     for (const TermSyntax& term : rule.condition.terms) {
       const auto* test = std::get_if<CompareSyntax>(&term.test);
       const engine::Quantity* row = test != nullptr ? kind_.find_quantity(test->name.value) : nullptr;
       if (row != nullptr && row->monit_skips)
         add(term.range, fmt::format("Monit accepts this test of a {} but never performs it", kind_.word),
-            "'check system' has it, too");
+            "'check system' has this test, too");
     }
   }
 
@@ -82,18 +82,18 @@ class Silences {
 
   void action(const ActionSyntax& action, bool finds_process) {
     if (action.command->single_quoted_with_arguments)
-      add(action.command->range, "to Monit all of this is the name of a program: there nothing is run",
-          "in double quotes it is a command to both", true);
+      add(action.command->range, "Monit takes all of this for the program's name and runs nothing",
+          "in double quotes both run it as a command", true);
     const auto& [start, stop, restart] = programs_;
     const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);
     if (kind_.traits.has_process && ends && stop == nullptr && finds_process)
       add(action.range, "without a stop program Monit does nothing here while the process runs",
-          "healer ends it by a signal");
+          "healer ends it with a signal");
     const bool starts = action.kind == Act::Start || (action.kind == Act::Restart && restart == nullptr);
     if ((action.kind == Act::Restart && is_quoted(restart)) || (ends && is_quoted(stop)) ||
         (starts && is_quoted(start)))
       add(action.range, "Monit finds no program for this: its arguments are in single quotes",
-          "in double quotes it is a command to both", true);
+          "in double quotes both run it as a command", true);
   }
 
   void add(const SourceRange& range, std::string message, std::string remedy = {}, bool is_by_quotes = false) {

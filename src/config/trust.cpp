@@ -133,7 +133,7 @@ class TrustCheck {
     const std::string reason = writer_of(facts);
     if (reason.empty()) return;
     warn(Code::OthersWrite, path, range,
-         fmt::format("{} can write {}{}, which healer runs by", reason, facts.is_directory ? "the directory " : "",
+         fmt::format("{} can write {}{}, which healer relies on", reason, facts.is_directory ? "the directory " : "",
                      in_quotes(path)),
          reason.starts_with("uid") ? "" : fmt::format("chmod go-w {}", path));
   }

@@ -394,7 +394,7 @@ class Validator {
             fmt::format("{} cannot be the name of an environment variable", in_quotes(name)),
             "letters, digits and '_', the first no digit");
     else if (name.starts_with("MONIT_") || name.starts_with("HEALER_"))
-      error(Code::InvalidValue, set.name.range, fmt::format("{} is for healer to set", in_quotes(name)),
+      error(Code::InvalidValue, set.name.range, fmt::format("{} is reserved for healer", in_quotes(name)),
             "choose another name");
   }
   // What these say is settled by the grammar, or by the pass that reads it.

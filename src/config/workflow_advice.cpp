@@ -99,7 +99,8 @@ class WorkflowAdviser {
       say(Code::NoRecipient, tell->text.range,
           fmt::format("where {} is healed nobody receives this alert: it is only in the log and the history",
                       in_quotes(check.name.value)),
-          "add 'set alert ADDRESS', or 'alert ADDRESS' to the service; one with a list of events wants 'action' in it");
+          "add 'set alert ADDRESS', or 'alert ADDRESS' to the service; one with a list of events must include "
+          "'action'");
     });
   }
 

@@ -339,7 +339,7 @@ class WorkflowChecker {
             fmt::format("{} cannot be the name of an environment variable", in_quotes(name.value)),
             "letters, digits and '_', the first no digit");
     else if (name.value.starts_with("MONIT_") || name.value.starts_with("HEALER_"))
-      error(Code::InvalidValue, name.range, fmt::format("{} is for healer to set", in_quotes(name.value)),
+      error(Code::InvalidValue, name.range, fmt::format("{} is reserved for healer", in_quotes(name.value)),
             "choose another name");
   }
 
@@ -392,7 +392,7 @@ class WorkflowChecker {
               "letters, digits and '_', the first no digit");
       else if (is_built_in(saving.name.value))
         error(Code::InvalidValue, saving.name.range,
-              fmt::format("{} is for healer to set", in_quotes(saving.name.value)), "choose another name");
+              fmt::format("{} is reserved for healer", in_quotes(saving.name.value)), "choose another name");
     }
   }
 

@@ -109,7 +109,7 @@ std::string changes_text(const ChangesView& changes) {
   }
   if (changes.settings) text += fmt::format("changed settings: {}\n", fmt::join(changes.changed_settings, ", "));
   if (changes.workflows)
-    text += "the workflows have changed: a healing that is under way goes by the one it began with\n";
+    text += "the workflows have changed: a healing that is under way keeps its original workflow\n";
   const auto count = [&](std::string_view word) {
     return std::ranges::count(changes.services, word, &ChangeView::change);
   };

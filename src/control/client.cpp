@@ -57,7 +57,7 @@ Failure connect_failure(int code, const std::string& path) {
               "start it (systemctl start healer), or name its socket with --socket"};
     case EACCES:
     case EPERM:
-      return {"permission", fmt::format("you may not use the socket {}", path),
+      return {"permission", fmt::format("no permission to use the socket {}", path),
               fmt::format("run healerctl as root, or join the group \"{}\"", kControlGroup)};
     default: return {"connect", fmt::format("cannot connect to {}: {}", path, std::strerror(code)), ""};
   }

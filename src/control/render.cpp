@@ -217,6 +217,19 @@ std::string render_totals(const Totals& totals, const Style& style) {
   return text + "\n";
 }
 
+namespace {
+
+/// Monit's sentences have the cause at their end: "failed protocol test [HTTP] at [a]:80 [TCP/IP] -- Connection
+/// refused". Here it goes first, where the rest may be cut.
+std::string cause_first(const std::string& text) {
+  constexpr std::string_view kBefore = " -- ";
+  const std::size_t at = text.find(kBefore);
+  if (!text.starts_with("failed protocol test") || at == std::string::npos) return text;
+  return fmt::format("{} ({})", text.substr(at + kBefore.size()), text.substr(0, at));
+}
+
+}  // namespace
+
 std::string render_summary(const DaemonView& daemon, std::span<const ServiceSummary> services, const Totals& totals,
                            const Style& style) {
   std::string text = render_daemon(daemon, style) + "\n";
@@ -229,7 +242,8 @@ std::string render_summary(const DaemonView& daemon, std::span<const ServiceSumm
     state.add(printable(service.state), colour);
     since.add(service.since ? lasting(*service.since, style) : "");
     next.add(service.next_run ? whole_seconds(*service.next_run) : "");
-    what.add(printable(service.text));
+    const bool is_bad = service.state == "failed" || service.state == "failing" || service.state == "unknown";
+    what.add(printable(is_bad && style.width != 0 ? cause_first(service.text) : service.text), {}, is_bad);
   }
   if (!services.empty())
     text +=
@@ -246,7 +260,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   std::string more;
   if (status.since)
     more = fmt::format(" for {}, since {}", lasting(*status.since, style), clock_time(*status.since, style));
-  if (status.passive) more += ", passive: nothing of it is started or stopped";
+  if (status.passive) more += ", passive: healer will not start or stop it";
   // Painted after breaking the line, so that escapes do not count as columns.
   std::string line = field("state", state + more, style);
   line.replace(2 + kLabel, state.size(), paint(state, colour_of(status.state), style));
@@ -297,6 +311,19 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
                   style);
   for (const ActionView& action : status.actions) text += field("action", describe(action), style);
   return text;
+}
+
+std::string render_mails(std::span<const RecordView> mails, const Style& style) {
+  if (mails.empty()) return {};
+  RecordView all = mails.back();
+  if (mails.size() > 1) {
+    std::string_view last = all.text;
+    if (last.starts_with("mail ")) last.remove_prefix(5);
+    all.service.clear();
+    all.text = fmt::format("{} mails sent within {}, the last {}", mails.size(),
+                           whole_seconds(std::max(mails.back().when - mails.front().when, Duration{1})), last);
+  }
+  return render_record(all, style);
 }
 
 std::string render_record(const RecordView& record, const Style& style) {

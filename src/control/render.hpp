@@ -71,6 +71,9 @@ struct Style {
 /// `history`: one record.
 [[nodiscard]] std::string render_record(const RecordView& record, const Style& style);
 
+/// Several records that follow each other, of mails that were sent: one line.
+[[nodiscard]] std::string render_mails(std::span<const RecordView> mails, const Style& style);
+
 /// `explain`: why each rule of a service is where it is.
 [[nodiscard]] std::string render_explanation(const ServiceExplanation& explanation, const Style& style,
                                              bool all = false);

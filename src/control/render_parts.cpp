@@ -11,7 +11,9 @@
 namespace healer::control {
 namespace {
 
-constexpr std::size_t kRoom = 18;  // of the last column of a table, before spare ones are left out for it
+constexpr std::size_t kRoom = 18;          // of the last column of a table, before spare ones are left out for it
+constexpr std::size_t kRoomForLines = 30;  // of one that is broken into lines, before it goes under its row
+constexpr std::size_t kIndent = 4;         // of what stands there
 
 }  // namespace
 
@@ -118,23 +120,47 @@ std::string table(std::vector<Column> columns, const Style& style) {
     for (const Column& column : columns) sum += &column == &columns.back() ? 0 : column.width + 2;
     return sum;
   };
-  if (style.width != 0 && !columns.empty()) {
-    // The last column says most.
-    while (used() + std::min(kRoom, columns.back().width) > style.width) {
+  const auto drop_spares = [&](std::size_t room) {
+    while (used() + room > style.width) {
       const auto spare = std::find_if(columns.rbegin(), columns.rend(), [](const Column& one) { return one.spare; });
       if (spare == columns.rend()) break;
       columns.erase(spare.base() - 1);
     }
-    if (used() + 8 > style.width) {
+  };
+  // What is broken into lines stands under its row where there is little room beside it.
+  bool under = false;
+  if (style.width != 0 && !columns.empty()) {
+    const bool is_whole = columns.back().whole;
+    under = is_whole && used() + std::min(kRoomForLines, columns.back().width) > style.width;
+    // The last column says most.
+    drop_spares(under ? 0 : std::min(kRoom, columns.back().width));
+    if (!under && used() + 8 > style.width) {
       columns.pop_back();
-    } else {
+    } else if (!under) {
       columns.back().width = std::min(columns.back().width, style.width - used());
     }
   }
+  const auto below = [&](std::string_view text, std::string_view colour) {
+    std::string lines;
+    for (std::string& part : wrap(text, style.width > 2 * kIndent ? style.width - kIndent : style.width)) {
+      lines += "\n" + std::string(style.width > 2 * kIndent ? kIndent : 0, ' ');
+      lines += paint(std::move(part), colour, style);
+    }
+    return lines;
+  };
   const std::string next_line = "\n" + std::string(used(), ' ');
-  const auto add = [&](std::string& line, const Column& column, std::string_view text, std::string_view colour) {
+  const auto add = [&](std::string& line, const Column& column, std::size_t row) {
+    const bool is_title = row == 0;
+    const std::string_view text = is_title ? column.title : std::string_view(column.cells[row - 1]);
+    const std::string_view colour = is_title ? std::string_view{} : column.colours[row - 1];
     const bool last = &column == &columns.back();
-    if (last && column.whole && style.width != 0) {
+    const bool breaks = last && style.width != 0 && !is_title && (column.whole || column.broken[row - 1]);
+    if (breaks && (under || (column.width < kRoomForLines && display_width(text) > column.width))) {
+      while (line.ends_with(' ')) line.pop_back();
+      line += below(text, colour);
+      return;
+    }
+    if (breaks) {
       std::string_view separator = "";
       for (std::string& part : wrap(text, column.width)) {
         line += separator;
@@ -143,6 +169,7 @@ std::string table(std::vector<Column> columns, const Style& style) {
       }
       return;
     }
+    if (last && under) return;  // the title of what stands below
     std::string cell = cut(text, column.width, ellipsis(style));
     const std::size_t blanks = last ? 0 : column.width - display_width(cell) + 2;
     line += paint(std::move(cell), colour, style);
@@ -151,9 +178,7 @@ std::string table(std::vector<Column> columns, const Style& style) {
   std::string text;
   for (std::size_t row = 0; row <= rows; ++row) {
     std::string line;
-    for (const Column& column : columns)
-      add(line, column, row == 0 ? column.title : column.cells[row - 1],
-          row == 0 ? std::string_view{} : column.colours[row - 1]);
+    for (const Column& column : columns) add(line, column, row);
     while (line.ends_with(' ')) line.pop_back();
     text += line + "\n";
   }

@@ -59,17 +59,20 @@ struct Column {
   bool whole = false;    ///< of the last column: broken into lines, not cut
   std::vector<std::string> cells{};
   std::vector<std::string_view> colours{};
+  std::vector<bool> broken{};  ///< of the last column: which cells are broken into lines where `whole` is false
   std::size_t width = 0;
 
   /// Requires: printable text.
-  void add(std::string cell, std::string_view colour = {}) {
+  void add(std::string cell, std::string_view colour = {}, bool is_broken = false) {
     cells.push_back(std::move(cell));
     colours.push_back(colour);
+    broken.push_back(is_broken);
   }
 };
 
 /// The columns side by side under their titles. Spare ones are left out where the last would get too little; the last
-/// one is cut to the terminal, or left out where there is still no room for it.
+/// one is cut to the terminal, or left out where there is still no room for it. Cells of it that are broken into lines
+/// begin under their row where there is little room beside it.
 [[nodiscard]] std::string table(std::vector<Column> columns, const Style& style);
 
 }  // namespace healer::control

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -126,6 +128,14 @@ void Top::tell(std::string text, bool good) {
 /// Sorts and filters again; the marker stays on its service, or where that has gone in its place.
 void Top::arrange() {
   rows_ = top_order(data_.services, order_, filter_);
+  // What has happened to the services that are shown; healer's own as long as all are.
+  std::set<std::string_view> shown;
+  for (const std::uint32_t row : rows_) shown.insert(data_.services[row].name);
+  records_.clear();
+  for (std::uint32_t i = 0; i < data_.records.size(); ++i)
+    if (filter_.empty() || shown.contains(data_.records[i].service) ||
+        contains(data_.records[i].service, to_lower(filter_)))
+      records_.push_back(i);
   const auto found = std::ranges::find_if(rows_, [this](std::uint32_t i) { return data_.services[i].name == chosen_; });
   if (found != rows_.end()) place_ = static_cast<std::size_t>(found - rows_.begin());
   keep_visible();

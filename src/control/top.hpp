@@ -168,7 +168,8 @@ class Top {
   std::string before_filter_;
   std::string typed_;  ///< of the length of a pause
   Verb asked_ = Verb::Ping;
-  std::vector<std::uint32_t> rows_;  ///< of the list: which services
+  std::vector<std::uint32_t> rows_;     ///< of the list: which services
+  std::vector<std::uint32_t> records_;  ///< of what has happened: that of these services
   std::string chosen_;
   std::size_t place_ = 0;     ///< of the chosen one in `rows_`
   std::size_t first_ = 0;     ///< visible

@@ -48,7 +48,7 @@ std::string rate_text(double rate) {
 
 std::string rates_text(const TopRates& rates, const DaemonView& daemon, const Style& style) {
   std::string text =
-      fmt::format("a second{}: {} runs, {} changes, {} deaths, {} programs, {} mails",
+      fmt::format("per second{}: {} runs, {} changes, {} deaths, {} programs, {} mails",
                   rates.average ? " since the start" : "", rate_text(rates.runs), rate_text(rates.changes),
                   rate_text(rates.deaths), rate_text(rates.programs), rate_text(rates.mails));
   const std::uint64_t waiting = daemon.counts.mails_waiting;
@@ -93,20 +93,21 @@ Columns columns_of(std::size_t width, std::size_t longest) {
 }  // namespace
 
 std::string_view top_help() {
-  return "up, down, j, k, page up, page down, home, end, g, G   move\n"
-         "/        show only services with this in their name or state; Esc shows all\n"
-         "> <      sort by state (what needs you first), name, place in the files, next run\n"
-         "Enter    explain the service: why each rule is in its state\n"
-         "o        follow the output of its running or last program\n"
-         "s t r    start, stop, restart it, after a question\n"
-         "m u      monitor it, or stop monitoring it\n"
-         "p P      pause it, for a time you enter; end its pause\n"
-         "blank    ask healerd now\n"
-         "q        leave\n"
+  return "arrows, j k, page up/down, home, end, g G: move\n"
          "\n"
-         "In this and other texts q, Esc and Enter go back, and the keys that move do so.\n"
-         "The rates are of all services, since the previous answer. The result of a command\n"
-         "is shown on the last line.\n";
+         "/      filter by name or state; Esc shows all\n"
+         "> <    sort by state, name, place in the files, next run\n"
+         "Enter  explain why each rule is in its state\n"
+         "o      follow the output of its current or last program\n"
+         "s t r  start, stop, restart (asks first)\n"
+         "m u    monitor, unmonitor\n"
+         "p P    pause (asks for how long), resume\n"
+         "space  refresh now\n"
+         "q      leave\n"
+         "\n"
+         "Here, q, Esc and Enter go back. Rates are of all services,\n"
+         "since the previous answer. The last line shows how a\n"
+         "command went.\n";
 }
 
 /// A terminal that shows no UTF-8 gets a mark for each character that it has not.
@@ -136,11 +137,11 @@ Top::Plan Top::plan() const {
   Plan plan{.services = body};
   if (body < kShortBody) return plan;
   plan.jobs = std::min(data_.jobs.size(), body / 5);
-  plan.records = std::min(data_.records.size(), body / 4);
+  plan.records = std::min(records_.size(), body / 4);
   plan.services -= plan.jobs + plan.records + (plan.jobs != 0 ? 1 : 0) + (plan.records != 0 ? 1 : 0);
   // What the services do not need is room for what has happened.
   const std::size_t spare = plan.services - std::min(plan.services, std::max<std::size_t>(rows_.size(), 1));
-  const std::size_t more = plan.records == 0 ? 0 : std::min(spare, data_.records.size() - plan.records);
+  const std::size_t more = plan.records == 0 ? 0 : std::min(spare, records_.size() - plan.records);
   plan.records += more;
   plan.services -= more;
   return plan;
@@ -276,8 +277,8 @@ void Top::add_jobs(std::vector<TopLine>& lines, std::size_t rows) const {
 void Top::add_records(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const {
   if (rows == 0) return;
   lines.push_back({{pad(fit("LAST", size_.columns), size_.columns), TopLook::Title}});
-  for (std::size_t i = data_.records.size() - rows; i < data_.records.size(); ++i) {
-    const RecordView& record = data_.records[i];
+  for (std::size_t i = records_.size() - rows; i < records_.size(); ++i) {
+    const RecordView& record = data_.records[records_[i]];
     const std::string text = fmt::format("{:>9}  {}: {}", ago(record.when, style(now)),
                                          record.service.empty() ? "healer" : record.service, trim(record.text));
     lines.push_back({{fit(printable(text), size_.columns), look_of(record.severity)}});

@@ -41,7 +41,7 @@ struct HealingView {
   std::string stage;     ///< "held back", "waits for approval", "runs the guard", "under way", ...
   bool waits = false;    ///< nothing of it is done now
   std::string mode;      ///< "automatic", "approval", "dry run", "shadow"
-  std::string reason;    ///< what it waits for: "limit: 1 at once under way"; or empty
+  std::string reason;    ///< what it waits for: "limit reached: 1 of 1 running"; or empty
   std::string hint;      ///< when that ends, and what a person can do: "it can begin in 4 m"; or empty
   WallTime asked{};
   std::string by;                      ///< "rule", or the person

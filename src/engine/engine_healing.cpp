@@ -332,7 +332,7 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   const StepEnd how = event.unseen ? StepEnd::InDoubt : good ? StepEnd::Done : StepEnd::Failed;
   std::string text;
   if (event.unseen)
-    text = "ended with an unknown status";
+    text = kCutOff;
   else if (event.outcome == Outcome::TimedOut)
     text = describe_timeout(event.elapsed);
   else if (event.outcome == Outcome::NotStarted)
@@ -340,13 +340,18 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   else
     text = describe_exit(event.outcome, event.status);
   if (how != StepEnd::Done && event.outcome != Outcome::NotStarted && !healings_.saves_secret(exec.action))
-    if (const std::string_view line = telling_line(event.output); !line.empty()) text += fmt::format(": {}", line);
+    if (const std::string_view line = telling_line(event.output); !line.empty())
+      text += fmt::format("{}{}", event.unseen ? "; its last line: " : ": ", line);
   if (event.left != 0 && how != StepEnd::Done)
     text += fmt::format("; process {}{} that it has started still runs", event.left,
                         event.left_command.empty() ? "" : fmt::format(" ({})", event.left_command));
   Ward ward(*this, turn);
   healings_.program_ended(ward, exec.action,
-                          {.end = how, .text = std::move(text), .output = event.output, .saved = event.saved});
+                          {.end = how,
+                           .text = std::move(text),
+                           .output = event.output,
+                           .saved = event.saved,
+                           .elapsed = event.unseen ? std::nullopt : std::optional(event.elapsed)});
   if (!healings_.all().contains(exec.healing)) healings_.stir(ward);  // it may have held another one back
 }
 

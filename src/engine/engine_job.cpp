@@ -80,7 +80,8 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!left.empty() && !left_long(id, now)) return left;
   const StartHistory& starts = *services_[id.index()].starts;
   if (backing_off(id, now))
-    return fmt::format("{} start{} in a row did not last", starts.quick, starts.quick == 1 ? "" : "s");
+    return starts.quick == 1 ? std::string("the last start failed")
+                             : fmt::format("the last {} starts failed", starts.quick);
   return {};
 }
 

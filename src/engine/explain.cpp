@@ -56,7 +56,7 @@ std::string where_it_stands(const Rule& rule, const RuleState& state, Instant no
   }
   if (!state.judged && state.window.bits == 0) return "has not been judged yet";
   const bool bad = last_run_bad(state);
-  std::string text = bad ? "the last run failed it" : "the last run passed it";
+  std::string text = bad ? "the last run failed" : "the last run passed";
   if (rule->mode == Mode::EachMatch) text = bad ? "the last run matched" : "the last run did not match";
   if (rule->mode == Mode::EachChange) text = bad ? "the last run saw a change" : "the last run saw no change";
   if (!counts.empty()) text += "; " + counts;
@@ -146,7 +146,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
     }
   }
   if (!state.trouble->waits.empty())
-    notes.push_back(fmt::format("Its rules want a start or restart, which is not done now: {}.", state.trouble->waits));
+    notes.push_back(fmt::format("A start or restart that its rules want is on hold: {}.", state.trouble->waits));
   if (const auto paused = engine.pause_of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));

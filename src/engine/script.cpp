@@ -359,7 +359,7 @@ void ScriptReader::action() {
     const std::string_view near = nearest_word(program, known);
     return fail(word.offset, fmt::format("no action or service of the rules runs '{}'", printable(program)),
                 !near.empty()               ? did_you_mean(near)
-                : runs_in_workflow(program) ? "of a program of a workflow write step WORKFLOW STEP: ok fails"
+                : runs_in_workflow(program) ? "for a program of a workflow, write step WORKFLOW STEP: ok fails"
                                             : std::string{});
   }
   ScriptedAction& action = script_.actions[program];

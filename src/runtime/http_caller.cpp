@@ -314,7 +314,7 @@ void HttpCaller::complete(Call& call) {
 void HttpCaller::completed(Call& call) {
   for (const std::string& header : call.call.headers)
     if (engine::has_controls(header))
-      return fail(call, fmt::format("its header {} holds control characters", printable(header_name(header))));
+      return fail(call, fmt::format("its header {} contains control characters", printable(header_name(header))));
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
     return fail(call, "this is not an HTTP URL");

@@ -30,7 +30,7 @@ Result<std::string> read_list(const std::string& path) {
   if ((facts->mode & kOthersWrite) != 0)
     return Error{EPERM, fmt::format("{}: others can write it (mode {:04o})", path, facts->mode)};
   if (facts->uid != 0 && facts->uid != host.effective_uid())
-    return Error{EPERM, fmt::format("{}: it is another user's (uid {})", path, facts->uid)};
+    return Error{EPERM, fmt::format("{}: it belongs to another user (uid {})", path, facts->uid)};
   return host.read(path);
 }
 

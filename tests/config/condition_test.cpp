@@ -157,17 +157,17 @@ TEST_CASE("a parenthesis without its other half is an error, and a warning in wh
         "/etc/main:2:4: error: this '(' is not closed\n"
         "  if (not status = 1 or status = 2 then alert\n"
         "     ^\n"
-        "  note: write ')' where it is to end\n");
+        "  note: write ')' where it should end\n");
   CHECK(trouble("not status = 1) or status = 2") ==
         "/etc/main:2:18: error: this ')' closes nothing\n"
         "  if not status = 1) or status = 2 then alert\n"
         "                   ^\n"
-        "  note: take it away, or write '(' where it is to begin\n");
+        "  note: remove it, or write '(' where it should begin\n");
   CHECK(trouble("(status = 1") ==
         "/etc/main:2:4: warning: this '(' is not closed: no parenthesis of this condition counts\n"
         "  if (status = 1 then alert\n"
         "     ^\n"
-        "  note: write ')' where it is to end\n");
+        "  note: write ')' where it should end\n");
   CHECK(load_text("set daemon 5\n" + kSystem + "if (cpu > 5% and memory > 6% then alert\n", {.monit_dialect = true})
             .ok());
 }

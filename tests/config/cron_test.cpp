@@ -61,9 +61,9 @@ TEST_CASE("a schedule comes alive only where Monit's never matches", "[cron]") {
 }
 
 TEST_CASE("each difference from Monit is told", "[cron]") {
-  CHECK(remarks("* * * * 7") == "weekday 7 is read as Sunday; to Monit it never matches\n");
+  CHECK(remarks("* * * * 7") == "weekday 7 is read as Sunday; Monit never matches it\n");
   CHECK(remarks("* * * * 5-7") == "weekday 5-7 includes Sunday; Monit leaves 7 out\n");
-  CHECK(remarks("50-10 * * * *") == "minute 50-10 is read as 50-59 and 0-10; to Monit it never matches\n");
+  CHECK(remarks("50-10 * * * *") == "minute 50-10 is read as 50-59 and 0-10; Monit never matches it\n");
   CHECK(remarks("99 * * * *") == "there is no minute 99: it never matches\n");
   CHECK(remarks("70-80 * * * *") == "there is no minute 70-80: it never matches\n");
   CHECK(remarks("80-5 * * * *") == "there is no minute 80-5: it never matches\n");

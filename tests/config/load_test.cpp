@@ -108,7 +108,7 @@ TEST_CASE("who can write any directory above a program is told of", "[load]") {
       load_text(rules + service("y", "if status != 0 then exec \"/srv/tools/bin/heal\""), machine);
   CHECK(result.ok());
   CHECK(said(result) ==
-        "/etc/main:1:64: warning: uid 1000 can write the directory '/srv', which healer runs by\n"
+        "/etc/main:1:64: warning: uid 1000 can write the directory '/srv', which healer relies on\n"
         "  check program x with path \"/bin/true\" if status != 0 then exec \"/srv/tools/bin/heal\"\n"
         "                                                                 ^~~~~~~~~~~~~~~~~~~~~\n");
 }
@@ -140,7 +140,7 @@ TEST_CASE("a password that others can read is told of", "[load]") {
         "  include /etc/d/a.rules\n"
         "          ^~~~~~~~~~~~~~\n"
         "  note: chmod 600 /etc/d/a.rules\n"
-        "/etc/main:1:9: warning: everybody can write '/etc/d/a.rules', which healer runs by\n"
+        "/etc/main:1:9: warning: everybody can write '/etc/d/a.rules', which healer relies on\n"
         "  include /etc/d/a.rules\n"
         "          ^~~~~~~~~~~~~~\n"
         "  note: chmod go-w /etc/d/a.rules\n");
@@ -206,7 +206,7 @@ TEST_CASE("a file is judged among those of which it is to become one", "[load]")
   };
   CHECK(in_main(service("a")).empty());
   CHECK(in_main(service("z")) ==
-        "<stdin>: error: '/etc/main' reads no file of this name, and none with a service of it\n"
+        "<stdin>: error: '/etc/main' has no such file, nor one that defines its services\n"
         "  note: name a directory of rules files, or check the file alone with -c\n");
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a directory without rules files is warned of", "[load]") {
   const LoadResult result = load("/etc/d", {}, machine);
   CHECK(result.ok());
   CHECK(said(result) ==
-        "/etc/d: warning: the directory holds no rules files\n"
+        "/etc/d: warning: the directory contains no rules files\n"
         "  note: the files whose names end in .rules are read, in the order of their names\n");
 }
 
@@ -347,7 +347,7 @@ TEST_CASE("depth, number and size of files are bounded", "[load]") {
     const LoadResult result = load_text("include /etc/many/*\n", machine);
     CHECK_FALSE(result.ok());
     CHECK(result.sources.size() == 4096);
-    CHECK(said(result).find("is one file too many: at most 4096 are read") != std::string::npos);
+    CHECK(said(result).find("exceeds the limit of 4096 files") != std::string::npos);
   }
   SECTION("size") {
     test::FakeEnvironment machine;
@@ -370,11 +370,11 @@ TEST_CASE("a group that may write, and a directory that others may write, are wa
   machine.facts["/srv/a/tool"] = {.is_regular = true, .mode = 0775, .uid = 0, .gid = 0};
   machine.programs.insert("/srv/a/tool");
   CHECK(said(load_text("include /srv/a/open\n", machine)) ==
-        "/etc/main:1:9: warning: group 5 can write '/srv/a/open', which healer runs by\n"
+        "/etc/main:1:9: warning: group 5 can write '/srv/a/open', which healer relies on\n"
         "  include /srv/a/open\n"
         "          ^~~~~~~~~~~\n"
         "  note: chmod go-w /srv/a/open\n"
-        "/etc/main:1:9: warning: everybody can write the directory '/srv/a', which healer runs by\n"
+        "/etc/main:1:9: warning: everybody can write the directory '/srv/a', which healer relies on\n"
         "  include /srv/a/open\n"
         "          ^~~~~~~~~~~\n"
         "  note: chmod go-w /srv/a\n");
@@ -390,24 +390,24 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
     machine.facts["/srv/d/"] = foreign;
     for (const char* path : {"/srv/d", "/srv/d/"})
       CHECK(said(load(path, {}, machine)) ==
-            "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n");
+            "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n");
     machine.uid = 1000;
     CHECK(said(load("/srv/d", {}, machine)).empty());
   }
   SECTION("a directory without rules yet") {
     CHECK(said(load("/srv/d", {}, machine)) ==
-          "/srv/d: warning: the directory holds no rules files\n"
+          "/srv/d: warning: the directory contains no rules files\n"
           "  note: the files whose names end in .rules are read, in the order of their names\n"
-          "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n");
+          "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n");
   }
   SECTION("an included file and its directory") {
     machine.files["/srv/d/more"] = "";
     machine.facts["/srv/d/more"] = {.is_regular = true, .mode = 0600, .uid = 1001};
     CHECK(said(load_text("include /srv/d/more\n" + service("a"), machine)) ==
-          "/etc/main:1:9: warning: uid 1001 can write '/srv/d/more', which healer runs by\n"
+          "/etc/main:1:9: warning: uid 1001 can write '/srv/d/more', which healer relies on\n"
           "  include /srv/d/more\n"
           "          ^~~~~~~~~~~\n"
-          "/etc/main:1:9: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n"
+          "/etc/main:1:9: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n"
           "  include /srv/d/more\n"
           "          ^~~~~~~~~~~\n");
   }
@@ -417,7 +417,7 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
     machine.links["/opt/tool"] = "/srv/d/tool";
     CHECK(
         said(load_text("check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n", machine)) ==
-        "/etc/main:1:27: warning: uid 1000 can write the directory '/srv/d', which healer runs by\n"
+        "/etc/main:1:27: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n"
         "  check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n"
         "                            ^~~~~~~~~~~\n");
   }
@@ -513,7 +513,7 @@ TEST_CASE("a service has at most 64 different patterns", "[load]") {
 
 TEST_CASE("a name with control characters is warned of and shown safely", "[load]") {
   CHECK(said(load_text(service("\"a\x1b[2J\""))) ==
-        "/etc/main:1:15: warning: the name holds control characters\n"
+        "/etc/main:1:15: warning: the name contains control characters\n"
         "  check program \"a\\x1b[2J\" with path \"/bin/true\" if status != 0 then alert\n"
         "                ^~~~~~~~~~\n");
 }

@@ -66,7 +66,7 @@ TEST_CASE("where only the program or the settings change, that is said", "[contr
   RuleSet healing = rule_set({before});
   healing.workflows.push_back(std::make_shared<const engine::Workflow>());
   CHECK(changes_text(changes(rule_set({before}), std::move(healing))) ==
-        "the workflows have changed: a healing that is under way goes by the one it began with\n"
+        "the workflows have changed: a healing that is under way keeps its original workflow\n"
         "0 added, 0 removed, 0 changed, 1 kept");
 }
 

@@ -502,7 +502,7 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
    "text": "if status != 0 then exec \"/bin/heal\"",
    "place": "test.rules:11",
    "state": "ok",
-   "now": "the last run passed it",
+   "now": "the last run passed",
    "if_failed": "fires: exec /bin/heal",
    "if_clear": "does nothing",
    "held_back": "its program is still running; it will be run once more when that has ended",

@@ -284,7 +284,7 @@ db~failed~~1 s~status != 0: exit status 1 in 5 ms: no route
   The last run: exit status 1 in 5 ms: no route.
 
   1. if status != 0 for 3 cycles then exec "/bin/heal" (test.rules:11)
-     now          the last run failed it; 1 of the last 3 runs failed, 3 in a row are needed
+     now          the last run failed; 1 of the last 3 runs failed, 3 in a row are needed
      if it holds  does nothing yet: 2 of the last 3 runs failed, 3 in a row are needed
      if not       does nothing
 )");

@@ -152,7 +152,7 @@ TEST_CASE("healing status tells what runs, what is held back, and why", "[contro
   CHECK(waits.at("target") == "n1");
   CHECK(waits.at("stage") == "held back");
   CHECK(waits.at("waits") == true);
-  CHECK(waits.at("reason") == "limit: 1 at once under way");
+  CHECK(waits.at("reason") == "limit reached: 1 of 1 running");
   CHECK(heard.reply.end.at("doubt") == "");
   CHECK(heard.reply.end.at("cooldowns").empty());
 
@@ -161,9 +161,10 @@ TEST_CASE("healing status tells what runs, what is held back, and why", "[contro
   CHECK(has(shown, "ID "));
   CHECK(has(shown, "rebuild   under way  1/2  1/3  "));
   CHECK(has(shown, "shutdown, waits for its program to end (pid 4242"));
-  CHECK(has(shown,
-            "limit: 1 at once under way; it begins when one of those has ended; `healerctl heal n1 --override limit` "
-            "heals it none the less\n"));
+  CHECK(
+      has(shown,
+          "limit reached: 1 of 1 running; it begins when one of those has ended; `healerctl heal n1 --override limit` "
+          "heals it none the less\n"));
   const Json document = Json::parse(healerctl(world, "healing status --json").substr(2));
   CHECK(document.at("command") == "healing-status");
   CHECK(document.at("healings").size() == 2);
@@ -180,8 +181,8 @@ TEST_CASE("a service whose target is healed or held back says so", "[control][he
   world.end_program(0);
   world.wait_for("shutdown");
   CHECK(has(one(world, Verb::Summary, "n0").at("text"), "(being healed with rebuild: step 1 of 3, shutdown)"));
-  CHECK(
-      has(one(world, Verb::Summary, "n1").at("text"), "(healing with rebuild held back: limit: 1 at once under way)"));
+  CHECK(has(one(world, Verb::Summary, "n1").at("text"),
+            "(healing with rebuild held back: limit reached: 1 of 1 running)"));
   CHECK_FALSE(has(one(world, Verb::Summary, "n2").at("text"), "heal"));
   CHECK(one(world, Verb::Status, "n0").at("healing").at("doing") == "shutdown");
   CHECK(one(world, Verb::Status, "n0").at("actions").empty());
@@ -190,7 +191,7 @@ TEST_CASE("a service whose target is healed or held back says so", "[control][he
   CHECK(has(shown, "healing    under way with rebuild, try 1 of 2, step 1 of 3, for "));
   CHECK(has(shown, ": shutdown, waits for its program to end (pid 4242"));
   CHECK(has(shown, "healing    held back with rebuild, for "));
-  CHECK(has(shown, ": limit: 1 at once under way; it begins when "));
+  CHECK(has(shown, ": limit reached: 1 of 1 running; it begins when "));
 }
 
 TEST_CASE("whose healing was cancelled before it began is not said to be left alone without a reason",
@@ -275,18 +276,18 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
       if (one.at("brake") == brake) return one.at("lets").get<bool>() ? "yes" : one.at("text").get<std::string>();
     return std::string("nothing");
   };
-  CHECK(said(rule, "limit") == "1 at once under way");
+  CHECK(said(rule, "limit") == "1 of 1 running");
   CHECK(said(rule, "cooldown") == "yes");
   // One that is well has no healing, but the place is taken.
-  CHECK(said(one(world, Verb::Explain, "n5").at("rules").at(0), "limit") == "1 at once under way");
+  CHECK(said(one(world, Verb::Explain, "n5").at("rules").at(0), "limit") == "1 of 1 running");
   const std::string shown = healerctl(world, "explain n1");
   INFO(shown);
   CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
   CHECK(has(shown, "     healing      held back with rebuild, for "));
-  CHECK(has(shown, "     brakes       blocked by limit: 1 at once under way\n"));
+  CHECK(has(shown, "     brakes       blocked by limit: 1 of 1 running\n"));
   CHECK_FALSE(has(shown, "one at a time"));
   const std::string all = healerctl(world, "explain --all n5");
-  CHECK(has(all, "     brakes       blocked by limit: 1 at once under way\n"));
+  CHECK(has(all, "     brakes       blocked by limit: 1 of 1 running\n"));
   CHECK(has(all, "                  allowed by one at a time\n"));
 }
 
@@ -362,7 +363,7 @@ TEST_CASE("people override brakes, by name", "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
   world.wait_for("guard");
-  CHECK(has(healerctl(world, "heal n1"), "0|healing of n1 with rebuild is held back: limit: 1 at once under way"));
+  CHECK(has(healerctl(world, "heal n1"), "0|healing of n1 with rebuild is held back: limit reached: 1 of 1 running"));
   CHECK(has(healerctl(world, "heal n1 --override limit,pause"), "already"));
   const Json of_n1 = ask(world, {.verb = Verb::HealingStatus}).items.at(1);
   CHECK(of_n1.at("overrides").dump() == R"(["limit","pause"])");
@@ -382,13 +383,13 @@ TEST_CASE("who overrides brakes for what is held back is told what came of it", 
   HealedWorld world({.targets = 6});
   world.fail(0);
   world.wait_for("guard");
-  CHECK(has(healerctl(world, "heal n1"), "is held back: limit: 1 at once under way"));
+  CHECK(has(healerctl(world, "heal n1"), "is held back: limit reached: 1 of 1 running"));
   const std::string id = id_of(world, 1);
   CHECK(healerctl(world, "heal n1") == "0|healing of n1 with rebuild is requested already (healing " + id +
-                                           "); it is held back: limit: 1 at once under way\n");
+                                           "); it is held back: limit reached: 1 of 1 running\n");
   CHECK(healerctl(world, "heal n1 --override cooldown") ==
         "0|healing of n1 with rebuild is requested already (healing " + id +
-            "); overridden: cooldown; it is held back: limit: 1 at once under way\n");
+            "); overridden: cooldown; it is held back: limit reached: 1 of 1 running\n");
   CHECK(healerctl(world, "heal n1 --override limit") ==
         "0|healing of n1 with rebuild is requested already (healing " + id +
             "); overridden: limit; it has begun: its guard is running\n");
@@ -526,6 +527,23 @@ TEST_CASE("what is shown of healing fits, and cannot command the terminal", "[co
       {.text = "if", .heals = HealExplanation{.workflow = "w\x1b", .brakes = {{"x\x1b", false}}}});
   CHECK_FALSE(has(render_explanation(explained, {}), "\x1b"));
   CHECK(render_healing_report({}, {}) == "the rules have no workflow\n");
+}
+
+TEST_CASE("on 80 columns what a healing does stands under its row", "[control][healing]") {
+  HealingView healing{.id = 12,
+                      .target = "webbox1",
+                      .workflow = "rebuild_vm",
+                      .plan = "rebuild_vm",
+                      .stage = "steps",
+                      .mode = "automatic",
+                      .doing = "rebuild",
+                      .waits_for = "its program to end",
+                      .pid = 4242};
+  healing.round = healing.tries = healing.step = 1;
+  healing.steps = 3;
+  const std::string shown = render_healings({&healing, 1}, {}, {.width = 80});
+  CHECK(has(shown, "\n    rebuild, waits for its program to end (pid 4242)\n"));
+  CHECK(std::ranges::count(shown, '\n') == 3);
 }
 
 }  // namespace healing_control_test

@@ -196,7 +196,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(status.at("starts").dump() ==
         R"({"quick":3,"last":"2026-11-21T04:23:00.000Z","not_before":"2026-11-21T04:24:40.000Z"})");
   Json notes = ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes");
-  CHECK(notes.at(0) == "Its rules want a start or restart, which is not done now: web is being restarted.");
+  CHECK(notes.at(0) == "A start or restart that its rules want is on hold: web is being restarted.");
   CHECK(notes.at(1) ==
         "It is paused for 2 h more by root (new disks): checks and alerts continue, nothing else is done; `healerctl "
         "resume "

@@ -460,6 +460,29 @@ TEST_CASE("a record hangs from its time", "[control]") {
 )");
 }
 
+TEST_CASE("mails that were sent one after the other are one line", "[control]") {
+  const auto mail = [](int second, const std::string& to) {
+    return RecordView{
+        1, kNow + seconds{second}, "mail-sent", "info", "web", "mail to " + to + " sent through mx:25: web failed", ""};
+  };
+  CHECK(render_mails({}, style(0)).empty());
+  const std::vector<RecordView> mails{mail(0, "a@x"), mail(1, "b@x"), mail(3, "c@x")};
+  CHECK(render_mails(std::span(mails).first(1), style(0)) == render_record(mails.front(), style(0)));
+  CHECK(render_mails(mails, style(0)) ==
+        "2026-11-21 04:24:27.123  healer: 3 mails sent within 3 s, the last to c@x sent through mx:25: web failed\n");
+}
+
+TEST_CASE("a failed test of a connection is told by its cause first, where the rest may be cut", "[control]") {
+  const ServiceSummary web{.name = "web",
+                           .state = "failed",
+                           .text = "failed protocol test [HTTP] at [localhost]:80 [TCP/IP] -- Connection refused"};
+  const auto shown = [&](std::size_t width) { return render_summary(kDaemon, {&web, 1}, {}, style(width)); };
+  CHECK(shown(50).find("WHAT") != std::string::npos);
+  CHECK(shown(50).find("Connection refused") != std::string::npos);
+  CHECK(shown(80).find("Connection refused (failed protocol test") != std::string::npos);
+  CHECK(shown(0).find("[TCP/IP] -- Connection refused") != std::string::npos);
+}
+
 TEST_CASE("the end of line that a record ends with is not shown", "[control]") {
   CHECK(render_record({1, kNow, "rule-matched", "info", "web", "content match on program output:\nno route\n", ""},
                       style(0)) ==

@@ -97,7 +97,7 @@ std::string asked(const std::optional<TopWish>& wish) {
 TEST_CASE("the live view shows what needs a person first", "[control][top]") {
   CHECK(screen(with(five())) == R"(healer 0.1.0, up 2 h, cycle 30 s, every 2 s, by state
 5 services: 1 failed, 1 failing, 2 running, 1 unmonitored
-a second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs, 0…
+per second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs, 0…
 SERVICE  STATE        FOR       NEXT    WHAT
 beta     failed       1 m 5 s   12 s    process is not running
 epsilon  running                12 s    process 9 has died
@@ -305,8 +305,11 @@ TEST_CASE("the list is sorted and filtered", "[control][top]") {
   (void)type(top, Kind::Enter);
   CHECK(top.chosen() == "beta");
   CHECK(names() == "beta ");
+  CHECK(screen(top).find("beta: process 8 has died") != std::string::npos);
+  CHECK(screen(top).find("healer: healer started") == std::string::npos);  // what has happened is filtered, too
   (void)type(top, Kind::Escape);
   CHECK(names() == "alpha beta gamma delta epsilon ");
+  CHECK(screen(top).find("healer: healer started") != std::string::npos);
 }
 
 TEST_CASE("what changes much is asked about before it is done", "[control][top]") {
@@ -369,7 +372,7 @@ TEST_CASE("an explanation and an output cover the list until they are left", "[c
   CHECK(screen(top).find("more\n") == std::string::npos);
   (void)type(top, "G");
   CHECK(screen(top).find("\\x1b[2Jmore\n") != std::string::npos);
-  top.ended("that was all");
+  top.ended("end of output");
   (void)type(top, Kind::Escape);
 
   CHECK(asked(type(top, "o")) == "output: beta");
@@ -446,8 +449,9 @@ TEST_CASE("one answer is plain text where there is no terminal", "[control][top]
   CHECK(
       text.starts_with("healer 0.1.0, up 2 h, cycle 30 s\n\nSERVICE  STATE        FOR      NEXT  WHAT\n"
                        "beta     failed       1 m 5 s  12 s  process is not running\nepsilon"));
-  CHECK(text.find("a second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs, 0 mails; 3 mails wait"
-                  "\n\nUNDER WAY\nID  KIND") != std::string::npos);
+  CHECK(
+      text.find("per second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs, 0 mails; 3 mails wait"
+                "\n\nUNDER WAY\nID  KIND") != std::string::npos);
   CHECK(text.find("\nLAST\n2027-01-") != std::string::npos);
 }
 

@@ -264,7 +264,7 @@ class Replay(supervised.Case):
                          {("n1", "heal"): True, ("calm", "exec"): False})
         done = self.replay(daemon, "--since", "1 hour", "--all", rules=rules)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("without any reading, and left out of groups, shares and brakes: n4, n5, n6 and n7", done.stdout)
+        self.assertIn("no recorded data; excluded from groups and percentages: n4, n5, n6 and n7", done.stdout)
         self.assertIn("do exactly what was done, as far as there are readings", done.stdout)
         self.assertTrue(any(" n1  heal  " in line and line.endswith("[may differ]")
                             for line in done.stdout.splitlines()), done.stdout)

@@ -87,7 +87,7 @@ class Tools(support.Case):
     def test_lint_tells_of_what_could_be_better(self):
         good = self.write("good.rules", 'check program x with path "/bin/true"\n  if status != 0 then stop\n')
         done = self.ctl("lint", "--offline", good)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "nothing to say against it\n", ""))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "no problems found\n", ""))
         rules = self.write("a.rules", 'check program x with path "/bin/true" with timeout 90 seconds\n'
                                       '  if status != 0 then alert\n  if status != 0 then alert\n')
         done = self.ctl("lint", rules)

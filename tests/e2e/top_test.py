@@ -227,7 +227,7 @@ class Top(support.Case):
         done = daemon.ctl("top")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("2 services: 1 failed, 1 running", done.stdout)
-        self.assertIn("a second since the start:", done.stdout)
+        self.assertIn("per second since the start:", done.stdout)
         self.assertIn("\nUNDER WAY\n", done.stdout)
         self.assertIn("healer: healer ", done.stdout)
         self.assertNotIn("\x1b", done.stdout)

@@ -61,10 +61,10 @@ running | has not been judged yet | does nothing yet: 1 of the last 3 runs faile
 failing
 A run is under way for 0 ms.
 The next run is in 1 s.
-failing | the last run failed it; 1 of the last 3 runs failed, 2 of 3 are needed | fires: exec /bin/heal | does nothing | 
+failing | the last run failed; 1 of the last 3 runs failed, 2 of 3 are needed | fires: exec /bin/heal | does nothing | 
 )");
   run(world, 0);
-  CHECK(account(world).find("running | the last run passed it; 1 of the last 3 runs failed, 2 of 3 are needed | fires: "
+  CHECK(account(world).find("running | the last run passed; 1 of the last 3 runs failed, 2 of 3 are needed | fires: "
                             "exec /bin/heal | does nothing | \n") != std::string::npos);
   run(world, 1);
   CHECK(account(world).find(
@@ -164,7 +164,7 @@ TEST_CASE("a rule with a duration tells how long it has held", "[engine]") {
   World world = started({rule});
   run(world, 1);
   run(world, 1);
-  CHECK(account(world).find("failing | the last run failed it; it has failed for 2 s, 3 s are needed") !=
+  CHECK(account(world).find("failing | the last run failed; it has failed for 2 s, 3 s are needed") !=
         std::string::npos);
   CHECK(account(world).find("| does nothing yet: it has failed for 2 s, 3 s are needed |") != std::string::npos);
   run(world, 1);
@@ -280,7 +280,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   const std::string text = account(world);
   CHECK(text ==
         "\nunmonitored\n"
-        "Its rules want a start or restart, which is not done now: db is not up.\n"
+        "A start or restart that its rules want is on hold: db is not up.\n"
         "It is paused by root: checks and alerts continue, nothing else is done; `healerctl resume web` ends it.\n"
         "Rules start it again in 5 s at the earliest: its last start failed, or it died soon after.\n"
         "It is not monitored, so it is not checked; `healerctl monitor web` resumes that.\n"
@@ -311,7 +311,7 @@ TEST_CASE("what no look tells of is not said to run, and not to be in order", "[
   world.blind = {"web"};
   world.run(seconds{12});
   CHECK(account(world).starts_with("\nunknown\nIt could not be checked for 8 s: the disk fails.\n"));
-  CHECK(account(world).find("\nrunning | is not known now; the last run passed it | ") != std::string::npos);
+  CHECK(account(world).find("\nrunning | is not known now; the last run passed | ") != std::string::npos);
   CHECK(account(world, "db").starts_with("\nrunning\n"));
   world.command(event::Command::Kind::Validate, {"web", "db"});
   world.run(seconds{1});

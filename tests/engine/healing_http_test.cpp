@@ -438,7 +438,7 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
   SECTION("what is found holds a NUL") {
     ended.saved = {std::string("vm-7\0x", 6), "hidden"};
     world.handle(ended);
-    CHECK(any_record(world, "but its output holds control characters in what is to be saved as ID"));
+    CHECK(any_record(world, "but its output contains control characters in what is to be saved as ID"));
     CHECK(world.programs("shutdown") == 1);
     CHECK_FALSE(any_record(world, "tried again"));
   }

@@ -215,7 +215,7 @@ TEST_CASE("`on cancel` of what is cancelled between its tries waits for a place"
   answer_person(world, event::Command::Kind::Cancel, first);
   world.advance(seconds{1});
   CHECK(world.programs("undo") == 0);
-  CHECK(world.engine.healings().all().at(first).reason == "limit: 1 at once under way");
+  CHECK(world.engine.healings().all().at(first).reason == "limit reached: 1 of 1 running");
   SECTION("which the other gives back") {
     world.end_program(1);  // its guard refuses
     CHECK(world.wait_for("undo") == "n0");

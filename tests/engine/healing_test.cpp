@@ -338,7 +338,7 @@ TEST_CASE("no value with control characters comes into what a program is told", 
   CHECK(refused([](auto& program) { program.environment = {{"X", "${B}"}}; }) == "B");
   CHECK(refused([](auto& program) { program.environment = {{"X", "${T}"}}; }) == "T");
   CHECK(refused([](auto& program) { program.environment = {{"X", "a\nb ${C}"}}; }).empty());  // the rule's own
-  CHECK(engine::why_not_filled("", "B") == "cannot use the value of ${B}: it holds control characters");
+  CHECK(engine::why_not_filled("", "B") == "cannot use the value of ${B}: it contains control characters");
 }
 
 TEST_CASE("a program that is released again after the daemon died is told the name of the machine", "[healing]") {

@@ -245,7 +245,7 @@ TEST_CASE("one after the other is healed, and by a ramp two, when the first has 
        "step rebuild rebuild heals\n"
        "at 5 minutes n1 fails\n"
        "at 5 minutes n2 fails\n"
-       "expect healing n2 held \"limit: 1 at once under way\"\n"
+       "expect healing n2 held \"limit reached: 1 of 1 running\"\n"
        "expect healing n1 recovered by 00:08:32\n"
        "expect not healing n2 begun by 00:08:32\n"
        "expect healing n2 recovered\n");
@@ -311,7 +311,7 @@ TEST_CASE("no more healings begin than a limit says, within a time", "[engine][s
        "at 5 minutes n1 fails\n"
        "at 15 minutes n2 fails\n"
        "at 25 minutes n3 fails\n"
-       "expect healing n3 held \"limit: 2 begun within 1 h\"\n"
+       "expect healing n3 held \"limit reached: 2 of 2 started within 1 h\"\n"
        "expect not healing n3 begun by 65 minutes\n"
        "expect healing n3 recovered\n");
 }

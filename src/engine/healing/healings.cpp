@@ -224,7 +224,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
         (void)run.restore(terms_of(step));  // Fresh: it looks first
     }
     for (const ActionId action : lost)
-      program_ended(world, action, {.end = StepEnd::InDoubt, .text = "ended with an unknown status", .output = {}});
+      program_ended(world, action, {.end = StepEnd::InDoubt, .text = std::string(kCutOff), .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);

@@ -46,11 +46,15 @@ inline constexpr std::string_view kDoubtBrake = "doubt";
 inline constexpr std::string_view kNamesBrake = "names";
 
 /// How a program of a step has ended.
+/// Of a program whose end nobody saw.
+inline constexpr std::string_view kCutOff = "was cut off when healer ended, and may be half done";
+
 struct ProgramEnd {
   StepEnd end = StepEnd::Failed;  ///< Done: exited with status 0
   std::string text;               ///< "exited with status 3 after 5 s"
   std::string_view output;
   std::vector<std::optional<std::string>> saved{};  ///< of event::ActionEnded
+  std::optional<Duration> elapsed{};                ///< how long it ran, where that was seen
 };
 
 class Healings {
@@ -266,7 +270,7 @@ class Healings {
     run_over(world, healing, step, run, how, text, terms_of(step));
   }
   void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
-                const std::string& text, StepTerms terms);
+                const std::string& text, StepTerms terms, std::optional<Duration> ran = {});
   void try_failed(HealingWorld& world, Healing& healing);
   void give_up(HealingWorld& world, Healing& healing);
   void end_others(HealingWorld& world, Healing& healing);

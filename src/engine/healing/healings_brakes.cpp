@@ -21,7 +21,7 @@ constexpr Duration kRampRest = hours{1};
 
 std::string percent_text(double percent) { return fmt::format("{:.3g} %", percent); }
 
-std::string of_group(const std::string& group) { return group.empty() ? "" : " of " + group_text(group); }
+std::string in_group_text(const std::string& group) { return group.empty() ? "" : " in " + group_text(group); }
 
 /// "n1, n2 and 3 more".
 std::string named(const std::vector<std::string>& names) {
@@ -212,8 +212,9 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
     for (const auto& [id, other] : healings_)
       if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
     if (count < most) return lets;
-    return {
-        .brake = "limit", .lets = false, .text = fmt::format("{} at once{} under way", count, of_group(limit.group))};
+    return {.brake = "limit",
+            .lets = false,
+            .text = fmt::format("{} of {} running{}", count, most, in_group_text(limit.group))};
   }
   // Whose guard is asked may begin at any time.
   for (const auto& [id, other] : healings_)
@@ -228,10 +229,10 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
   const std::size_t asked = count;
   count += begun.size();
   if (count < most) return lets;
-  BrakeVerdict over{
-      .brake = "limit",
-      .lets = false,
-      .text = fmt::format("{} begun within {}{}", count, format_duration(limit.within), of_group(limit.group))};
+  BrakeVerdict over{.brake = "limit",
+                    .lets = false,
+                    .text = fmt::format("{} of {} started within {}{}", count, most, format_duration(limit.within),
+                                        in_group_text(limit.group))};
   std::ranges::sort(begun);
   if (asked < most) over.left = begun[count - most] + limit.within - world.now().wall;
   return over;
@@ -333,7 +334,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
                       format_duration(healing.not_before->left(now))));
   if (healing.stage == Stage::Held && !healing.seen)
     lasts("storm", healing.asked + world.graph().settings->cycle_length() - now.wall,
-          judged_since(world, healing) ? "" : "its groups have not all been judged since");
+          judged_since(world, healing) ? "" : "waits up to one cycle to see whether others fail, too");
   return said;
 }
 
@@ -352,7 +353,8 @@ bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
 
 std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
   for (const BrakeVerdict& verdict : verdicts(world, healing))
-    if (!verdict.lets) return fmt::format("{}: {}", verdict.brake, verdict.text);
+    if (!verdict.lets)
+      return fmt::format("{}: {}", verdict.brake == "limit" ? "limit reached" : verdict.brake, verdict.text);
   return {};
 }
 

@@ -234,8 +234,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   polls_[{healing.id, index_of(healing, run)}] = {.next = world.now().mono};
   world
       .record(RecordKind::HealingStep, Severity::Info, healing.service,
-              fmt::format("{}, step \"{}\": {}; it is asked every {} whether that is done", describe(healing),
-                          step.name, told, format_duration(http.until->every)))
+              fmt::format("{}, step \"{}\": {}; polling every {}", describe(healing), step.name, told,
+                          format_duration(http.until->every)))
       .subject = healing.id.number();
   world.save(healing);
 }
@@ -262,7 +262,7 @@ std::string Healings::save_values(Healing& healing, const std::vector<Saving>& s
     if (i >= values.size() || !values[i] || values[i]->size() > kMostSaved)
       return fmt::format("has nothing to save as {}", saves[i].name);
     if (has_controls(*values[i]))
-      return fmt::format("holds control characters in what is to be saved as {}", saves[i].name);
+      return fmt::format("contains control characters in what is to be saved as {}", saves[i].name);
     Variables& kept = saves[i].secret ? secrets_[healing.id] : healing.saved;
     kept.insert_or_assign(saves[i].name, *values[i]);
   }
@@ -385,7 +385,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
   healing.position = position;
   world
       .record(RecordKind::HealingStep, Severity::Warning, healing.service,
-              fmt::format("{}: {} was lost when healer was restarted; what had saved it, step \"{}\", is run again",
+              fmt::format("{}: {} was lost when healer was restarted; re-running step \"{}\" to get its value",
                           describe(healing), name, steps[position].name))
       .subject = healing.id.number();
   world.save(healing);

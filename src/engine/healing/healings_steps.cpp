@@ -267,7 +267,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       if (run.due && run.due->over(world.now()))
         if (const auto ended = run.deadline())
           run_over(world, now, its, run, *ended,
-                   *ended == StepEnd::Done ? "waited"
+                   *ended == StepEnd::Done ? fmt::format("waited {}", format_duration(run.due->length))
                                            : fmt::format("not recovered within {}", format_duration(run.due->length)));
       if (run.state == State::Polling)
         poll(world, now, its, i);
@@ -418,17 +418,19 @@ std::set<ServiceId> Healings::stopped_by(const HealingWorld& world, const Healin
 }
 
 void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
-                        const std::string& text, StepTerms terms) {
+                        const std::string& text, StepTerms terms, std::optional<Duration> ran) {
   const Instant now = world.now();
   run.event(how, healing.cancelled_by.empty() ? terms : kNeverAgain);
   const bool good = run.state == State::Done;
   const bool again = run.state == State::Pausing;
   if (again) run.due = Deadline::in(step.pause, now);
   if (!good) run.failure = text;
-  const Duration took = std::max(now.wall - run.begun, Duration{0});
+  const Duration took = ran.value_or(std::max(now.wall - run.begun, Duration{0}));
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
-  // The text of a request says how long it took; to tell takes no time.
-  const bool is_timed = std::holds_alternative<step::Http>(step.what) || std::holds_alternative<step::Tell>(step.what);
+  // The text of a request or a wait says how long it took; to tell takes no time.
+  const bool is_timed = std::holds_alternative<step::Http>(step.what) ||
+                        std::holds_alternative<step::Tell>(step.what) ||
+                        (good && std::holds_alternative<step::Wait>(step.what));
   Record& record =
       world.record(RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
                    fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,
@@ -495,7 +497,8 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
         terms = once_done(terms);
       }
     }
-    run_over(world, *healing, step, run, how, text, terms);
+    if (end_of_program.end == StepEnd::InDoubt && !was_ended) text += "; it is not run again";
+    run_over(world, *healing, step, run, how, text, terms, end_of_program.elapsed);
     break;
   }
   go_on(world, *healing);

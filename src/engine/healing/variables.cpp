@@ -97,7 +97,7 @@ FilledProgram fill(step::Program program, const Variables& variables, const Vari
 std::string why_not_filled(const std::string& missing, const std::string& refused) {
   if (!missing.empty()) return fmt::format("has no value for ${{{}}}", missing);
   return refused.empty() ? std::string()
-                         : fmt::format("cannot use the value of ${{{}}}: it holds control characters", refused);
+                         : fmt::format("cannot use the value of ${{{}}}: it contains control characters", refused);
 }
 
 std::vector<std::string> secrets_of(const Workflow& plan) {
