@@ -46,7 +46,7 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
   if (size > kMostSecret) return Error{0, fmt::format("secret {}: it is larger than 64 kB", name)};
   text.resize(size);
   if (text.ends_with('\n')) text.pop_back();
-  if (text.find('\0') != std::string::npos) return Error{0, fmt::format("secret {}: it holds a NUL", name)};
+  if (text.find('\0') != std::string::npos) return Error{0, fmt::format("secret {}: it contains a NUL byte", name)};
   return text;
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("what a limit holds back is told after ten minutes, with when it can b
   const std::string held = last_mail(world, "Healing held back");
   INFO(held);
   CHECK(has(held, "healing of n1 with rebuild has been held back for 10 m"));
-  CHECK(has(held, ": limit: 1 begun within 1 h; it can begin in 4"));
+  CHECK(has(held, ": limit reached: 1 of 1 started within 1 h; it can begin in 4"));
   CHECK(has(held, "`healerctl heal n1 --override limit` heals it none the less"));
 }
 
