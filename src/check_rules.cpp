@@ -7,14 +7,19 @@
 #include <iostream>
 #include <optional>
 
+#include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
 #include "config/check.hpp"
 #include "config/environments.hpp"
 #include "control/wire.hpp"
+#include "daemon_lists.hpp"
 #include "diagnostic_json.hpp"
+#include "paths.hpp"
 #include "read_input.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/host.hpp"
+#include "util/time.hpp"
 
 namespace healer {
 namespace {
@@ -70,6 +75,34 @@ Result<config::LoadResult> load(const Options& options, const config::LoadOption
   return config::load(path, how, config::NewFileEnvironment(std::move(*file), machine));
 }
 
+/// As a daemon would load them: with the rows that lists had when it last read them. What they are is said.
+Result<config::LoadResult> load_with_lists(const Options& options, const config::LoadOptions& how,
+                                           const config::Environment& machine) {
+  Result<config::LoadResult> loaded = load(options, how, machine);
+  if (!loaded || loaded->lists.empty() || how.monit_dialect) return loaded;
+  engine::Settings settings = loaded->ok() ? loaded->rules->settings : loaded->named;
+  apply(options, settings);
+  const DaemonLists remembered(paths_of(settings).lists_file);
+  const config::ListsEnvironment::Lists rows = remembered.rows();
+  if (!rows.empty()) loaded = load(options, how, config::ListsEnvironment(rows, machine));
+  if (!loaded) return loaded;
+  for (const config::ListDeclaration& list : loaded->lists) {
+    if (const auto known = rows.find(list.source); known != rows.end()) {
+      const auto read = remembered.read_at(list.source);
+      config::report(loaded->diagnostics, DiagnosticSeverity::Note, config::Code::UnreadList, list.range,
+                     fmt::format("the list {} is not read here: its block is checked with the {} row{} that it had "
+                                 "when healerd last read it{}",
+                                 list.name, known->second.size(), known->second.size() == 1 ? "" : "s",
+                                 read ? ", " + format_monit_date(runtime::local_civil(*read)) : ""));
+    } else if (!remembered.unreadable().empty()) {
+      config::report(loaded->diagnostics, DiagnosticSeverity::Note, config::Code::UnreadList, list.range,
+                     fmt::format("nobody can tell here whether the rows of the list {} compile: {}", list.name,
+                                 remembered.unreadable()));
+    }
+  }
+  return loaded;
+}
+
 }  // namespace
 
 int check_rules(const Options& options) {
@@ -79,7 +112,8 @@ int check_rules(const Options& options) {
       .load = {.monit_dialect = options.monit_dialect, .strict = options.strict, .secrets = true},
       .verbose = options.verbose > 0,
       .color = wants_color(options)};
-  const auto loaded = options.offline ? load(options, wanted.load, offline) : load(options, wanted.load, host);
+  const auto loaded =
+      options.offline ? load(options, wanted.load, offline) : load_with_lists(options, wanted.load, host);
   if (!loaded) {
     std::cerr << "healerd: " << loaded.error().what << '\n';
     return 1;

@@ -260,13 +260,8 @@ void Daemon::reload(bool confirmed, Answer answer) {
   }
   confirmed_ = confirmed;
   notify_.reloading();
-  using Purpose = RulesCompiler::Purpose;
-  lists_changed_ = false;
-  compiler_->compile(options(), engine_->graph(), Purpose::Reload, {.lists = lists_->rows()},
-                     [this](RulesCompiler::Outcome outcome) {
-                       auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
-                       loop_.post([this, shared] { reloaded(std::move(*shared)); });
-                     });
+  looked_ = false;
+  compile_rules();
 }
 
 /// Loads the rules files and tells what a reload would change. Nothing of it is kept. All who ask while it is found out
@@ -402,6 +397,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   };
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
+  declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
   witness_->loaded_from(outcome.text);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
@@ -416,7 +412,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   text += warn_of_restart(settings);
   in_force_ = outcome.loaded.result.lists.empty() ? nullptr : outcome.text;
   store_->save_sources(sources_of(*outcome.text));
-  declare_lists(outcome.loaded);
+  lists_->in_force(outcome.loaded.result.rows_left_out, !outcome.plan->empty());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
@@ -425,6 +421,10 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
 
 void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   bool good = outcome.plan != nullptr;
+  // The rows of a new list are known when its rules come into force: their services may be there already.
+  if (good && !stopping_ && !std::exchange(looked_, true) &&
+      lists_->look(outcome.loaded.result.lists, [this] { compile_rules(); }))
+    return;
   // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
   std::string text = outcome.loaded.messages();
   if (good) {
@@ -437,6 +437,8 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
       say(Severity::Warning, why);
       note_stale(why);
       text += why;
+    } else if (!stopping_ && lists_->offered_compiled(outcome.loaded.result.rows_left_out)) {
+      return compile_rules();
     } else {
       text += take_over(outcome, loss);
     }
@@ -444,6 +446,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     note_stale(outcome.loaded.summary);
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
+  if (!good) lists_changed_ = lists_->keep_offered() || lists_changed_;
   tell_ready();
   reloading_ = false;
   const control::ReloadOutcome told{

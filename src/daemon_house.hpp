@@ -87,7 +87,7 @@ class Daemon : public engine::EffectSink {
   void sick(const std::string& reason);
   void say_notes();
   void declare_lists(const LoadedRules& loaded);
-  void tell_skipped_rows(const LoadedRules& loaded);
+  void tell_no_lists(const std::string& why);
   void say_notes_of(const LoadedRules& loaded);
 
   // life
@@ -121,9 +121,11 @@ class Daemon : public engine::EffectSink {
   [[nodiscard]] std::string unit_status() const;
   void tell_ready();
   void tell_status_soon();
+  void compile_rules();
   void reloaded(RulesCompiler::Outcome outcome);
   void begin_lists();
   void reload_lists();
+  void compile_lists();
   void lists_reloaded(RulesCompiler::Outcome outcome);
   void next_reload();
   [[nodiscard]] bool held_back(const Vanished& loss);
@@ -183,8 +185,8 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
-  std::set<std::string> skipped_rows_;  ///< what was said of them with the last rules
-  bool lists_changed_ = false;          ///< since the load under way began
+  bool looked_ = false;         ///< new lists were read for the reload under way
+  bool lists_changed_ = false;  ///< since the load under way began
   /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
   std::shared_ptr<const engine::recorded::RulesText> in_force_;
   std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun

@@ -2,6 +2,7 @@
 #include "daemon_lists.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -73,6 +74,7 @@ DaemonLists::DaemonLists(std::string path) : path_(std::move(path)) { load(); }
 
 void DaemonLists::load() {
   const Result<std::string> text = runtime::Host{}.read(path_);
+  if (!text && text.error().code != ENOENT) unreadable_ = text.error().what;
   if (!text) return;
   const json saved = json::parse(*text, nullptr, false);
   try {
@@ -102,12 +104,24 @@ void DaemonLists::save() {
   }
   std::string text = json{{"lists", std::move(all)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   saver_->submit(
-      [path = path_, text = std::move(text), tell = hooks_.tell]() -> runtime::Loop::Callback {
-        const Result<void> done = make_file(path, text, 0600, true);
-        if (done) return [] {};
-        return [tell, why = done.error().what] { tell("the lists cannot be remembered: " + why, false); };
+      [this, path = path_, text = std::move(text)]() -> runtime::Loop::Callback {
+        return [this, done = make_file(path, text, 0600, true)] { saved(done); };
       },
-      [tell = hooks_.tell](const Error& why) { tell("the lists cannot be remembered: " + why.what, false); });
+      [this](const Error& why) { saved(why); });
+}
+
+/// A full disk is told of once, not at each reading.
+void DaemonLists::saved(const Result<void>& done) {
+  const std::string why = done ? std::string() : done.error().what;
+  const std::string before = std::exchange(unsaved_, why);
+  if (!why.empty() && before.empty())
+    hooks_.tell("the lists cannot be remembered: " + why + "; it is tried again at each reading", false);
+  if (why.empty() && !before.empty()) hooks_.tell("the lists are remembered again", false);
+}
+
+std::optional<WallTime> DaemonLists::read_at(const ListSource& source) const {
+  const auto found = lists_.find(source);
+  return found == lists_.end() ? std::nullopt : found->second.read;
 }
 
 config::ListsEnvironment::Lists DaemonLists::rows() const {
@@ -126,6 +140,29 @@ void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks ho
       runtime::WorkerPool::Options{.name = "healer lists", .workers = 1, .max_lost = 1, .patience = Duration{5000}});
 }
 
+bool DaemonLists::look(const std::vector<config::ListDeclaration>& lists, std::function<void()> done) {
+  constexpr Duration kPatience = seconds{10};
+  std::vector<ListSource> wanted;
+  for (const config::ListDeclaration& list : lists)
+    if (!lists_.contains(list.source)) wanted.push_back(list.source);
+  if (wanted.empty()) return false;
+  looked_ = std::move(done);
+  looks_.insert(wanted.begin(), wanted.end());
+  look_limit_ = loop_->timer([this] { end_look(); });
+  look_limit_.set_deadline(runtime::mono_now() + kPatience);
+  for (const ListSource& source : wanted) {
+    lists_[source];
+    read(source);
+  }
+  return true;
+}
+
+void DaemonLists::end_look() {
+  looks_.clear();
+  look_limit_ = {};
+  if (looked_) std::exchange(looked_, {})();
+}
+
 void DaemonLists::declare(const std::vector<config::ListDeclaration>& lists) {
   std::set<ListSource> declared;
   for (const config::ListDeclaration& declaration : lists) {
@@ -135,7 +172,8 @@ void DaemonLists::declare(const std::vector<config::ListDeclaration>& lists) {
     // A load of the rules is no reading: what is not new is read when it was due.
     if (before && before->every == declaration.every) continue;
     if (!before) list.due = loop_->timer([this, source = declaration.source] { read(source); });
-    if (!list.reading) list.due.set_deadline(runtime::mono_now() + (before ? declaration.every : Duration{0}));
+    const bool is_fresh = before || list.offered;
+    if (!list.reading) list.due.set_deadline(runtime::mono_now() + (is_fresh ? declaration.every : Duration{0}));
   }
   std::erase_if(lists_, [&](const auto& one) { return !declared.contains(one.first); });
 }
@@ -155,24 +193,176 @@ void DaemonLists::take(const ListSource& source, Result<std::string> text) {
   if (found == lists_.end()) return;  // the rules do not name it any more
   One& list = found->second;
   list.reading = false;
-  list.due.set_deadline(runtime::mono_now() + list.declared->every);
+  if (list.declared) list.due.set_deadline(runtime::mono_now() + list.declared->every);
 
-  const ListMemory before = list.memory;
-  std::vector<config::ListRecord> said;
   Result<config::ListReading> reading = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
   if (reading) {
-    said = list.memory.read(*reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
-    if (list.memory.saved().failure.empty()) list.read = runtime::now().wall;
-  } else {
-    said = list.memory.fail(reading.error().what);
+    offer(source, list, std::move(*reading));
+  } else if (list.declared) {
+    list.offered.reset();
+    ListMemory failed = list.memory;
+    const std::vector<config::ListRecord> said = failed.fail(reading.error().what);
+    adopt(list, std::move(failed), said);
   }
-  const std::string name = list.declared->name;
-  const bool is_changed = !config::same_rows(before.rows(), list.memory.rows());
-  if (!(before.saved() == list.memory.saved())) save();
+  if (looks_.erase(source) != 0 && looks_.empty()) end_look();
+}
+
+/// Rows that are in the rules already are taken at once, others when it is known that they compile.
+void DaemonLists::offer(const ListSource& source, One& list, config::ListReading reading) {
+  std::erase_if(reading.rows, [&](const ListRow& row) {
+    const auto known = list.rejected.find(to_lower(row.name));
+    if (known == list.rejected.end() || known->second.first != row) return false;
+    reading.refused.push_back({.line = 0, .why = known->second.second, .name = row.name});
+    return true;
+  });
+  const bool waits = list.offered.has_value();
+  list.offered = Offered{.reading = std::move(reading), .memory = list.memory, .said = {}};
+  Offered& offered = *list.offered;
+  offered.said = offered.memory.read(offered.reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
+  if (!list.declared) return;  // whoever looks has the rules compiled
+  if (!waits && config::same_rows(list.memory.rows(), offered.memory.rows())) {
+    const Offered taken = *std::exchange(list.offered, std::nullopt);
+    adopt(list, taken.memory, taken.said);
+  } else {
+    hooks_.changed();
+  }
+}
+
+void DaemonLists::adopt(One& list, ListMemory memory, const std::vector<config::ListRecord>& said) {
+  const bool is_new = !(list.memory.saved() == memory.saved());
+  list.memory = std::move(memory);
+  if (list.memory.saved().failure.empty()) list.read = runtime::now().wall;
+  if (is_new) save();
   for (const config::ListRecord& record : said)
-    hooks_.tell(fmt::format("list {}: {}", name, record.text), record.alerts);
+    hooks_.tell(fmt::format("list {}: {}", list.declared->name, record.text), record.alerts);
   hooks_.read();
-  if (is_changed) hooks_.changed();
+}
+
+config::ListsEnvironment::Lists DaemonLists::offered_rows() {
+  config::ListsEnvironment::Lists all;
+  for (auto& [source, list] : lists_) {
+    if (list.offered) list.offered->compiling = true;
+    const ListMemory& memory = list.offered ? list.offered->memory : list.memory;
+    if (memory.known()) all.emplace(source, memory.rows());
+  }
+  return all;
+}
+
+bool DaemonLists::offered_compiled(const std::vector<config::RowLeftOut>& left_out) {
+  bool again = false;
+  for (auto& [source, list] : lists_)
+    if (list.offered && list.offered->compiling) again = reject(source, list, left_out) || again;
+  return again;
+}
+
+void DaemonLists::adopt_offered() {
+  for (auto& [source, list] : lists_) {
+    if (!list.declared || !list.offered || !list.offered->compiling) continue;
+    const Offered taken = *std::exchange(list.offered, std::nullopt);
+    list.judged = true;
+    adopt(list, taken.memory, taken.said);
+  }
+}
+
+bool DaemonLists::keep_offered() {
+  std::erase_if(lists_, [](const auto& one) { return !one.second.declared && one.second.offered; });
+  bool is_any = false;
+  for (auto& [source, list] : lists_)
+    if (list.offered) {
+      list.offered->compiling = false;
+      is_any = true;
+    }
+  return is_any;
+}
+
+/// Takes the rows that are new, and do not compile, out of what was read. Whether others are in force then than were
+/// compiled, but for those.
+bool DaemonLists::reject(const ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out) {
+  Offered& offered = *list.offered;
+  std::map<std::string, const ListRow*> known;
+  for (const ListRow& row : list.memory.rows()) known.emplace(to_lower(row.name), &row);
+  std::map<std::string, std::string> refused;
+  for (const config::RowLeftOut& one : left_out)
+    if (one.source == source) refused.emplace(to_lower(one.row), one.why);
+  std::vector<ListRow> rows;
+  bool is_any = false;
+  bool stays_other = false;
+  for (ListRow& row : offered.reading.rows) {
+    const std::string name = to_lower(row.name);
+    const auto why = refused.find(name);
+    const auto before = known.find(name);
+    if (why == refused.end() || (before != known.end() && *before->second == row)) {
+      rows.push_back(std::move(row));
+      continue;
+    }
+    is_any = true;
+    offered.reading.refused.push_back({.line = 0, .why = why->second, .name = row.name});
+    list.rejected.insert_or_assign(name, std::pair(row, why->second));
+    if (before == known.end()) continue;
+    rows.push_back(*before->second);  // it stays as it was
+    stays_other = true;
+  }
+  offered.reading.rows = std::move(rows);
+  if (!is_any) return false;
+  std::vector<ListRow> expected = offered.memory.rows();
+  std::erase_if(expected, [&](const ListRow& row) { return list.rejected.contains(to_lower(row.name)); });
+  offered.memory = list.memory;
+  offered.said = offered.memory.read(offered.reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
+  return stays_other || !config::same_rows(std::move(expected), offered.memory.rows());
+}
+
+void DaemonLists::offered_failed(const std::string& why) {
+  for (auto& [source, list] : lists_) {
+    if (!list.declared || !list.offered || !list.offered->compiling) continue;
+    list.offered.reset();
+    ListMemory failed = list.memory;
+    const std::vector<config::ListRecord> said = failed.fail("the rules cannot be loaded with its rows: " + why);
+    adopt(list, std::move(failed), said);
+  }
+}
+
+void DaemonLists::in_force(const std::vector<config::RowLeftOut>& left_out, bool changed) {
+  constexpr std::size_t kMostTold = 5;
+  for (auto& [source, list] : lists_) {
+    if (!list.declared) continue;
+    if (changed && !list.judged) list.rejected.clear();
+    list.judged = false;
+    std::map<std::string, std::string> now;
+    for (const config::RowLeftOut& one : left_out)
+      if (one.source == source) now.emplace(to_lower(one.row), one.why);
+    const std::map<std::string, std::string> before = std::exchange(list.left_out, now);
+    std::size_t told = 0;
+    for (const auto& [row, why] : now) {
+      if (const auto known = before.find(row); known != before.end() && known->second == why) continue;
+      if (++told <= kMostTold)
+        hooks_.tell(fmt::format("list {}: the row '{}' is refused: {}; what is known of its services is kept until it "
+                                "leaves the list",
+                                list.declared->name, row, why),
+                    true);
+    }
+    if (told > kMostTold)
+      hooks_.tell(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostTold), true);
+    for (const auto& [row, why] : before)
+      if (!now.contains(row) &&
+          std::ranges::any_of(list.memory.rows(), [&](const ListRow& one) { return iequals(one.name, row); }))
+        hooks_.tell(fmt::format("list {}: the row '{}' is in the rules again", list.declared->name, row), false);
+  }
+}
+
+std::vector<std::string> DaemonLists::refused() const {
+  std::vector<std::string> all;
+  for (const auto& [source, list] : lists_) {
+    if (!list.declared) continue;
+    std::size_t told = 0;
+    for (const auto& [row, why] : list.left_out)
+      if (++told <= kMostMissing)
+        all.push_back(fmt::format("list {}: the row '{}' is refused: {}", list.declared->name, row, why));
+    if (told > kMostMissing)
+      all.push_back(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostMissing));
+    for (const std::string& text : list.memory.refused())
+      all.push_back(fmt::format("list {}: {}", list.declared->name, text));
+  }
+  return all;
 }
 
 std::string DaemonLists::text() const {
@@ -197,6 +387,11 @@ std::string DaemonLists::text() const {
       if (told++ < kMostMissing) missing += (missing.empty() ? "" : ", ") + name;
     if (told > kMostMissing) missing += fmt::format(" and {} more", told - kMostMissing);
     if (!missing.empty()) all += fmt::format("  missing   {}\n", missing);
+    std::size_t refused = 0;
+    for (const auto& [row, why] : list.left_out)
+      if (++refused <= kMostMissing) all += fmt::format("  refused   the row '{}' is refused: {}\n", row, why);
+    if (refused > kMostMissing) all += fmt::format("  refused   {} more rows\n", refused - kMostMissing);
+    for (const std::string& one : list.memory.refused()) all += fmt::format("  refused   {}\n", one);
   }
   if (all.empty()) return "the rules have no lists from commands or files";
   all.pop_back();
@@ -214,6 +409,7 @@ std::optional<std::string> DaemonLists::accept(std::string_view name, const std:
   if (list == nullptr) return fmt::format("there is no list {}", printable(name));
   if (!list->memory.known()) return fmt::format("the list {} was not read yet", printable(name));
   list->memory.accept();
+  if (list->offered) list->offered->memory.accept();
   save();
   hooks_.tell(
       fmt::format("list {}: accepted by {}, {}", list->declared->name, by, counted_rows(list->memory.rows().size())),
@@ -226,6 +422,7 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
   bool is_known = false;
   for (auto& [source, list] : lists_) {
     if (!list.declared || !list.memory.forget(row)) continue;
+    if (list.offered) (void)list.offered->memory.forget(row);
     is_known = true;
     hooks_.tell(fmt::format("list {}: the row '{}' is forgotten by {}", list.declared->name, printable(row), by),
                 false);
@@ -273,48 +470,56 @@ void Daemon::begin_lists() {
                  .changed = [this] { reload_lists(); }});
 }
 
+void Daemon::compile_rules() {
+  lists_changed_ = false;
+  compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload, {.lists = lists_->offered_rows()},
+                     [this](RulesCompiler::Outcome outcome) {
+                       auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
+                       loop_.post([this, shared] { reloaded(std::move(*shared)); });
+                     });
+}
+
 /// The rules in force, as they are, with the rows that lists have now: what was edited meanwhile is not taken over.
 void Daemon::reload_lists() {
   lists_changed_ = true;
   if (stopping_ || !in_force_ || std::exchange(reloading_, true)) return;
+  compile_lists();
+}
+
+void Daemon::compile_lists() {
   lists_changed_ = false;
   compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload,
-                     {.lists = lists_->rows(), .saved = sources_of(*in_force_)},
+                     {.lists = lists_->offered_rows(), .saved = sources_of(*in_force_)},
                      [this](RulesCompiler::Outcome outcome) {
                        auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
                        loop_.post([this, shared] { lists_reloaded(std::move(*shared)); });
                      });
 }
 
-/// The lists of the rules in force, and what is to be said of their rows.
+/// The lists of the rules that come into force.
 void Daemon::declare_lists(const LoadedRules& loaded) {
   lists_->declare(loaded.result.lists);
+  lists_->adopt_offered();
   handle(lists_->doubted());
-  tell_skipped_rows(loaded);
 }
 
-/// Rows that lack what the rules ask for are told, each once.
-void Daemon::tell_skipped_rows(const LoadedRules& loaded) {
-  constexpr std::size_t kMostTold = 5;
-  std::set<std::string> skipped;
-  for (const config::Diagnostic& diagnostic : loaded.result.diagnostics)
-    if (diagnostic.code == config::Code::RefusedRow) skipped.insert(diagnostic.message);
-  std::size_t fresh = 0;
-  for (const std::string& row : skipped)
-    if (!skipped_rows_.contains(row) && ++fresh <= kMostTold) handle(engine::event::ListTold{row, true});
-  if (fresh > kMostTold)
-    handle(engine::event::ListTold{fmt::format("{} more rows of lists are skipped", fresh - kMostTold), true});
-  skipped_rows_ = std::move(skipped);
+/// The last resort of a start.
+void Daemon::tell_no_lists(const std::string& why) {
+  handle(engine::event::ListTold{
+      "the rules are in force without the rows of their lists, whose states, pauses and healings are kept: " + why,
+      true});
 }
 
 void Daemon::lists_reloaded(RulesCompiler::Outcome outcome) {
-  if (outcome.plan) {
+  const config::LoadResult& result = outcome.loaded.result;
+  if (!outcome.plan || !result.lists_left_out.empty()) {
+    lists_->offered_failed(result.lists_left_out.empty() ? outcome.loaded.summary : result.lists_left_out);
+  } else if (!stopping_ && lists_->offered_compiled(result.rows_left_out)) {
+    return compile_lists();
+  } else {
     const auto stale = stale_;  // what is on disk is as it was
     take_over(outcome, {});
     stale_ = stale;
-  } else {
-    handle(engine::event::ListTold{
-        "the rules cannot be loaded with the rows that lists have now: " + outcome.loaded.summary, true});
   }
   tell_ready();
   reloading_ = false;

@@ -43,14 +43,38 @@ class DaemonLists {
   /// Reads what is remembered in `path`; where that cannot be read nothing is.
   explicit DaemonLists(std::string path);
 
+  /// Why what is remembered cannot be read; empty: it can, or there is nothing.
+  [[nodiscard]] const std::string& unreadable() const { return unreadable_; }
+  /// When a list was last read; none: it was not.
+  [[nodiscard]] std::optional<WallTime> read_at(const config::ListSource& source) const;
   /// The rows that rules are loaded with.
   [[nodiscard]] config::ListsEnvironment::Lists rows() const;
+  /// The same with what was read since and was not compiled yet: what comes of it, offered_compiled() is to be told.
+  [[nodiscard]] config::ListsEnvironment::Lists offered_rows();
+  /// The rules compile with offered_rows(), but for these rows. A new one of them is refused as if it had not been
+  /// read; where what was in force stays in place of it, the rules are to be compiled again: true. Else adopt_offered()
+  /// is to follow.
+  [[nodiscard]] bool offered_compiled(const std::vector<config::RowLeftOut>& left_out);
+  /// What has compiled is believed from now on.
+  void adopt_offered();
+  /// They do not, for a reason that lies at no row: all rows stay as they were.
+  void offered_failed(const std::string& why);
+  /// Other rules were tried with them, and are not taken over. Whether there is something to be compiled with those in
+  /// force.
+  [[nodiscard]] bool keep_offered();
+  /// These rules are in force, without these rows; `changed`: others than before.
+  void in_force(const std::vector<config::RowLeftOut>& left_out, bool changed);
 
   /// From now on lists are read.
   void begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks hooks);
+  /// Reads lists that the rules in force do not have, before those come into force that do: `done` is called when they
+  /// were read, or it has taken too long. Whether there are such lists; if not, it is not called.
+  [[nodiscard]] bool look(const std::vector<config::ListDeclaration>& lists, std::function<void()> done);
   /// These are the lists of the rules in force.
   void declare(const std::vector<config::ListDeclaration>& lists);
 
+  /// Rows that are refused now, a sentence each.
+  [[nodiscard]] std::vector<std::string> refused() const;
   /// What is known of each list, for a person.
   [[nodiscard]] std::string text() const;
   /// A person's word that a list is right. Returns what is wrong with that, or nothing.
@@ -65,18 +89,35 @@ class DaemonLists {
   [[nodiscard]] engine::event::ListsDoubted doubted() const;
 
  private:
+  /// A reading whose rows were not in the rules before: they must compile first.
+  struct Offered {
+    config::ListReading reading;
+    config::ListMemory memory;  ///< as it is when they have
+    std::vector<config::ListRecord> said;
+    bool compiling = false;
+  };
   struct One {
     config::ListMemory memory;
+    std::optional<Offered> offered;
+    /// Rows that do not compile with the rules and rows in force, by their names in lower case, and why.
+    std::map<std::string, std::pair<config::ListRow, std::string>> rejected;
+    std::map<std::string, std::string> left_out;      ///< rows that are known and not in the rules, and why
     std::optional<config::ListDeclaration> declared;  ///< none: the rules do not name it now
     std::optional<WallTime> read;                     ///< when, successfully
     runtime::Loop::Timer due;
     bool reading = false;
+    bool judged = false;  ///< `rejected` is of the rules that come into force next
   };
 
   void load();
   void save();
   void read(const config::ListSource& source);
   void take(const config::ListSource& source, Result<std::string> text);
+  void offer(const config::ListSource& source, One& list, config::ListReading reading);
+  bool reject(const config::ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out);
+  void end_look();
+  void adopt(One& list, config::ListMemory memory, const std::vector<config::ListRecord>& said);
+  void saved(const Result<void>& done);
   [[nodiscard]] One* named(std::string_view name);
 
   std::string path_;
@@ -85,6 +126,11 @@ class DaemonLists {
   runtime::Loop* loop_ = nullptr;
   std::unique_ptr<runtime::ListReader> reader_;
   std::unique_ptr<runtime::WorkerPool> saver_;
+  std::set<config::ListSource> looks_;  ///< lists that look() waits for
+  std::function<void()> looked_;
+  runtime::Loop::Timer look_limit_;
+  std::string unreadable_;
+  std::string unsaved_;  ///< why they could not be remembered last; empty: they were
 };
 
 }  // namespace healer

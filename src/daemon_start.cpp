@@ -300,7 +300,9 @@ Result<LoadedRules> Daemon::last_good_rules() {
   if (sources->empty())
     return Error{0,
                  fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
-  LoadedRules last_good = load_saved_rules(options(), std::move(*sources), lists_->rows());
+  LoadedRules last_good = load_saved_rules(options(), *sources, lists_->rows());
+  if (!last_good.result.ok())
+    last_good = load_saved_rules_without_lists(options(), std::move(*sources), last_good.summary);
   if (!last_good.result.ok())
     return Error{0, "the rules have errors, and the last good ones cannot be used either: " + last_good.summary};
   Settings settings = last_good.result.rules->settings;
@@ -323,6 +325,14 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!loaded.result.ok()) {
     broken = loaded.summary;
     auto last_good = last_good_rules();
+    if (!last_good || !last_good->result.lists_left_out.empty()) {
+      // Where it is the rows of lists that do not compile, the rules on disk are used without them.
+      LoadedRules without = load_rules_without_lists(options(), broken);
+      if (!without.result.lists.empty() && without.result.ok()) {
+        broken.clear();
+        last_good = std::move(without);
+      }
+    }
     if (!last_good) return last_good.error();
     loaded = std::move(*last_good);
   }
@@ -336,6 +346,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!store_)
     if (auto opened = open_store(); !opened) return opened.error();
   const auto text = text_of(options().config, loaded.result, lists_->rows());
+  const std::string no_lists = loaded.result.lists_left_out;
   if (!loaded.result.lists.empty()) in_force_ = text;
   if (broken.empty()) {
     std::vector<store::SavedSource> sources = sources_of(*text);
@@ -379,6 +390,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
     std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   declare_lists(loaded);
+  lists_->in_force(loaded.result.rows_left_out, true);
+  if (!no_lists.empty()) tell_no_lists(no_lists);
   background_.up();
   beat();
   tell_ready();
@@ -503,6 +516,7 @@ Result<void> Daemon::open_control() {
       .diff = [this](Answer answer) { diff(std::move(answer)); },
       .stale = [this] { return stale_; },
       .lists = [this] { return lists_->text(); },
+      .refused_rows = [this] { return lists_->refused(); },
       .accept_list = [this](const std::string& name, const std::string& by) { return lists_->accept(name, by); },
       .forget_row = [this](const std::string& name, const std::string& by) { return lists_->forget(name, by); }});
   if (paths_.socket.empty()) return {};

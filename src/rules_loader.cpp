@@ -40,12 +40,23 @@ std::string on_one_line(const config::Diagnostic& diagnostic, const config::Sour
   return line;
 }
 
+std::vector<config::Source> files_of(std::vector<store::SavedSource> sources) {
+  std::vector<config::Source> files;
+  for (auto& [path, text] : sources) files.push_back({std::move(path), std::move(text)});
+  return files;
+}
+
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose,
                                 const RulesCompiler::Input& input) {
   RulesCompiler::Outcome outcome{
       .loaded = input.saved ? load_saved_rules(options, *input.saved, input.lists) : load_rules(options, input.lists),
   };
   if (!outcome.loaded.result.ok()) return outcome;
+  const std::string& none = outcome.loaded.result.lists_left_out;
+  if (!none.empty() && current.left_out.lists.empty()) {  // what is in force has its lists, and is better
+    outcome.loaded.summary = "the rules cannot be loaded with the rows of their lists: " + none;
+    return outcome;
+  }
   outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
   outcome.changes = control::view_changes(current, *outcome.plan);
   if (purpose == RulesCompiler::Purpose::Compare) return outcome;
@@ -114,13 +125,22 @@ LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists l
   return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), host}));
 }
 
+LoadedRules load_rules_without_lists(const Options& options, std::string why) {
+  return finish(options, config::load_without_lists(options.config, {}, runtime::Host{}, std::move(why)));
+}
+
 LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,
                              config::ListsEnvironment::Lists lists) {
   const runtime::Host host;
-  std::vector<config::Source> files;
-  for (auto& [path, text] : sources) files.push_back({std::move(path), std::move(text)});
-  const config::SavedEnvironment saved{std::move(files), host};
+  const config::SavedEnvironment saved{files_of(std::move(sources)), host};
   return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), saved}));
+}
+
+LoadedRules load_saved_rules_without_lists(const Options& options, std::vector<store::SavedSource> sources,
+                                           std::string why) {
+  const runtime::Host host;
+  const config::SavedEnvironment saved{files_of(std::move(sources)), host};
+  return finish(options, config::load_without_lists(options.config, {}, saved, std::move(why)));
 }
 
 std::vector<store::SavedSource> sources_of(const engine::recorded::RulesText& text) {

@@ -41,6 +41,11 @@ struct LoadedRules {
 /// Loads what `options` name from the real machine, with the command line's word over the files'.
 [[nodiscard]] LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists lists = {});
 
+/// The same without the rows of their lists, for this reason: the last resort of a start.
+[[nodiscard]] LoadedRules load_rules_without_lists(const Options& options, std::string why);
+[[nodiscard]] LoadedRules load_saved_rules_without_lists(const Options& options,
+                                                         std::vector<store::SavedSource> sources, std::string why);
+
 /// Loads rules files that were saved.
 [[nodiscard]] LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,
                                            config::ListsEnvironment::Lists lists = {});

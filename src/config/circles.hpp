@@ -12,6 +12,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/diagnostic.hpp"
+#include "config/expand.hpp"
 #include "config/syntax.hpp"
 
 namespace healer::config {
@@ -56,6 +57,58 @@ void for_each_circle(const std::vector<std::vector<Edge>>& edges, Found&& found)
       }
     }
   }
+}
+
+/// By node: which nodes lie on circles together have the same number (Tarjan's strongly connected components).
+[[nodiscard]] inline std::vector<std::size_t> circle_groups(const std::vector<std::vector<Edge>>& edges) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  struct Step {
+    std::size_t node = 0;
+    std::size_t edge = 0;
+  };
+  std::vector<std::size_t> order(edges.size(), kNone);
+  std::vector<std::size_t> lowest(edges.size(), kNone);
+  std::vector<std::size_t> group(edges.size(), kNone);
+  std::vector<std::size_t> open;
+  std::size_t next = 0;
+  std::size_t groups = 0;
+  for (std::size_t first = 0; first < edges.size(); ++first) {
+    if (order[first] != kNone) continue;
+    std::vector<Step> way;
+    const auto enter = [&](std::size_t node) {
+      order[node] = lowest[node] = next++;
+      open.push_back(node);
+      way.push_back({node});
+    };
+    enter(first);
+    while (!way.empty()) {
+      const std::size_t node = way.back().node;
+      if (way.back().edge < edges[node].size()) {
+        const std::size_t to = edges[node][way.back().edge++].to;
+        if (order[to] == kNone)
+          enter(to);
+        else if (group[to] == kNone)
+          lowest[node] = std::min(lowest[node], order[to]);
+        continue;
+      }
+      way.pop_back();
+      if (!way.empty()) lowest[way.back().node] = std::min(lowest[way.back().node], lowest[node]);
+      if (lowest[node] != order[node]) continue;
+      for (std::size_t one = kNone; one != node; open.pop_back()) group[one = open.back()] = groups;
+      ++groups;
+    }
+  }
+  return group;
+}
+
+/// Who is to blame for each circle: by its number of circle_groups(), the rows from outside of its services.
+[[nodiscard]] inline std::vector<std::vector<std::uint32_t>> rows_of_circles(
+    const std::vector<std::size_t>& groups, const std::vector<const CheckSyntax*>& checks, const Expansion& expansion) {
+  std::vector<std::vector<std::uint32_t>> rows(groups.size());
+  for (std::size_t node = 0; node < groups.size(); ++node)
+    if (const std::uint32_t row = checks[node]->range.row; expansion.origin(row).is_known())
+      rows[groups[node]].push_back(row);
+  return rows;
 }
 
 /// "'a' on 'b' on 'a'", with `link` between the names; a long circle is cut. `name(node)`: what it is called.

@@ -134,7 +134,10 @@ class ServiceCompiler {
       const auto same = [&](const std::string& known) { return iequals(known, one); };
       if (std::ranges::none_of(all, same)) all.push_back(one);
     };
-    for (const Word& name : check.members) add(result.members, names_.at(to_lower(name.value)));
+    // Where rows come and go, a member may not be there now.
+    for (const Word& name : check.members)
+      if (const auto known = names_.find(to_lower(name.value)); known != names_.end())
+        add(result.members, known->second);
     for (const Word& group : check.member_groups) add(result.groups, group.value);
     return result;
   }
@@ -300,10 +303,21 @@ class ServiceCompiler {
     rule.text = rule_text(syntax, condition_words);
     rule.text.shrink_to_fit();
     rule.actions_hash = actions_hash(rule);
-    const auto same = std::ranges::count(block_.rules, rule.text,
-                                         [](const engine::Rule& one) -> const std::string& { return one->text; });
-    const Hash128 key = rule_key(block_.name, rule.text, static_cast<std::size_t>(same));
+    const Hash128 key = rule_key(block_.name, rule.text, count_before(rule.text));
     block_.rules.push_back({.body = std::move(rule), .key = key, .text_hash = {}, .place = place(syntax.range)});
+  }
+
+  /// How many rules of the service have that text already; this one is counted then, too.
+  std::size_t count_before(const std::string& text) {
+    constexpr std::size_t kFew = 16;
+    if (block_.rules.size() < kFew)
+      return static_cast<std::size_t>(std::ranges::count(
+          block_.rules, text, [](const engine::Rule& one) -> const std::string& { return one->text; }));
+    if (block_.rules.size() == kFew) {
+      texts_.clear();
+      for (const engine::Rule& one : block_.rules) ++texts_[one->text];
+    }
+    return texts_[text]++;
   }
 
   void add(const ServiceProgramSyntax& syntax) {
@@ -372,6 +386,7 @@ class ServiceCompiler {
   Pool<std::vector<engine::Recipient>> recipients_;
   Pool<engine::Plan> plans_;
   Pool<engine::Schedule> schedules_;
+  std::unordered_map<std::string, std::size_t> texts_;  ///< of its rules, where these are many, and how often each
   std::vector<Hash128> prints_;        ///< fingerprints of the conditions of its rules, and then of the rules
   std::vector<std::string> silenced_;  ///< addresses that the service has a word of its own on
   bool comes_alive_ = false;

@@ -16,7 +16,11 @@ namespace {
 
 class Composites {
  public:
-  Composites(const Document& document, Diagnostics& said) : said_(said), is_whole_(document.is_whole) {
+  Composites(const Document& document, Diagnostics& said)
+      : said_(said),
+        expansion_(document.expansion),
+        is_whole_(document.is_whole),
+        has_lists_(!document.expansion.lists.empty()) {
     for (const std::string& name : document.unknown) unknown_.insert(to_lower(name));
     for_each_check(document, [&](const CheckSyntax& check) {
       const std::size_t node = checks_.size();
@@ -38,10 +42,13 @@ class Composites {
       for (const Word& group : checks_[node]->member_groups) add_group(node, group, members);
       if (is_whole_ && !checks_[node]->broken) judge(*checks_[node], members.size());
     }
-    for_each_circle(edges_, [this](const std::vector<std::size_t>& circle, const SourceRange& range) {
+    const std::vector<std::size_t> groups = circle_groups(edges_);
+    const std::vector<std::vector<std::uint32_t>> rows = rows_of_circles(groups, checks_, expansion_);
+    for_each_circle(edges_, [&](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      error(Code::Circle, range, "circular composites: " + circle_text(circle, "of", name),
-            "one of them must not be made of the next");
+      report(said_, DiagnosticSeverity::Error, Code::Circle, range,
+             "circular composites: " + circle_text(circle, "of", name), "one of them must not be made of the next",
+             rows[groups[circle.front()]]);
     });
   }
 
@@ -70,6 +77,10 @@ class Composites {
 
   void unknown(const Word& name) {
     if (!is_whole_ || unknown_.contains(to_lower(name.value))) return;
+    if (has_lists_)
+      return warn(Code::UnknownService, name.range,
+                  fmt::format("there is no service {} now to be a member", in_quotes(name.value)),
+                  "this changes as soon as a list contains it");
     std::vector<std::string_view> known;
     for (const auto& [other, index] : by_name_) known.push_back(other);
     const std::string_view near = nearest_word(name.value, known);
@@ -122,12 +133,14 @@ class Composites {
   }
 
   Diagnostics& said_;
+  const Expansion& expansion_;
   std::vector<const CheckSyntax*> checks_;
   std::vector<std::vector<Edge>> edges_;
   std::map<std::string, std::size_t> by_name_;
   std::map<std::string, std::vector<std::size_t>> groups_;  ///< who is in each, by its name in lower case
   std::set<std::string> unknown_;                           ///< names of services that healer does not know
   bool is_whole_ = true;                                    ///< no other service is missing
+  bool has_lists_ = false;                                  ///< there are others at another time
 };
 
 }  // namespace

@@ -17,7 +17,10 @@ namespace {
 class Dependencies {
  public:
   Dependencies(const Document& document, Diagnostics& said)
-      : said_(said), is_whole_(document.is_whole), has_lists_(!document.expansion.lists.empty()) {
+      : said_(said),
+        expansion_(document.expansion),
+        is_whole_(document.is_whole),
+        has_lists_(!document.expansion.lists.empty()) {
     for (const std::string& name : document.unknown) unknown_.insert(to_lower(name));
     for_each_check(document, [&](const CheckSyntax& check) {
       if (!check.name.value.empty()) by_name_.emplace(to_lower(check.name.value), checks_.size());
@@ -31,10 +34,13 @@ class Dependencies {
       for (const ServiceStatement& statement : checks_[node]->statements)
         if (const auto* depends = std::get_if<DependsSyntax>(&statement))
           for (const Word& name : depends->names) add(node, name);
-    for_each_circle(edges_, [this](const std::vector<std::size_t>& circle, const SourceRange& range) {
+    const std::vector<std::size_t> groups = circle_groups(edges_);
+    const std::vector<std::vector<std::uint32_t>> rows = rows_of_circles(groups, checks_, expansion_);
+    for_each_circle(edges_, [&](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      error(Code::Circle, range, "circular dependency: " + circle_text(circle, "on", name),
-            "one of them must not depend on the next");
+      report(said_, DiagnosticSeverity::Error, Code::Circle, range,
+             "circular dependency: " + circle_text(circle, "on", name), "one of them must not depend on the next",
+             rows[groups[circle.front()]]);
     });
   }
 
@@ -66,6 +72,7 @@ class Dependencies {
   }
 
   Diagnostics& said_;
+  const Expansion& expansion_;
   std::vector<const CheckSyntax*> checks_;
   std::vector<std::vector<Edge>> edges_;
   std::map<std::string, std::size_t> by_name_;

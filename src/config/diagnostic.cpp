@@ -284,6 +284,12 @@ void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const Sou
                   .code = code});
 }
 
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
+            std::string remedy, std::vector<std::uint32_t> blamed) {
+  report(said, severity, code, range, std::move(message), std::move(remedy));
+  said.back().blamed = std::move(blamed);
+}
+
 void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
             std::string remedy) {
   said.push_back({.severity = severity,

@@ -108,6 +108,8 @@ struct Diagnostic {
   std::string remedy;  ///< "did you mean 'process'?", "write ..."; may be empty
   std::string row{};   ///< which row of `for each` it is about, where it stands in one
   Code code = Code::Syntax;
+  /// Rows of lists from outside at which it lies, as SourceRange::row, where that is not the one of `range`.
+  std::vector<std::uint32_t> blamed{};
   bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };
 
@@ -128,6 +130,9 @@ using Diagnostics = std::vector<Diagnostic>;
 
 void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
             std::string remedy = {});
+/// About one thing that several rows of lists make wrong together.
+void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
+            std::string remedy, std::vector<std::uint32_t> blamed);
 /// About a file as a whole.
 void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
             std::string remedy = {});

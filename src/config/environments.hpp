@@ -83,12 +83,10 @@ class NewFileEnvironment final : public Environment {
   const Environment& machine_;
 };
 
-/// What another environment sees, with lists that were read. Requires: `machine` outlives it.
-class ListsEnvironment final : public Environment {
+/// What another environment sees, but for lists. Requires: `machine` outlives it.
+class OtherLists : public Environment {
  public:
-  using Lists = std::map<ListSource, std::vector<ListRow>>;
-
-  ListsEnvironment(Lists lists, const Environment& machine) : lists_(std::move(lists)), machine_(machine) {}
+  explicit OtherLists(const Environment& machine) : machine_(machine) {}
 
   [[nodiscard]] Result<std::string> read(const std::string& path) const override { return machine_.read(path); }
   [[nodiscard]] Result<FileFacts> stat(const std::string& path) const override { return machine_.stat(path); }
@@ -108,6 +106,18 @@ class ListsEnvironment final : public Environment {
                                                         const std::string& folder) const override {
     return machine_.secret_fault(name, folder);
   }
+
+ protected:
+  const Environment& machine_;
+};
+
+/// Lists that were read.
+class ListsEnvironment final : public OtherLists {
+ public:
+  using Lists = std::map<ListSource, std::vector<ListRow>>;
+
+  ListsEnvironment(Lists lists, const Environment& machine) : OtherLists(machine), lists_(std::move(lists)) {}
+
   [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
     const auto found = lists_.find(source);
     return found == lists_.end() ? std::nullopt : std::optional(found->second);
@@ -115,7 +125,6 @@ class ListsEnvironment final : public Environment {
 
  private:
   Lists lists_;
-  const Environment& machine_;
 };
 
 /// The last good rules, from memory, as they were loaded: load() is to be given the same path as then. Users and groups

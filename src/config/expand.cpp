@@ -110,7 +110,10 @@ class Expander {
     for (std::size_t i = 0; i < command.arguments.size(); ++i) {
       std::string& argument = command.arguments[i];
       if (argument.find("${") == std::string::npos) continue;
+      has_stand_in_ = false;
       const Pieces pieces = resolve(argument, command.range);
+      if (i == 0 && has_stand_in_)
+        expansion_.unknown_programs.emplace(command.range.file, command.range.begin, command.range.row);
       if (const auto outside = std::ranges::find(pieces, true, &Piece::outside); i == script && outside != pieces.end())
         error(Code::InvalidValue, command.range,
               "a value from a list cannot be put into a shell script, because the shell would interpret it as code",
@@ -124,6 +127,7 @@ class Expander {
     std::vector<ListRow> rows;
     bool outside = false;
     bool is_stand_in = false;
+    std::size_t list = RowOrigin::kWritten;
   };
 
   void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
@@ -180,6 +184,7 @@ class Expander {
   void add(Statement&& statement) {
     const auto* const check = std::get_if<CheckSyntax>(&statement);
     if (check != nullptr && depth_ > 0 && expansion_.services >= kMostRows) {
+      if (is_outside()) return refuse(check->range, too_many(), {});
       ++expansion_.services;
       return full(check->range);
     }
@@ -194,6 +199,7 @@ class Expander {
       const std::size_t written = check->name.value.size();
       if (depth_ > 0) check->row = expansion_.rows[row_ - 1];
       check->stands_in = std::ranges::any_of(open_, &Open::is_stand_in);
+      expansion_.groups_vary = expansion_.groups_vary || (is_outside() && names_group(*check));
       name_ = &check->name;
       walk_(*check);
       name_ = nullptr;
@@ -212,6 +218,14 @@ class Expander {
     }
   }
 
+  /// Whether a group of the service has a name in it.
+  static bool names_group(const CheckSyntax& check) {
+    return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
+      const auto* const group = std::get_if<GroupSyntax>(&statement);
+      return group != nullptr && group->name.value.find("${") != std::string::npos;
+    });
+  }
+
   /// What is defined is put in; all other names are known when a step begins.
   void workflow_texts(WorkflowSyntax& workflow) {
     const auto depth = std::exchange(depth_, 0);
@@ -227,9 +241,11 @@ class Expander {
   void full(const SourceRange& range) {
     expansion_.is_full = true;
     expansion_.is_whole = false;
-    error(Code::TooMany, range, fmt::format("these lists make more than {} services", kMostRows),
-          "make the lists shorter, or nest fewer of them");
+    error(Code::TooMany, range, too_many(), "make the lists shorter, or nest fewer of them");
   }
+  static std::string too_many() { return fmt::format("these lists make more than {} services", kMostRows); }
+
+  [[nodiscard]] bool is_outside() const { return std::ranges::any_of(open_, &Open::outside); }
 
   /// A value that cannot be: an error, but of a row from outside, which is left out.
   void refuse(const SourceRange& range, std::string message, std::string remedy) {
@@ -343,8 +359,10 @@ class Expander {
 
   void replace(Word& word, Into into) {
     was_wrong_ = false;
+    has_stand_in_ = false;
     if (word.value.find("${") == std::string::npos) return;
     word.value = joined(resolve(word.value, word.range), into);
+    if (has_stand_in_) expansion_.unknown_words.emplace(word.range.file, word.range.begin, word.range.row);
   }
 
   // ---- lists
@@ -357,25 +375,30 @@ class Expander {
             "choose another one, such as NODE");
     const Rows rows = rows_of(syntax);
     const std::uint32_t outer = row_;
-    open_.push_back({.name = syntax.name.value, .outside = rows.outside, .is_stand_in = rows.is_stand_in});
+    if (rows.rows.empty() && rows.outside) expansion_.is_whole = false;  // no list is empty: all its rows are left out
+    open_.push_back(
+        {.name = syntax.name.value, .list = rows.list, .outside = rows.outside, .is_stand_in = rows.is_stand_in});
     ++depth_;
     for (const ListRow& row : rows.rows) {
       if (expansion_.is_full || refused_) break;
       if (expansion_.rows.size() >= kMostRows) {
-        full(syntax.range);
-        break;
+        if (!is_outside()) {
+          full(syntax.range);
+          break;
+        }
+        refuse(syntax.range, too_many(), {});
+        if (!end_refused(row, syntax.name.range)) break;
+        continue;
       }
       const std::size_t known = scope_.size();
       const std::size_t made = out_.size();
-      bind(syntax.name, row, rows.outside, outer);
+      const std::size_t services = expansion_.services;
+      bind(syntax.name, row, rows, outer);
       this->statements(statements, begin, end);
       scope_.resize(known);
-      if (refused_ == static_cast<std::ptrdiff_t>(open_.size() - 1)) {
-        refused_.reset();
+      if (end_refused(row, syntax.name.range)) {
         out_.resize(made);
-        report(said_, DiagnosticSeverity::Warning, Code::RefusedRow, here(syntax.name.range),
-               fmt::format("the row {} of the list {} is skipped: {}", in_quotes(row.name), syntax.name.value,
-                           why_refused_));
+        expansion_.services = services;
       }
       row_ = outer;
     }
@@ -383,8 +406,23 @@ class Expander {
     open_.pop_back();
   }
 
+  /// Whether it was this row of the innermost list that was refused: the next one may be gone on with.
+  bool end_refused(const ListRow& row, const SourceRange& at) {
+    if (refused_ != static_cast<std::ptrdiff_t>(open_.size() - 1)) return false;
+    refused_.reset();
+    const Open& list = open_.back();
+    if (list.is_stand_in)
+      report(said_, DiagnosticSeverity::Warning, Code::RefusedRow, here(at),
+             fmt::format("each row of the list {} would be left out: {}", list.name, why_refused_));
+    else
+      expansion_.left_out.push_back(
+          {.source = expansion_.lists[list.list].source, .row = row.name, .why = why_refused_});
+    return true;
+  }
+
   /// Makes a row the one whose values are known.
-  void bind(const Word& name, const ListRow& row, bool outside, std::uint32_t outer) {
+  void bind(const Word& name, const ListRow& row, const Rows& rows, std::uint32_t outer) {
+    const bool outside = rows.outside;
     auto made =
         outer == 0 ? std::make_shared<engine::Row>() : std::make_shared<engine::Row>(*expansion_.rows[outer - 1]);
     const auto add = [&](std::string variable_name, const std::string& value) {
@@ -398,6 +436,10 @@ class Expander {
     add(name.value, row.name);
     for (const auto& [field, value] : row.fields) add(name.value + "." + field, value);
     expansion_.rows.push_back(std::move(made));
+    if (outside)
+      expansion_.origins.push_back({.list = rows.list, .row = row.name, .stands_in = rows.is_stand_in});
+    else
+      expansion_.origins.push_back(outer == 0 ? RowOrigin{} : expansion_.origins[outer - 1]);
     row_ = static_cast<std::uint32_t>(expansion_.rows.size());
   }
 
@@ -440,13 +482,15 @@ class Expander {
       return {.rows = {any}, .outside = true, .is_stand_in = true};
     }
     const auto same = std::ranges::find(expansion_.lists, list.source, &ListDeclaration::source);
+    const auto at = static_cast<std::size_t>(same - expansion_.lists.begin());
     if (same == expansion_.lists.end())
       expansion_.lists.push_back(list);
     else
       same->every = std::min(same->every, list.every);
     ListRows read = read_(list, said_);
-    if (!read) return {.rows = {any}, .outside = true, .is_stand_in = true};
-    return {.rows = std::move(*read), .outside = true, .is_stand_in = false};
+    expansion_.lists[at].is_read = read.has_value();
+    if (!read) return {.rows = {any}, .outside = true, .is_stand_in = true, .list = at};
+    return {.rows = std::move(*read), .outside = true, .is_stand_in = false, .list = at};
   }
 
   /// The rows that a list has in the rules file.
@@ -491,6 +535,7 @@ class Expander {
   /// A list whose rows are gone over.
   struct Open {
     std::string name;
+    std::size_t list = RowOrigin::kWritten;
     bool outside = false;
     bool is_stand_in = false;
   };
@@ -518,50 +563,6 @@ class Expander {
 
 void expand(FileSyntax& syntax, const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& said) {
   syntax.statements = Expander(sources, read, expansion, said).run(std::move(syntax.statements));
-}
-
-void name_lists(Expansion& expansion, const Sources& sources) {
-  std::map<std::string, std::size_t> count;
-  for (const ListDeclaration& list : expansion.lists) ++count[list.name];
-  for (ListDeclaration& list : expansion.lists) {
-    if (count[list.name] == 1) continue;
-    const Position position = sources.position(list.range.file, list.range.begin);
-    list.name = fmt::format("{}@{}:{}", list.name, sources.at(list.range.file).path, position.line);
-  }
-}
-
-void join_rows(Diagnostics& said, const Expansion& expansion) {
-  struct Group {
-    std::size_t first = 0;
-    std::vector<std::uint32_t> rows;
-  };
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Code, DiagnosticSeverity>, Group> groups;
-  Diagnostics result;
-  for (Diagnostic& one : said) {
-    if (!one.range || one.range->row == 0) {
-      result.push_back(std::move(one));
-      continue;
-    }
-    const auto [group, is_new] =
-        groups.try_emplace(std::tuple(one.range->file, one.range->begin, one.range->end, one.code, one.severity),
-                           Group{result.size(), {}});
-    if (group->second.rows.empty() || group->second.rows.back() != one.range->row)
-      group->second.rows.push_back(one.range->row);
-    // More than one message about a row stay, of the first row.
-    if (is_new || one.range->row == group->second.rows.front()) result.push_back(std::move(one));
-  }
-  for (auto& [key, group] : groups) {
-    const engine::Row& row = *expansion.rows[group.rows.front() - 1];
-    std::string note;
-    for (const auto& [name, value] : row.variables)
-      if (name.find('.') == std::string::npos)
-        note += fmt::format("{}{} is {}", note.empty() ? "" : " and ", name, in_quotes(value));
-    note = "here " + note;
-    if (group.rows.size() > 1)
-      note += fmt::format("; the same of {} more row{}", group.rows.size() - 1, group.rows.size() == 2 ? "" : "s");
-    result[group.first].row = std::move(note);
-  }
-  said = std::move(result);
 }
 
 }  // namespace healer::config

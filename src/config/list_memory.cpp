@@ -44,8 +44,12 @@ bool ListMemory::differs_much(const std::vector<std::string>& names) const {
 std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::set<std::string>& failed,
                                          const std::set<std::string>& in_repair) {
   std::vector<ListRecord> said;
-  for (std::size_t i = 0; i < reading.refused.size() && i < kMostTold; ++i)
-    said.push_back({.alerts = true, .text = "a row is refused: " + reading.refused[i].why});
+  for (std::size_t i = 0; i < reading.refused.size() && i < kMostTold; ++i) {
+    const RefusedRow& row = reading.refused[i];
+    said.push_back({.alerts = true,
+                    .text = row.name.empty() ? "a row is refused: " + row.why
+                                             : fmt::format("the row '{}' is refused: {}", row.name, row.why)});
+  }
   if (reading.refused.size() > kMostTold)
     said.push_back(
         {.alerts = true, .text = fmt::format("{} more rows are refused", reading.refused.size() - kMostTold)});

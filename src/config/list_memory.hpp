@@ -76,6 +76,8 @@ class ListMemory {
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }
+  /// What was said of the rows that the last reading had, and that are refused.
+  [[nodiscard]] const std::set<std::string>& refused() const { return refused_; }
   [[nodiscard]] const Saved& saved() const { return saved_; }
 
  private:

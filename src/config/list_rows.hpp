@@ -23,7 +23,8 @@ struct ListRow {
 /// A row that is refused, and why.
 struct RefusedRow {
   std::size_t line = 0;
-  std::string why;  ///< "line 3: ..."
+  std::string why;     ///< "line 3: ..."
+  std::string name{};  ///< of one that can be read, but does not compile; or empty
 };
 
 struct ListReading {

@@ -2,10 +2,16 @@
 #include "config/load.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
+#include "config/environments.hpp"
 #include "config/passes.hpp"
+#include "util/text.hpp"
 
 namespace healer::config {
 namespace {
@@ -36,14 +42,20 @@ engine::Settings named_settings(const Document& document) {
   return named;
 }
 
-}  // namespace
-
-LoadResult load(const std::filesystem::path& path, const LoadOptions& options, const Environment& environment) {
+/// What one load has found, and whose errors these are.
+struct Found {
   LoadResult result;
+  Expansion expansion;
+};
+
+Found load_once(const std::filesystem::path& path, const LoadOptions& options, const Environment& environment) {
+  Found found;
+  LoadResult& result = found.result;
   Diagnostics& said = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, said);
   result.unmatched = std::move(document.unmatched);
   result.lists = document.expansion.lists;
+  result.rows_left_out = document.expansion.left_out;
   result.named = named_settings(document);
   check_trust(document, path.string(), environment, result.sources, said);
   if (options.secrets) check_secrets(document, environment, said);
@@ -56,13 +68,155 @@ LoadResult load(const std::filesystem::path& path, const LoadOptions& options, c
   if (options.advice) advise(document, result.sources, said);
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);
+  drop_unknown(said, document.expansion);
   sort_by_place(said);
-  join_rows(said, document.expansion);
-  if (options.strict)
-    for (Diagnostic& diagnostic : said)
-      if (diagnostic.severity == DiagnosticSeverity::Warning) diagnostic.severity = DiagnosticSeverity::Error;
   if (!has_errors(said)) result.rules = compile(document, lookups, result.sources);
-  return result;
+  found.expansion = std::move(document.expansion);
+  return found;
+}
+
+/// A list by its variable, and one of its rows by its name.
+using RowKey = std::pair<ListSource, std::string>;
+
+/// Without some rows of lists.
+class WithoutRows final : public OtherLists {
+ public:
+  WithoutRows(const std::map<RowKey, std::string>& rows, const Environment& machine)
+      : OtherLists(machine), rows_(rows) {}
+
+  [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource& source) const override {
+    std::optional<std::vector<ListRow>> rows = machine_.list(source);
+    if (rows && !rows_.empty())
+      std::erase_if(*rows, [&](const ListRow& row) { return rows_.contains({source, row.name}); });
+    return rows;
+  }
+
+ private:
+  const std::map<RowKey, std::string>& rows_;
+};
+
+/// Lists of which nothing is known: as where none was read yet.
+class UnreadLists final : public OtherLists {
+ public:
+  using OtherLists::OtherLists;
+};
+
+/// Lists that have no rows.
+class NoRows final : public OtherLists {
+ public:
+  using OtherLists::OtherLists;
+  [[nodiscard]] std::optional<std::vector<ListRow>> list(const ListSource&) const override {
+    return std::vector<ListRow>{};
+  }
+};
+
+bool is_error(const Diagnostic& one) { return one.severity == DiagnosticSeverity::Error; }
+
+/// What is the same of two messages about several rows.
+std::tuple<std::uint32_t, std::uint32_t, Code, std::string> place_of(const Diagnostic& one) {
+  const SourceRange range = one.range.value_or(SourceRange{});
+  return {range.file, range.begin, one.code, one.range ? std::string() : one.path + one.message};
+}
+
+/// The rows that errors lie at, each with what is wrong with it.
+std::map<RowKey, std::string> rows_at_fault(const Found& found) {
+  std::map<RowKey, std::string> rows;
+  for (const Diagnostic& one : found.result.diagnostics) {
+    if (!is_error(one)) continue;
+    std::vector<std::uint32_t> blamed = one.blamed;
+    if (blamed.empty() && one.range) blamed.push_back(one.range->row);
+    for (const std::uint32_t row : blamed) {
+      const RowOrigin origin = found.expansion.origin(row);
+      if (!origin.is_known()) continue;
+      std::string why = one.message;
+      if (!one.remedy.empty()) why += " (" + one.remedy + ")";
+      rows.emplace(RowKey{found.expansion.lists[origin.list].source, origin.row}, std::move(why));
+    }
+  }
+  return rows;
+}
+
+/// Errors that are there while no list is known lie at the rules, and not at rows: only they stay.
+bool keep_errors_of_rules(Found& found, const LoadResult& alone) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, Code, std::string>> of_rules;
+  for (const Diagnostic& one : alone.diagnostics)
+    if (is_error(one)) of_rules.insert(place_of(one));
+  const auto is_of_rules = [&](const Diagnostic& one) { return of_rules.contains(place_of(one)); };
+  const auto is_left = [&](const Diagnostic& one) { return is_error(one) && is_of_rules(one); };
+  if (std::ranges::none_of(found.result.diagnostics, is_left)) return false;
+  std::erase_if(found.result.diagnostics, [&](const Diagnostic& one) { return is_error(one) && !is_of_rules(one); });
+  return true;
+}
+
+/// What is told of rows that are left out: a few of each list by their names.
+void tell_left_out(const LoadResult& result, Diagnostics& said) {
+  constexpr std::size_t kMostNamed = 5;
+  for (const ListDeclaration& list : result.lists) {
+    std::size_t count = 0;
+    for (const RowLeftOut& one : result.rows_left_out)
+      if (one.source == list.source && ++count <= kMostNamed)
+        report(said, DiagnosticSeverity::Warning, Code::RefusedRow, list.range, left_out_text(one));
+    if (count > kMostNamed)
+      report(said, DiagnosticSeverity::Warning, Code::RefusedRow, list.range,
+             fmt::format("{} more rows of the list {} are refused", count - kMostNamed, list.source.name));
+  }
+}
+
+LoadResult finished(Found found, const LoadOptions& options) {
+  LoadResult& result = found.result;
+  tell_left_out(result, result.diagnostics);
+  sort_by_place(result.diagnostics);
+  join_rows(result.diagnostics, found.expansion);
+  if (options.strict)
+    for (Diagnostic& diagnostic : result.diagnostics)
+      if (diagnostic.severity == DiagnosticSeverity::Warning) diagnostic.severity = DiagnosticSeverity::Error;
+  if (has_errors(result.diagnostics)) result.rules.reset();
+  if (!result.rules) return std::move(result);
+  for (const RowLeftOut& row : result.rows_left_out)
+    result.rules->left_out.rows.emplace(to_lower(row.source.name), to_lower(row.row));
+  for (const ListDeclaration& list : result.lists)
+    if (!result.lists_left_out.empty() || !list.is_read)
+      result.rules->left_out.lists.insert(to_lower(list.source.name));
+  return std::move(result);
+}
+
+}  // namespace
+
+std::string left_out_text(const RowLeftOut& row) {
+  return fmt::format("the row {} of the list {} is refused: {}", in_quotes(row.row), row.source.name, row.why);
+}
+
+LoadResult load(const std::filesystem::path& path, const LoadOptions& options, const Environment& environment) {
+  constexpr int kMostRounds = 20;
+  Found found = load_once(path, options, environment);
+  if (found.result.rules || std::ranges::none_of(found.result.lists, &ListDeclaration::is_read))
+    return finished(std::move(found), options);
+  const Found alone = load_once(path, options, UnreadLists(environment));
+  std::map<RowKey, std::string> left_out;
+  for (int round = 0; round < kMostRounds && !found.result.rules; ++round) {
+    if (keep_errors_of_rules(found, alone.result)) return finished(std::move(found), options);
+    std::map<RowKey, std::string> more = rows_at_fault(found);
+    if (more.empty()) break;
+    left_out.merge(more);
+    found = load_once(path, options, WithoutRows(left_out, environment));
+    for (const auto& [row, why] : left_out)
+      found.result.rows_left_out.push_back({.source = row.first, .row = row.second, .why = why});
+  }
+  if (found.result.rules) return finished(std::move(found), options);
+  // Rows make an error that lies at none of them. What is wrong is told, and that none is in the rules.
+  const std::string why = first_error(found.result.diagnostics, found.result.sources);
+  LoadResult without = load_without_lists(path, options, environment, why);
+  return without.ok() ? std::move(without) : finished(std::move(found), options);
+}
+
+LoadResult load_without_lists(const std::filesystem::path& path, const LoadOptions& options,
+                              const Environment& environment, std::string why) {
+  Found found = load_once(path, options, NoRows(environment));
+  found.result.lists_left_out = std::move(why);
+  if (!found.result.lists.empty())
+    report(found.result.diagnostics, DiagnosticSeverity::Warning, Code::RefusedRow, path.string(),
+           "the rules are loaded without the rows of their lists: " + found.result.lists_left_out);
+  return finished(std::move(found), options);
 }
 
 }  // namespace healer::config

@@ -102,15 +102,21 @@ engine::event::ListsDoubted ScriptedLists::doubted() const {
   return doubted;
 }
 
-void ScriptedLists::load_again(News& news) const {
+void ScriptedLists::load_again(News& news) {
   ListsEnvironment::Lists rows;
   for (const One& one : lists_)
     if (one.memory.known()) rows.emplace(one.declared.source, one.memory.rows());
   LoadResult loaded = load_(std::move(rows));
-  if (loaded.ok()) {
+  std::set<std::string> told;
+  for (const RowLeftOut& row : loaded.rows_left_out)
+    if (const auto [text, is_new] = told.insert(left_out_text(row)); is_new && !told_.contains(*text))
+      news.said.push_back({*text, true});
+  told_ = std::move(told);
+  if (loaded.ok() && loaded.lists_left_out.empty()) {
     news.rules = std::move(loaded.rules);
     return;
   }
+  news.errors = loaded.lists_left_out;
   for (const Diagnostic& one : loaded.diagnostics)
     if (news.errors.empty() && one.severity == DiagnosticSeverity::Error) news.errors = one.message;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,11 +49,12 @@ class ScriptedLists final : public engine::ListKeeper {
     ListReading says{};
     std::string fails{};  // why it cannot be read; empty: it can
   };
-  void load_again(News& news) const;
+  void load_again(News& news);
 
   std::vector<One> lists_;
   std::vector<Statement> statements_;
   Load load_;
+  std::set<std::string> told_;  // of rows that do not compile
 };
 
 }  // namespace healer::config

@@ -38,6 +38,7 @@ class Validator {
   Validator(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
 
   void run(const Document& document) {
+    expansion_ = &document.expansion;
     collect_broken();
     for (std::size_t i = 0; i < document.statements.size(); ++i) {
       if (const auto* set = std::get_if<SetSyntax>(&document.statements[i])) {
@@ -81,19 +82,7 @@ class Validator {
   }
 
   void service(const CheckSyntax& check, const SourceRange* next) {
-    const std::string name = to_lower(check.name.value);
-    const auto [known, is_new] = names_.emplace(name, check.name.range);
-    if (!is_new && !name.empty()) {
-      const SourceRange& first = known->second;
-      error(
-          Code::DuplicateName, check.name.range,
-          fmt::format("there is a service {} already", in_quotes(check.name.value)),
-          first.row != check.name.range.row && first.begin == check.name.range.begin &&
-                  first.file == check.name.range.file
-              ? "each row needs a service of its own: put the row's name into that of the service"
-              : fmt::format("the first one is at {}:{}; case makes no difference",
-                            printable(sources_.at(first.file).path), sources_.position(first.file, first.begin).line));
-    }
+    name(check);
     kind_ = check.kind;
     check_ = &check;
     tested_ = false;
@@ -120,6 +109,32 @@ class Validator {
             fmt::format("{} has {} different filters of jq: at most {} are possible", in_quotes(check.name.value),
                         filters_.size(), engine::kMaxFilters),
             "let one filter judge, as in json '.a > 1 or .b > 2' = true");
+  }
+
+  /// A name means one service. Where a row from outside makes a second one, it is that row that is wrong: the later
+  /// one of two, and never the rules.
+  void name(const CheckSyntax& check) {
+    const auto [known, is_new] = names_.emplace(to_lower(check.name.value), &check);
+    if (is_new || check.name.value.empty()) return;
+    const CheckSyntax& before = *known->second;
+    const SourceRange& first = before.name.range;
+    const SourceRange& second = check.name.range;
+    const RowOrigin its = expansion_->origin(first.row);
+    const RowOrigin own = expansion_->origin(second.row);
+    // Who stands for any row is not the row of another list, nor a service of that name.
+    if ((own.stands_in || its.stands_in) && !(own.stands_in && its.stands_in && own.list == its.list)) {
+      if (its.stands_in) known->second = &check;
+      return;
+    }
+    const bool first_yields = its.is_known() && !own.is_known();
+    report(said_, DiagnosticSeverity::Error, Code::DuplicateName, second,
+           fmt::format("there is a service {} already", in_quotes(check.name.value)),
+           first.row != second.row && first.begin == second.begin && first.file == second.file
+               ? "each row needs a service of its own: put the row's name into that of the service"
+               : fmt::format("the first one is at {}:{}; case makes no difference",
+                             printable(sources_.at(first.file).path), sources_.position(first.file, first.begin).line),
+           first_yields ? std::vector<std::uint32_t>{first.row} : std::vector<std::uint32_t>{});
+    if (first_yields) known->second = &check;
   }
 
   void statement(const IfSyntax& rule) {
@@ -477,7 +492,8 @@ class Validator {
 
   const Sources& sources_;
   Diagnostics& said_;
-  std::unordered_map<std::string, SourceRange> names_;
+  const Expansion* expansion_ = nullptr;
+  std::unordered_map<std::string, const CheckSyntax*> names_;  ///< in lower case, and who has each
   const engine::CheckKind* kind_ = nullptr;
   bool tested_ = false;                 ///< the service has a test
   const CheckSyntax* check_ = nullptr;  ///< the service

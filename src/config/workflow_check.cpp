@@ -126,6 +126,9 @@ class WorkflowChecker {
 
   void service(const Word& name) {
     if (declared().services.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
+    if (!document_.expansion.lists.empty())
+      return warn(Code::UnknownService, name.range, fmt::format("there is no service {} now", in_quotes(name.value)),
+                  "this changes as soon as a list contains it");
     error(Code::UnknownService, name.range, fmt::format("there is no service {}", in_quotes(name.value)),
           declared().services.remedy(name.value));
   }
@@ -134,6 +137,10 @@ class WorkflowChecker {
   void group(const Word& name) {
     if (declared().groups.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
     const std::string near = declared().groups.remedy(name.value);
+    if (document_.expansion.groups_vary)
+      return warn(Code::UnknownGroup, name.range,
+                  fmt::format("no service is in the group {} now", in_quotes(name.value)),
+                  "this changes as soon as a list contains one");
     error(Code::UnknownGroup, name.range, fmt::format("no service is in the group {}", in_quotes(name.value)),
           near.empty() ? fmt::format("add 'group {}' to the services that belong to it", printable(name.value)) : near);
   }

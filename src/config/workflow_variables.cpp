@@ -305,6 +305,7 @@ class VariableChecker {
       if (check.row)
         for (const auto& [variable, value] : check.row->variables) names.push_back(variable);
     });
+    if (!document_.is_whole) return;  // whoever has it may be missing
     if (of_row)
       return say(fmt::format("${{{}}} only has a value inside its 'for each', and no rule there heals with {}",
                              printable(name), in_quotes(needs.workflow->name.value)),

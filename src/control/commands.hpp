@@ -59,6 +59,8 @@ struct DaemonHooks {
   std::function<std::optional<StaleView>()> stale{};
   /// What is known of the lists of rows, as text. May be empty, as the next two.
   std::function<std::string()> lists{};
+  /// Rows of lists that are refused now, a sentence each.
+  std::function<std::vector<std::string>()> refused_rows{};
   /// A person's word that a list is right: what is wrong with that, or nothing. `by` names the person.
   std::function<std::optional<std::string>(const std::string& name, const std::string& by)> accept_list{};
   /// Takes a row out that leaves. False: there is no such row.

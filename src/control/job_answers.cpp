@@ -135,6 +135,7 @@ std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   if (daemon.mail) view.mail = daemon.mail();
   if (daemon.troubles) view.troubles = daemon.troubles();
   if (daemon.stale) view.stale = daemon.stale();
+  if (daemon.refused_rows) view.refused_rows = daemon.refused_rows();
   return header_line(verb, view);
 }
 

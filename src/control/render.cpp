@@ -184,6 +184,7 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     text += ", dry run: it only sends alerts";
   text = hanging("", text, style);
   for (const std::string& trouble : daemon.troubles) text += hanging("", "warning: " + printable(trouble), style);
+  for (const std::string& row : daemon.refused_rows) text += hanging("", "warning: " + printable(row), style);
   // Painted line by line, as escapes do not count as columns.
   if (const std::string stale = stale_text(daemon, style); !stale.empty()) {
     const std::string lines = hanging("", stale, style);

@@ -185,6 +185,7 @@ struct DaemonView {
   std::optional<MailView> mail;       ///< none: not known
   std::vector<std::string> troubles;  ///< what it lacks now (a disk that it can write), a sentence each
   std::optional<StaleView> stale{};
+  std::vector<std::string> refused_rows{};  ///< of lists, a sentence each
 
   bool operator==(const DaemonView&) const = default;
 };

@@ -113,6 +113,7 @@ void fields(Walk walk, T& v) {
   walk("mail", v.mail);
   walk("troubles", v.troubles);
   walk("stale", v.stale);
+  walk("refused_rows", v.refused_rows);
 }
 
 template <typename Walk, Same<ServiceSummary> T>

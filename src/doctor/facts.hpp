@@ -29,8 +29,9 @@ struct Daemon {
   std::string version;
   std::uint64_t pid = 0;
   std::vector<std::string> troubles;
-  std::string stale;       ///< why the rules on disk are not loaded; empty: they are
-  std::string mail_error;  ///< what the mail server said last, where it took no mail
+  std::string stale;                      ///< why the rules on disk are not loaded; empty: they are
+  std::vector<std::string> refused_rows;  ///< of lists
+  std::string mail_error;                 ///< what the mail server said last, where it took no mail
   std::uint64_t mails_waiting = 0;
   std::uint64_t services = 0;
 };

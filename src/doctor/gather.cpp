@@ -115,6 +115,7 @@ Daemon ask_daemon(const std::string& socket, Duration patience) {
   daemon.version = view.version;
   daemon.pid = static_cast<std::uint64_t>(view.pid);
   daemon.troubles = view.troubles;
+  daemon.refused_rows = view.refused_rows;
   daemon.services = reply.end.get<control::Totals>().services;
   if (view.stale) daemon.stale = view.stale->error;
   if (view.mail) {

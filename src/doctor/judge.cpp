@@ -27,6 +27,7 @@ class Judge {
     socket();
     group();
     rules();
+    lists();
     state();
     monit();
     mail();
@@ -128,6 +129,12 @@ class Judge {
                  "put rules there; /usr/share/doc/healer/examples has some");
     add(Verdict::Good, kSubject,
         fmt::format("{} is accepted: {} service{}", rules.path, rules.services, rules.services == 1 ? "" : "s"));
+  }
+
+  /// Nothing is said of lists that are as they should be: most machines have none.
+  void lists() {
+    for (const std::string& row : facts_.daemon.refused_rows)
+      add(Verdict::Warning, "lists", row, "mend the row, or the rules that it does not fit; healerctl lists shows all");
   }
 
   void state() {

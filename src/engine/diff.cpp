@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -58,20 +60,43 @@ bool same_places(const ServiceBlock& a, const ServiceBlock& b) {
 std::vector<std::int32_t> match_rules(std::span<const RuleIdentity> before, std::span<const RuleIdentity> after) {
   std::vector<std::int32_t> from(after.size(), kNone);
   std::vector<bool> taken(before.size());
-  const auto match = [&](const auto& same) {
-    for (std::size_t i = 0; i < after.size(); ++i)
-      for (std::size_t j = 0; j < before.size() && from[i] == kNone; ++j) {
-        if (taken[j] || !same(before[j], after[i])) continue;
-        taken[j] = true;
-        from[i] = static_cast<std::int32_t>(j);
-      }
+  std::size_t left = after.size();
+  const auto take = [&](std::size_t i, std::size_t j) {
+    taken[j] = true;
+    from[i] = static_cast<std::int32_t>(j);
+    --left;
   };
-  const auto same_condition = [](const RuleIdentity& a, const RuleIdentity& b) {
-    return a.condition != Hash128{} && a.condition == b.condition;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)  // most often all are as they were
+    if (before[i].text == after[i].text) take(i, i);
+  // Rules of the same words in the order of both; `words_of` none: it is like no other.
+  const auto match = [&](const auto& words_of) {
+    if (left == 0) return;
+    struct Places {
+      std::vector<std::size_t> all;
+      std::size_t next = 0;
+    };
+    std::unordered_map<Hash128, Places> places;
+    for (std::size_t j = 0; j < before.size(); ++j)
+      if (const std::optional<Hash128> words = taken[j] ? std::nullopt : words_of(before[j]))
+        places[*words].all.push_back(j);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const std::optional<Hash128> words = from[i] != kNone ? std::nullopt : words_of(after[i]);
+      if (!words) continue;
+      const auto found = places.find(*words);
+      if (found != places.end() && found->second.next < found->second.all.size())
+        take(i, found->second.all[found->second.next++]);
+    }
   };
-  match([](const RuleIdentity& a, const RuleIdentity& b) { return a.text == b.text; });
-  match([&](const RuleIdentity& a, const RuleIdentity& b) { return same_condition(a, b) && a.kind == b.kind; });
-  match(same_condition);
+  const auto condition = [](const RuleIdentity& rule) {
+    return rule.condition == Hash128{} ? std::nullopt : std::optional(rule.condition);
+  };
+  match([](const RuleIdentity& rule) { return std::optional(rule.text); });
+  match([&](const RuleIdentity& rule) {
+    std::optional<Hash128> words = condition(rule);
+    if (words) words->low += static_cast<std::uint64_t>(rule.kind) + 1;
+    return words;
+  });
+  match(condition);
   return from;
 }
 
@@ -140,6 +165,7 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
   graph->slots.resize(current.slots.size());
   graph->order.reserve(next.services.size());
   graph->workflows = std::move(next.workflows);
+  graph->left_out = std::move(next.left_out);
   const auto same_workflow = [](const auto& one, const auto& other) {
     return *one == *other && one->place == other->place;
   };

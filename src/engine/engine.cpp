@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -10,6 +11,7 @@
 #include "engine/cause.hpp"
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/first_runs.hpp"
 #include "engine/job.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
@@ -40,43 +42,6 @@ template <typename Id>
 void keep_once(std::vector<Id>& ids) {
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
-/// Offset within the cycle of the `index`th of `count` services that begin together: a hundred side by side, and a
-/// larger herd in groups of so many, spread over at most 5 s; in larger ones where these would come too close to one
-/// another. What begins together costs less.
-Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
-  constexpr std::size_t kHerd = 100;
-  constexpr Duration kLeastApart{20};
-  if (index < kHerd) return Duration{0};
-  const Duration spread = std::min<Duration>(seconds{5}, cycle / 2);
-  const std::size_t most = std::max<std::size_t>(static_cast<std::size_t>(spread / kLeastApart), 1);
-  const std::size_t groups = std::min((count - 1) / kHerd, most);
-  const std::size_t group = (index - kHerd) * groups / (count - kHerd) + 1;
-  return spread * static_cast<std::int64_t>(group) / static_cast<std::int64_t>(groups);
-}
-
-/// The order of first runs: processes first, what others depend on before them; composites last, after their members.
-std::vector<ServiceId> first_order(const Graph& graph) {
-  std::vector<ServiceId> order;
-  std::vector<bool> seen(graph.slots.size());
-  const auto add = [&](ServiceId id) {
-    if (seen[id.index()]) return;
-    seen[id.index()] = true;
-    order.push_back(id);
-  };
-  for (const ServiceId id : graph.order) {
-    if (!graph.at(id).has_process()) continue;
-    if (!graph.at(id).depends.empty())
-      for (const ServiceId needed : requirements_of(graph, id))
-        if (graph.at(needed).has_process()) add(needed);
-    add(id);
-  }
-  std::vector<ServiceId> composites;
-  for (const ServiceId id : graph.order) graph.at(id).has_members() ? composites.push_back(id) : add(id);
-  std::ranges::stable_sort(composites, {}, [&](ServiceId id) { return graph.ranks[id.index()]; });
-  order.insert(order.end(), composites.begin(), composites.end());
-  return order;
 }
 
 /// What is added to the word of a start where the daemon before did not end in good order.
@@ -113,6 +78,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       started_at_(now) {
   timetable_.resize(services_.size());
   graph_ = with_saved_keys(std::move(graph_), found_.services);
+  find_absent();
   healings_.index(*graph_);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
@@ -185,8 +151,17 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
 
   const bool go_on = counts_go_on(saved, *block.schedule, period(id), civil_, now);
   const std::span<RuleState> states = rules_of(state);
+  std::unordered_map<Hash128, std::size_t> places;  // where the rules are not as they were, one after the other
+  const auto place_of = [&](std::size_t at) {
+    const Hash128& key = block.rules[at].key;
+    if (at < saved.rules.size() && saved.rules[at].key == key) return saved.rules.begin() + at;
+    if (places.empty())
+      for (std::size_t i = 0; i < saved.rules.size(); ++i) places.emplace(saved.rules[i].key, i);
+    const auto found = places.find(key);
+    return found == places.end() ? saved.rules.end() : saved.rules.begin() + found->second;
+  };
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto same = std::ranges::find(saved.rules, block.rules[i].key, &SavedRule::key);
+    const auto same = place_of(i);
     if (same == saved.rules.end()) continue;
     states[i] = same->state;
     states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity());
@@ -289,7 +264,10 @@ void Engine::save_services(Turn& turn) {
       turn.commit.remembered.push_back({graph_->at(id).name, std::move(changed)});
 }
 
-SavedService Engine::save(ServiceId id, Instant now) const {
+SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *graph_, now); }
+
+/// As the rules were that `graph` has.
+SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
   const ServiceState& state = services_[id.index()];
   SavedService saved{
       .monitored = state.monitored,
@@ -308,7 +286,7 @@ SavedService Engine::save(ServiceId id, Instant now) const {
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const Rule& rule = graph_->at(id).rules[i];
+    const Rule& rule = graph.at(id).rules[i];
     saved.rules.push_back({rule.key, rule.identity(), states[i]});
   }
   return saved;
@@ -328,7 +306,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
   restore_acts(turn);
   for (const auto& [name, saved] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
-    if (id && graph_->at(*id).name == name) continue;
+    if ((id && graph_->at(*id).name == name) || absent_.contains(name)) continue;
     turn.commit.forgotten.push_back(name);
     if (id) turn.save(*id);
   }
@@ -450,6 +428,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
       fail_job(*job, fmt::format("{} is no longer in the rules, or is a different process now", now.name), turn);
   }
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
+  know_absent_rules();
   services_.resize(graph_->slots.size());
   timetable_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
@@ -460,12 +439,15 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   const auto count = [&](SlotChange::Kind kind) {
     return static_cast<std::size_t>(std::ranges::count(plan.changes, kind, &SlotChange::kind));
   };
-  const std::size_t added = count(SlotChange::Kind::Added);
-  std::size_t index = 0;
+  std::vector<ServiceId> fresh;
   for (const SlotChange& change : plan.changes)
-    if (running_ && change.kind == SlotChange::Kind::Added)
-      begin(change.service, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) +
-                                herd_phase(index++, added, graph_->settings->cycle_length()));
+    if (change.kind == SlotChange::Kind::Added) fresh.push_back(change.service);
+  const std::size_t added = fresh.size();
+  const Duration cycle = graph_->settings->cycle_length();
+  sort_by_haste(fresh, *graph_);
+  for (std::size_t i = 0; running_ && i < added; ++i)
+    begin(fresh[i],
+          std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle));
   compact();
   const Duration cycle_before = before->settings->cycle_length();
   if (cycle_before != graph_->settings->cycle_length()) {
@@ -484,6 +466,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   if (!keeps_alerts_.empty()) release_at_ = turn.now.mono;
   if (graph_->settings->shadow || graph_->settings->dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
+  forget_absent(turn);
   if (plan.empty()) return;
   reload_healings(turn);
   all_composites_due();
@@ -500,11 +483,14 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   const ServiceId id = change.service;
   ServiceState& state = services_[id.index()];
   if (change.kind == SlotChange::Kind::Removed) {
+    if (is_left_out(before.at(id)))
+      keep_absent(before.at(id), save(id, before, turn.now));
+    else
+      turn.commit.forgotten.push_back(before.at(id).name);
     release_child(id, before.at(id), turn);
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
     live_rules_ -= state.rule_count;
-    turn.commit.forgotten.push_back(before.at(id).name);
     state = {};
     timetable_.forget(id);
     return;
@@ -560,6 +546,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);
   } else {
     begin_afresh(id);
+    take_back(id, turn.now);
   }
   if (!state.child->exists()) find_child(id);
   keep_watch(id, turn);

@@ -57,6 +57,7 @@
 namespace healer::engine {
 
 struct Action;
+struct Row;
 struct Rule;
 struct RuleDecision;
 struct SlotChange;
@@ -229,6 +230,9 @@ class Engine {
   [[nodiscard]] std::optional<Duration> next_run(ServiceId id, Instant now) const;
   /// State of a service in the form in which it is saved.
   [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
+  /// Rows of a list with this variable, in lower case, that are left out of the rules, and of which a service stood
+  /// failed then.
+  [[nodiscard]] std::set<std::string> failed_absent_rows(const std::string& list) const;
 
  private:
   struct Turn;  // what one handle() gathers: records, changed services, acts
@@ -288,6 +292,21 @@ class Engine {
   void on(const event::Stopping& event, Turn& turn);
 
   void save_services(Turn& turn);
+  [[nodiscard]] SavedService save(ServiceId id, const Graph& graph, Instant now) const;
+
+  // services that are left out (engine_absent.cpp)
+  struct Absent {
+    SavedService saved;
+    std::shared_ptr<const Row> row{};  ///< null: it is none's, or none is known
+    bool found = false;                ///< in the state: whose row it is, if any, nobody knows
+  };
+  void find_absent();
+  [[nodiscard]] bool is_left_out(const ServiceBlock& block) const;
+  void keep_absent(const ServiceBlock& block, SavedService saved);
+  void take_back(ServiceId id, Instant now);
+  void know_absent_rules();
+  void forget_absent(Turn& turn);
+  std::map<std::string, Absent> absent_;  ///< by name, as written
 
   // schedule (engine_schedule.cpp)
   void run_due(ServiceId id, Turn& turn);

@@ -361,14 +361,15 @@ void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& tur
   else
     turn.sink.emit(effect::Adopt{exec.action, exec.service, true, exec.command.identity->uid});
   if (failed) end_program(exec.action, turn);
-  if (!wanted) end_child(exec.action, exec.cause->service, nullptr, turn);
+  if (!wanted && !absent_.contains(exec.cause->service)) end_child(exec.action, exec.cause->service, nullptr, turn);
 }
 
 /// A reload has made another service of this one, or none: the process of the former is ended.
 void Engine::release_child(ServiceId id, const ServiceBlock& before, Turn& turn) {
   const ActionId action = services_[id.index()].child->about().action;
   if (services_[id.index()].child->exists()) services_[id.index()].child.edit().let_go();
-  if (action != ActionId{}) end_child(action, before.name, &*before.process->foreground, turn);
+  const bool comes_back = before.row != nullptr && absent_.contains(before.name);
+  if (action != ActionId{} && !comes_back) end_child(action, before.name, &*before.process->foreground, turn);
 }
 
 /// Healer was asked to run it no longer. Where healer only watches it is left alone.

@@ -119,6 +119,11 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] std::string lists_doubt() const override {
     return engine_.doubted_lists_.empty() ? "" : not_known_to_be_right(engine_.doubted_lists_.front());
   }
+  [[nodiscard]] std::string left_out(const Healing& healing) const override {
+    if (!engine_.absent_.contains(healing.service) && !graph().left_out.holds(healing.row)) return {};
+    if (graph().find(healing.service)) return {};
+    return fmt::format("{} is left out of the rules for now; `healerctl lists` shows why", healing.service);
+  }
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
   [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 

@@ -149,6 +149,8 @@ void Engine::carry_pauses(Turn& turn) {
   for (const ServiceId id : graph_->order)
     if (Sparse<Trouble>& trouble = services_[id.index()].trouble; trouble->pause && carry(*trouble.edit().pause))
       turn.save(id);
+  for (auto& [name, absent] : absent_)
+    if (absent.saved.pause && carry(*absent.saved.pause)) turn.commit.services.emplace_back(name, absent.saved);
   for (WidePause& wide : wide_pauses_)
     if (carry(wide.pause)) turn.commit.wide_pauses = wide_pauses_;
 }

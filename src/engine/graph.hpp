@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/ids.hpp"
+#include "engine/left_out.hpp"
 
 namespace healer::engine {
 
@@ -58,6 +59,7 @@ struct Graph {
   Adjacency owners;                                        ///< by slot: the composites that it is a member of
   std::vector<std::uint32_t> ranks;                        ///< by slot: of a composite more than of any member; else 0
   std::vector<std::shared_ptr<const Workflow>> workflows;  ///< in the order of the files
+  LeftOut left_out;                                        ///< what lists have, and `slots` have not now
 
   /// The service of that name (any case), if it exists.
   [[nodiscard]] std::optional<ServiceId> find(std::string_view name) const;

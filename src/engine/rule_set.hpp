@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/left_out.hpp"
 #include "engine/settings.hpp"
 
 namespace healer::engine {
@@ -19,6 +20,7 @@ struct RuleSet {
   std::vector<std::string> files;
   std::vector<std::shared_ptr<const ServiceBlock>> services;
   std::vector<std::shared_ptr<const Workflow>> workflows;
+  LeftOut left_out{};
 };
 
 }  // namespace healer::engine

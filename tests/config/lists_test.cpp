@@ -437,7 +437,7 @@ TEST_CASE("a row that cannot be is left out, and the others are not", "[lists]")
        {"d", {{"port", "81"}, {"dir", "../x"}}}});
   CHECK(names_of(result) == "h_a f_a");
   CHECK(said(result, DiagnosticSeverity::Warning)
-            .find("the row 'b' of the list NODE is skipped: it has no field 'port'") != std::string::npos);
+            .find("the row 'b' of the list NODE is refused: it has no field 'port'") != std::string::npos);
 }
 
 TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {

@@ -2,6 +2,7 @@
 """Lists of rows: define and for each, files and commands that are read again while the daemon runs."""
 import json
 import os
+import random
 import subprocess
 
 import support
@@ -77,7 +78,7 @@ class Lists(support.Case):
             os.replace(fresh, rows)
 
         def told() -> list[str]:
-            return [one["text"] for one in daemon.ask("history")["records"] if "'b' of the list NODE is skipped" in one["text"]]
+            return [one["text"] for one in daemon.ask("history")["records"] if "the row 'b' is refused" in one["text"]]
 
         whole = {"name": "a", "ip": "10.0.0.1"}
         write(whole)
@@ -179,6 +180,206 @@ class Lists(support.Case):
         self.wait_for(lambda: "the row 'c' is being removed although it has failed: it was missing from 3 readings" in daemon.log_text(),
                       "the end of the other")
         self.wait_for_names(daemon, "a")
+
+    # ---- rows that do not compile
+
+    def other(self, name: str) -> str:
+        return f'check program {name} with path "{self.program} {name}"\n  if status != 0 then alert\n'
+
+    def collide(self, *names: str, before: str = "", after: str = ""):
+        block = self.block(f'from file "{self.nodes(*names)}" every 1 second').replace("ping_", "")
+        return self.start(before + block + after)
+
+    def told_of(self, daemon, words: str) -> list[str]:
+        return [one["text"] for one in daemon.ask("history")["records"] if words in one["text"]]
+
+    def check_syntax(self, daemon, *options) -> subprocess.CompletedProcess:
+        return subprocess.run([support.BUILD / "healerd", "-t", "-c", daemon.rules, *options], capture_output=True, text=True,
+                              timeout=support.LIMIT)
+
+    def test_a_row_that_collides_is_refused_alone_and_healer_starts_again(self):
+        daemon = self.collide("a", before=self.other("Collide"))
+        self.wait_for(lambda: self.names(daemon) == {"a", "Collide"}, "the first rows")
+        self.nodes("a", "collide", "b")
+        self.wait_for(lambda: self.names(daemon) == {"a", "b", "Collide"}, "the row that can be", detail=daemon.log_text)
+        refused = "the row 'collide' is refused: there is a service 'collide' already"
+        self.wait_for(lambda: self.told_of(daemon, refused), "a word of the other")
+        self.assertIn(refused, daemon.ctl("lists").stdout)
+        self.assertIn(refused, daemon.ctl("status").stdout.replace("\n", " "))
+        self.assertTrue(any(refused in row for row in daemon.ask("status")["daemon"]["refused_rows"]))
+        self.assertIn(refused, daemon.ctl("doctor", "--rules", daemon.rules).stdout.replace("\n", " ").replace("  ", " "))
+        # Later changes of lists and rules are taken over all the same, and it is told once.
+        self.nodes("a", "collide", "b", "c")
+        self.wait_for(lambda: "c" in self.names(daemon), "a change of the list")
+        daemon.write_rules(daemon.rules.read_text() + self.other("more"))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: "more" in self.names(daemon), "a change of the rules")
+        self.assertEqual(len(self.told_of(daemon, refused)), 1)
+        saved = (daemon.folder / "healer.state.lists").read_text()
+        self.assertNotIn("collide", saved)
+        for end in (daemon.kill, daemon.stop):
+            end()
+            daemon.launch()
+            self.assertEqual(self.names(daemon), {"a", "b", "c", "Collide", "more"})
+        self.wait_for(lambda: refused in daemon.ctl("lists").stdout, "the same word after a start")
+
+    def test_a_row_stays_as_it_was_while_its_new_fields_do_not_compile(self):
+        rows = self.path("rows")
+
+        def write(*nodes: tuple) -> None:
+            fresh = self.path("rows.new")
+            fresh.write_text("".join(json.dumps({"name": name, "v": value}) + "\n" for name, value in nodes))
+            fresh.chmod(0o600)
+            os.replace(fresh, rows)
+
+        write(("a", "aaa"), ("b", "bbb"))
+        daemon = self.start(f'for each NODE from file "{rows}" every 1 second {{\n  check process p_${{NODE}} matching "${{NODE.v}}"\n}}\n')
+        self.wait_for(lambda: self.names(daemon) == {"p_a", "p_b"}, "the rows")
+        write(("a", "("), ("b", "bbb"), ("c", "ccc"))
+        self.wait_for(lambda: self.names(daemon) == {"p_a", "p_b", "p_c"}, "a new row beside it")
+        self.assertTrue(self.told_of(daemon, "the row 'a' is refused: '(' is not a valid regular expression"))
+        write(("a", "axa"), ("b", "bbb"), ("c", "ccc"))
+        self.wait_for(lambda: "the row 'a' is refused" not in daemon.ctl("lists").stdout, "the end of it")
+
+    def test_a_reload_whose_service_collides_refuses_the_row_and_keeps_its_states(self):
+        (self.path("failed") / "b").touch()
+        daemon = self.start(self.block(f'from file "{self.nodes("a", "b")}" every 1 second')
+                            .replace("  if status", f'  group g\n  if status').replace("}\n", f'  check program http_${{NODE}} with path "{self.program} ${{NODE}}"\n'
+                                     f'    if status != 0 then exec "{self.told} ${{NODE}}"\n}}\n'))
+        self.wait_for(lambda: self.text("told.txt").count("b=b") == 2, "the actions of the row that failed")
+        self.assertEqual(daemon.ctl("pause", "http_b").returncode, 0)
+        rules = daemon.rules.read_text()
+        daemon.write_rules(rules + self.other("ping_b"))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.assertEqual(self.names(daemon), {"ping_a", "http_a", "ping_b"})
+        refused = "the row 'b' is refused: there is a service 'ping_b' already"
+        self.wait_for(lambda: self.told_of(daemon, refused), "a word of the row")
+        self.assertTrue(self.told_of(daemon, "is kept until it leaves the list"))
+        daemon.kill()
+        daemon.launch()
+        self.assertEqual(self.names(daemon), {"ping_a", "http_a", "ping_b"})
+        daemon.write_rules(rules)
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: self.names(daemon) == {"ping_a", "http_a", "ping_b", "http_b"}, "the row again")
+        self.assertIn("paused", daemon.ctl("status", "http_b").stdout)
+        self.wait_for(lambda: self.text("pings.txt").count("b=") >= 6, "more runs of it")
+        self.assertEqual(self.text("told.txt").count("b=b"), 2)  # it stood failed all the time
+
+    def test_a_syntax_check_judges_with_what_lists_said_last(self):
+        daemon = self.collide("a", "collide")
+        self.wait_for(lambda: self.names(daemon) == {"a", "collide"}, "the rows")
+        saved = daemon.folder / "healer.state.lists"
+        self.wait_for(saved.exists, "the file of the lists")
+        daemon.write_rules(daemon.rules.read_text() + self.other("collide"))
+        done = self.check_syntax(daemon)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning: the row 'collide' of the list NODE is refused: there is a service 'collide' already", done.stderr)
+        self.assertIn("its block is checked with the 2 rows that it had when healerd last read it", done.stderr)
+        self.assertEqual(self.check_syntax(daemon, "--strict").returncode, 1)
+
+    def test_a_full_disk_is_told_of_once(self):
+        daemon = self.of_file("a")
+        self.wait_for(lambda: "proven    yes" in daemon.ctl("lists").stdout, "three readings")
+        saved = daemon.folder / "healer.state.lists"
+        self.wait_for(saved.exists, "the file of the lists")
+        saved.unlink()
+        saved.mkdir()  # nothing can be put in its place
+        (saved / "in").touch()
+        for count in range(4):
+            self.nodes("a", *(f"x{i}" for i in range(count + 1)))
+            self.wait_for(lambda: f"ping_x{count}" in self.names(daemon), "a change of the list")
+        self.wait_for(lambda: "the lists cannot be remembered: " in daemon.log_text(), "a word")
+        self.assertEqual(daemon.log_text().count("the lists cannot be remembered: "), 1)
+        (saved / "in").unlink()
+        saved.rmdir()
+        self.nodes("a", "y")
+        self.wait_for(lambda: "the lists are remembered again" in daemon.log_text(), "the end of it")
+
+    def test_services_keep_their_states_however_their_list_is_written(self):
+        (self.path("failed") / "b").touch()
+        daemon = self.start(self.block('in "a", "b"'))
+        self.wait_for(lambda: self.text("told.txt") == "b=b\n", "the action of the row that failed")
+        self.assertEqual(daemon.ctl("pause", "ping_a").returncode, 0)
+
+        def rewrite(source: str) -> str:
+            daemon.write_rules(self.block(source))
+            done = daemon.reload()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.names(daemon), {"ping_a", "ping_b"})
+            runs = self.text("pings.txt").count("b=")
+            self.wait_for(lambda: self.text("pings.txt").count("b=") >= runs + 2, "more runs")
+            self.assertEqual(self.text("told.txt"), "b=b\n")
+            self.assertIn("paused", daemon.ctl("status", "ping_a").stdout)
+            return done.stdout
+
+        nodes = self.nodes("a", "b")
+        self.assertIn("0 added, 0 removed", rewrite(f'from file "{nodes}" every 1 hour'))
+        self.assertIn("proven    no: 1 of 3 equal readings", daemon.ctl("lists").stdout)
+        self.assertIn("0 added, 0 removed", rewrite(f'from command "/bin/cat {nodes}" every 1 hour'))
+        self.assertIn("0 added, 0 removed", rewrite('in "b", "a"'))
+        # Where the new list cannot be read at first, they come back as they were.
+        late = self.path("late")
+        daemon.write_rules(self.block(f'from file "{late}" every 1 second'))
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.assertEqual(self.names(daemon), set())
+        daemon.kill()
+        daemon.launch()
+        self.assertEqual(self.names(daemon), set())
+        late.write_text("a\nb\n")
+        late.chmod(0o600)
+        self.wait_for_names(daemon, "a", "b")
+        runs = self.text("pings.txt").count("b=")
+        self.wait_for(lambda: self.text("pings.txt").count("b=") >= runs + 2, "more runs")
+        self.assertEqual(self.text("told.txt"), "b=b\n")
+        self.assertIn("paused", daemon.ctl("status", "ping_a").stdout)
+
+    def test_whatever_is_saved_and_whatever_lists_say_healer_starts(self):
+        lot = random.Random(20260712)
+        values = ["a", "b", "other", "OTHER", "(", "[", "*", "0", "/x", "", "any", "h_a", "${N}", "b c", "x" * 300]
+        names = ["a", "b", "c", "A", "other", "any-NODE", "h_a", "Other", "d.e", "1"]
+
+        def row() -> dict:
+            return {"name": lot.choice(names), **{key: lot.choice(values) for key in ("v", "w") if lot.random() < 0.9}}
+
+        def lists() -> str:
+            return "".join(lot.choice([json.dumps(row()), lot.choice(names), "$(x)", "{", ""]) + "\n" for _ in range(lot.randrange(1, 8)))
+
+        def damaged(text: str) -> str:
+            saved = json.loads(text)
+            for one in saved["lists"]:
+                memory = one["memory"]
+                for _ in range(lot.randrange(4)):
+                    new = row()
+                    memory["rows"].insert(0, {"name": new.pop("name"), "fields": list(new.items())})
+                lot.shuffle(memory["names"])
+                memory["missing"] = {lot.choice(names): lot.randrange(5)}
+                memory["proven"] = lot.random() < 0.5
+                one["read"] = lot.choice([0, -1, 2**62, -2**62, one["read"]])
+            whole = json.dumps(saved)
+            return lot.choice([whole, whole, whole, whole[:lot.randrange(len(whole))], "", "null", "[]"])
+
+        nodes = self.nodes("a", "b")
+        daemon = self.start(
+            f'for each NODE from file "{nodes}" every 1 second {{\n'
+            f'  check program ${{NODE}} with path "{self.program} ${{NODE}}"\n    if status != 0 then alert\n}}\n'
+            f'for each ROW from file "{nodes}" every 1 second {{\n'
+            f'  check process h_${{ROW}} matching "${{ROW.v}}"\n    depends on h_${{ROW.w}}\n}}\n' + self.other("other"))
+        for _ in range(12):
+            fresh = self.path("nodes.new")
+            fresh.write_text(lists())
+            fresh.chmod(0o600)
+            os.replace(fresh, nodes)
+            self.wait_for(lambda: "read      not yet" not in daemon.ctl("lists").stdout or "failure" in daemon.ctl("lists").stdout, "readings")
+            lot.choice([daemon.kill, daemon.stop])()
+            saved = daemon.folder / "healer.state.lists"
+            if saved.exists():
+                try:
+                    text = damaged(saved.read_text())
+                except (ValueError, KeyError, TypeError):
+                    text = "{}"
+                saved.write_text(text)
+            daemon.launch()
+            self.assertIn("other", self.names(daemon))
 
     def test_an_edit_of_the_rules_is_not_taken_over_by_a_reading(self):
         daemon = self.of_file("a")

@@ -94,7 +94,7 @@ void Healings::remember(HealingWorld& world, TargetMemory target) {
 /// A target whose healing did not help has recovered when none of the rules that wait for its healing stands failed.
 /// Alerts and execs do not wait, so they do not count.
 void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
-  if (!memory.in_vain()) return;
+  if (!memory.in_vain() || !world.graph().left_out.empty()) return;
   const auto stands = [&](ServiceId service) {
     return world.health(service) != Health::Unmonitored &&
            std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
@@ -431,6 +431,7 @@ void Healings::reloaded(HealingWorld& world) {
 
 /// One that has not begun, by the rules that are in force now. Whether it stays.
 bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
+  if (!world.left_out(healing).empty()) return true;
   const auto drop = [&](const std::string& why) {
     world.tell(healing, "Healing dropped", effect::Cause::State::Changed,
                fmt::format("{} dropped: {}", describe(healing), why));

@@ -276,6 +276,7 @@ class Healings {
   void end_others(HealingWorld& world, Healing& healing);
   [[nodiscard]] std::set<ServiceId> stopped_by(const HealingWorld& world, const Healing& healing) const;
   void verify(HealingWorld& world, Healing& healing);
+  [[nodiscard]] bool is_gone(const HealingWorld& world, const Healing& healing) const;
   void verify_all(HealingWorld& world);
   void failed(HealingWorld& world, Healing& healing);
   void reached(HealingWorld& world, Healing& healing, HealingEnd how);

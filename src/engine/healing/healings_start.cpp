@@ -187,6 +187,10 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   if (healing.is_to_undo()) return consider_undoing(world, healing);
   const Instant now = world.now();
+  if (const std::string why = world.left_out(healing); !why.empty() && !healing.has_begun()) {
+    note_held(world, healing, "list: " + why);
+    return false;
+  }
   if (!condition_stands(world, healing)) {
     // Who was well when a person asked is not well "again": that it is says nothing of what was to be done.
     if (healing.rule == Hash128{} && healing.round > 0) return consider_giving_up(world, healing);

@@ -349,7 +349,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
       looks = true;
       world.look(service);
     }
-    if (!looks && recovered->or_gone && services_of(world.graph(), healing.target).empty())
+    if (!looks && recovered->or_gone && is_gone(world, healing))
       return run_over(world, healing, step, run, StepEnd::Done, "gone");
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
@@ -514,6 +514,11 @@ void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, StepE
   go_on(world, *healing);
 }
 
+/// Whether the target has left the rules, and not only for now.
+bool Healings::is_gone(const HealingWorld& world, const Healing& healing) const {
+  return services_of(world.graph(), healing.target).empty() && world.left_out(healing).empty();
+}
+
 /// Whether every monitored service of the target has come back: each had runs, begun after the step, in which no test
 /// held, as many as the recovery of its rules asks for.
 void Healings::verify(HealingWorld& world, Healing& healing) {
@@ -524,7 +529,7 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
   for (const ServiceId service : services_of(world.graph(), healing.target))
     for (const ServiceId member : world.seen_by(service)) seen.push_back(member);
   if (seen.empty()) {
-    if (wanted.or_gone && services_of(world.graph(), healing.target).empty()) {
+    if (wanted.or_gone && is_gone(world, healing)) {
       run_over(world, healing, step, healing.under_way.front(), StepEnd::Done, "gone");
       go_on(world, healing);
     }

@@ -49,6 +49,8 @@ class HealingWorld {
   [[nodiscard]] virtual std::string busy(ServiceId service) const = 0;
   /// What it depends on, directly or not, that stands failed.
   [[nodiscard]] virtual std::vector<ServiceId> failed_requirements(ServiceId service) const = 0;
+  /// Why nobody can tell how its target is: its row, or its list, is left out of the rules for now. Empty: it is not.
+  [[nodiscard]] virtual std::string left_out(const Healing& healing) const = 0;
   /// Why people want no action on anything now; empty: they do not.
   [[nodiscard]] virtual std::string all_paused() const = 0;
   /// Why its lists say that nothing is to be healed for it: nobody knows yet whether one is right, or its row was
