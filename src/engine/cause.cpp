@@ -327,12 +327,12 @@ std::string describe_doubt(const ProcessFacts& process, Doubt doubt) {
     return fmt::format(
         "process {} may belong to another service, because it was started after the pid file was written", process.pid);
   if (process.named_by == ProcessFacts::kAnybody)
-    return fmt::format("process {} may belong to another service, because other users can write its pid file",
-                       process.pid);
+    return fmt::format(
+        "process {} may belong to another service, because other users can write or replace its pid file", process.pid);
   if (process.named_by == 0)  // the file is gone
     return fmt::format("process {} belongs to another user than its pid file did", process.pid);
-  return fmt::format("process {} belongs to user {}, and its pid file to user {}", process.pid, process.uid,
-                     process.named_by);
+  return fmt::format("process {} belongs to user {}, and its pid file, or a folder or link on the way, to user {}",
+                     process.pid, process.uid, process.named_by);
 }
 
 std::string describe_left(std::span<const LeftProcess> left) {

@@ -28,13 +28,17 @@ namespace {
 constexpr std::size_t kMostOfPidFile = 64;
 constexpr int kReadings = 5;  // of a file that others put in place of the one before
 
-/// Who, root apart, can have chosen what is read through a path: the owners of links on the way and of the file.
+/// Who, root apart, can have chosen what is read through a path: the owners of the file, and of folders and links on
+/// the way. Whoever can write a folder can put another file into the place of one that is root's. In a sticky folder
+/// only its owner can, and whose the entry is.
 class Namers {
  public:
   [[nodiscard]] std::int64_t all() const { return all_; }
   void add(const struct ::stat& facts) {
     const bool by_group = facts.st_uid == 0 && facts.st_gid != 0 && (facts.st_mode & S_IWGRP) != 0;
-    if (S_ISREG(facts.st_mode) && (by_group || (facts.st_mode & S_IWOTH) != 0))
+    const bool by_others = by_group || (facts.st_mode & S_IWOTH) != 0;
+    const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
+    if (by_others && !is_sticky && !S_ISLNK(facts.st_mode))
       all_ = engine::ProcessFacts::kAnybody;
     else if (facts.st_uid != 0 && all_ != facts.st_uid)
       all_ = all_ == 0 ? facts.st_uid : engine::ProcessFacts::kAnybody;
@@ -66,8 +70,10 @@ std::optional<std::int64_t> namers_of(const std::string& path, const struct ::st
       at.resize(at.empty() ? 0 : at.rfind('/'));
       continue;
     }
-    const std::string next = at + '/' + name;
     struct ::stat facts {};
+    if (::lstat(at.empty() ? "/" : at.c_str(), &facts) != 0) return std::nullopt;
+    namers.add(facts);
+    const std::string next = at + '/' + name;
     if (::lstat(next.c_str(), &facts) != 0) return std::nullopt;
     if (S_ISLNK(facts.st_mode)) {
       std::array<char, PATH_MAX> target{};

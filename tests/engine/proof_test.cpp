@@ -244,12 +244,14 @@ TEST_CASE("what was in order when it was seen first is signalled, though the clo
 TEST_CASE("whom another user may have named is believed, but not signalled") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
   world.named_by["web"] = GENERATE(std::int64_t{1000}, ProcessFacts::kAnybody);
-  const std::string why = world.named_by["web"] == 1000
-                              ? "process 50 belongs to user 0, and its pid file to user 1000"
-                              : "process 50 may belong to another service, because other users can write its pid file";
+  const std::string why =
+      world.named_by["web"] == 1000
+          ? "process 50 belongs to user 0, and its pid file, or a folder or link on the way, to user 1000"
+          : "process 50 may belong to another service, because other users can write or replace its pid file";
   see_web(world);
   world.run(seconds{20});
-  const auto told = std::ranges::count(world.records, why + ": healer will not signal it", &Record::text);
+  const auto told = std::ranges::count(
+      world.records, why + ": healer will not signal it before `healerctl accept web --pid`", &Record::text);
   CHECK(told == 1);
   SECTION("by a person") {
     world.command(Kind::Restart, {"web"});

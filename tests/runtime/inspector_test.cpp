@@ -402,7 +402,8 @@ TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
   }
 }
 
-TEST_CASE("who can have written a pid file is known by its owner, and by those of links to it", "[inspector]") {
+TEST_CASE("who can have chosen a pid file is known by the owners of it, of links and of folders on the way",
+          "[inspector]") {
   if (::geteuid() != 0) {
     WARN("SKIPPED: only root can make files of others");
     return;
@@ -435,6 +436,27 @@ TEST_CASE("who can have written a pid file is known by its owner, and by those o
   CHECK(named_by(file) == 0);
   std::filesystem::permissions(file, std::filesystem::perms(0666));
   CHECK(named_by(file) == ProcessFacts::kAnybody);
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  // Two files of root's in a folder of another user, who swaps them.
+  std::filesystem::create_directories(bench.path("outer/inner"));
+  const std::string deep = bench.pid_file("outer/inner/y", number(child));
+  CHECK(named_by(deep) == 0);
+  own(bench.path("outer/inner"), 1000);
+  CHECK(named_by(deep) == 1000);
+  own(bench.path("outer/inner"), 0);
+  own(bench.path("outer"), 1000);
+  CHECK(named_by(deep) == 1000);
+  own(bench.path("outer/inner"), 33);
+  CHECK(named_by(deep) == ProcessFacts::kAnybody);
+  own(bench.path("outer"), 0);
+  own(bench.path("outer/inner"), 0);
+  std::filesystem::permissions(bench.path("outer"), std::filesystem::perms(0777));
+  CHECK(named_by(deep) == ProcessFacts::kAnybody);
+  std::filesystem::permissions(bench.path("outer"), std::filesystem::perms(01777));  // nobody can move what is root's
+  CHECK(named_by(deep) == 0);
+  REQUIRE(::chown(bench.path("outer").c_str(), 0, 33) == 0);
+  std::filesystem::permissions(bench.path("outer"), std::filesystem::perms(0775));
+  CHECK(named_by(deep) == ProcessFacts::kAnybody);
 }
 
 TEST_CASE("the first process and healer itself are seen to be spared", "[inspector]") {
