@@ -16,6 +16,7 @@
 #include "control/changes.hpp"
 #include "daemon_house.hpp"
 #include "engine/explain.hpp"
+#include "engine/job.hpp"
 #include "engine/rule_set.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
@@ -36,6 +37,21 @@ std::string changes_line(std::string_view head, const control::ChangesView& chan
   const std::size_t last = text.rfind('\n');
   text.insert(last == std::string::npos ? 0 : last + 1, head);
   return text;
+}
+
+/// What the program of an action is run for.
+runtime::ProgramUse use_of(const effect::Exec& exec, const Graph& graph) {
+  using Use = runtime::ProgramUse;
+  const auto id = graph.find(exec.cause->service);
+  if (exec.job == JobId{} || !id) return {};
+  const ServiceBlock& block = graph.at(*id);
+  const auto until = [&](Bringing kind) {
+    return runtime::now().mono + timeout_of(block, kind, graph.settings->limits);
+  };
+  const auto is = [&](const Rare<Command>& program) { return program && program->arguments == exec.command.arguments; };
+  if (is(block.programs->start)) return {Use::Kind::Start, block.name, until(Bringing::Start)};
+  if (is(block.programs->restart)) return {Use::Kind::Start, block.name, until(Bringing::Restart)};
+  return {};
 }
 
 constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
@@ -112,6 +128,7 @@ void Daemon::perform(effect::Exec& effect) {
        .foreground = effect.foreground,
        .service = effect.foreground ? effect.cause->service : std::string(),
        .purpose = std::move(purpose),
+       .use = use_of(effect, *engine_->graph()),
        .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
        .repeatable = of_job,
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
@@ -147,8 +164,10 @@ void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) hear_of_ready();
   const auto running = engine_->actions().find(effect.action.number());
   const bool of_healing = running != engine_->actions().end() && running->second.exec.healing != HealingId{};
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
-                  of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All);
+  actions_->adopt(
+      effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
+      of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
+      running != engine_->actions().end() ? use_of(running->second.exec, *engine_->graph()) : runtime::ProgramUse{});
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.

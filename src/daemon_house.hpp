@@ -38,6 +38,7 @@
 #include "runtime/pid_file.hpp"
 #include "runtime/process_runner.hpp"
 #include "runtime/reacher.hpp"
+#include "runtime/reaper.hpp"
 #include "runtime/ready_socket.hpp"
 #include "runtime/spawner.hpp"
 #include "store/sqlite_store.hpp"
@@ -151,6 +152,7 @@ class Daemon : public engine::EffectSink {
   std::optional<engine::Witness> witness_;  ///< of what the engine is told, for the recorder
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
+  std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process
   std::shared_ptr<const runtime::ControlGroups> groups_;
   std::unique_ptr<runtime::ProcessRunner> runs_;
   std::unique_ptr<runtime::ExitStatusReader> exits_;

@@ -405,14 +405,17 @@ void Daemon::set_deadline() {
 }
 
 void Daemon::open_shells(const Graph& graph) {
-  spawner_ = std::make_unique<runtime::Spawner>(loop_, runtime::Spawner::Options{.defaults = launch_defaults_});
+  const std::string check_mark = actions::check_mark(locks_.state_identity());
+  auto programs = std::make_shared<runtime::OwnPrograms>(check_mark);
+  spawner_ = std::make_unique<runtime::Spawner>(
+      loop_, runtime::Spawner::Options{.defaults = launch_defaults_, .programs = programs});
+  if (runtime::inherits_orphans()) reaper_ = std::make_unique<runtime::Reaper>(loop_, programs);
   const auto stale_check = [this](const std::string& service, pid_t pid) {
     log_.write(Severity::Info, runtime::now().wall, service,
                fmt::format("a check program left by the previous healerd is ended (pid {})", pid));
   };
   runs_ = std::make_unique<runtime::ProcessRunner>(
-      loop_, *spawner_,
-      runtime::ProcessRunner::Options{.mark = actions::check_mark(locks_.state_identity()), .stale_check = stale_check},
+      loop_, *spawner_, runtime::ProcessRunner::Options{.mark = check_mark, .stale_check = stale_check},
       [this](const Event& event) { handle(event); });
   const auto unheard = [this](const std::string& why) {
     say(Severity::Debug,
@@ -422,7 +425,8 @@ void Daemon::open_shells(const Graph& graph) {
   connector_ = std::make_unique<runtime::Connector>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
   looks_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get()}, [this](const Event& event) {
+      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get(), .programs = programs},
+      [this](const Event& event) {
         const auto* look = std::get_if<engine::event::Measured>(&event);
         if (look == nullptr || !connections_->looked(*look)) handle(event);
       });

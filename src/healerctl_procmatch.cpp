@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
 #include "control/render_text.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/own_programs.hpp"
 #include "runtime/pattern.hpp"
 #include "runtime/proc_table.hpp"
 #include "util/text.hpp"
@@ -22,9 +24,9 @@ using control::Json;
 using runtime::ProcCommands;
 using runtime::ProcStat;
 
-Json to_json(const ProcStat& process, const std::string& command, Duration up, bool chosen) {
-  return {
-      {"pid", process.pid}, {"ppid", process.parent}, {"up_ms", up.count()}, {"command", command}, {"chosen", chosen}};
+Json to_json(const ProcStat& process, const std::string& command, Duration up, bool chosen, bool own) {
+  return {{"pid", process.pid}, {"ppid", process.parent}, {"up_ms", up.count()},
+          {"command", command}, {"chosen", chosen},       {"own", own}};
 }
 
 }  // namespace
@@ -39,7 +41,10 @@ int procmatch(const std::string& expression, Output& output) {
   std::atomic<pid_t> at{0};
   auto commands = runtime::read_commands(*snapshot, {getpid()}, at);  // whoever asks is not meant
   if (!commands) return output.fail({"processes", commands.error().what, ""});
-  const auto chosen = runtime::find_match(**commands, expression);
+  std::set<pid_t> own;
+  const auto chosen = runtime::find_match(**commands, expression, [&](const ProcStat& process) {
+    return runtime::is_run_by_healer(**snapshot, process) && own.insert(process.pid).second;
+  });
   if (!chosen) return output.fail({"pattern", chosen.error().what, ""});
 
   const auto& processes = (*commands)->snapshot->processes();
@@ -53,13 +58,18 @@ int procmatch(const std::string& expression, Output& output) {
     if (process.pid == getpid() || !pattern.matches(line)) continue;
     ++found;
     const Duration up = std::max(now - runtime::start_time(process.start_ticks), Duration{0});
-    const bool is_chosen = process.pid == *chosen;
+    const bool is_chosen = process.pid == chosen->pid;
+    const bool is_own = own.contains(process.pid);
     if (output.json()) {
-      output.item(to_json(process, line, up, is_chosen));
+      output.item(to_json(process, line, up, is_chosen, is_own));
       continue;
     }
-    const std::string row = fmt::format("{} {:>8} {:>8}  {}  {}", is_chosen ? '*' : ' ', process.pid, process.parent,
-                                        control::pad(format_duration(up), 8), printable(line));
+    const std::string row =
+        fmt::format("{} {:>8} {:>8}  {}  {}",
+                    is_chosen ? '*'
+                    : is_own  ? '-'
+                              : ' ',
+                    process.pid, process.parent, control::pad(format_duration(up), 8), printable(line));
     const std::size_t width = output.style().width;
     table += (width == 0 ? row : control::cut(row, width, "...")) + "\n";
   }
@@ -72,6 +82,7 @@ int procmatch(const std::string& expression, Output& output) {
     output.print(table);
     output.print(fmt::format("\n{} {} \"{}\"; * is the one that a check would take\n", found,
                              found == 1 ? "process matches" : "processes match", printable(expression)));
+    if (!own.empty()) output.print("a check never takes those marked -, which healer runs for something else\n");
   }
   return output.finish(found > 0 ? kExitDone : kExitFailed);
 }

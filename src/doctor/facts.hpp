@@ -80,6 +80,14 @@ struct Monit {
   std::vector<std::string> shared;  ///< services that both supervise
 };
 
+/// A `matching` of the rules that finds more than its service.
+struct LoosePattern {
+  std::string service;
+  std::string pattern;
+  std::uint64_t own = 0;  ///< a process that healer runs for something else
+  std::string command;    ///< that one's
+};
+
 struct Facts {
   bool root = false;
   std::string user;
@@ -99,6 +107,7 @@ struct Facts {
   std::optional<bool> clock_synchronised;  ///< none: the kernel does not say
   StateFile state;
   std::vector<Monit> monits;
+  std::vector<LoosePattern> loose_patterns;
 };
 
 }  // namespace healer::doctor

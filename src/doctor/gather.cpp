@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -39,6 +40,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/host.hpp"
+#include "runtime/own_programs.hpp"
 #include "runtime/proc_table.hpp"
 #include "store/sqlite_store.hpp"
 #include "util/text.hpp"
@@ -326,6 +328,28 @@ void look_for_monit(Facts& facts, const std::optional<engine::RuleSet>& rules) {
   }
 }
 
+/// Patterns that find what healer runs itself at this moment.
+void look_at_patterns(Facts& facts, const engine::RuleSet& rules) {
+  const auto by_pattern = [](const auto& block) { return block->has_process() && !block->process->pattern.empty(); };
+  if (std::ranges::none_of(rules.services, by_pattern)) return;
+  const auto snapshot = runtime::ProcSnapshot::take();
+  if (!snapshot) return;
+  std::atomic<pid_t> at{0};
+  const auto commands = runtime::read_commands(*snapshot, {getpid()}, at);
+  if (!commands) return;
+  for (const auto& block : rules.services) {
+    if (!by_pattern(block)) continue;
+    const auto match = runtime::find_match(**commands, block->process->pattern, [&](const runtime::ProcStat& process) {
+      return runtime::is_run_by_healer(**snapshot, process);
+    });
+    if (match && match->passed_over != 0)
+      facts.loose_patterns.push_back({.service = block->name,
+                                      .pattern = block->process->pattern,
+                                      .own = static_cast<std::uint64_t>(match->passed_over),
+                                      .command = runtime::command_line(match->passed_over)});
+  }
+}
+
 }  // namespace
 
 Facts gather(const Places& places) {
@@ -344,6 +368,7 @@ Facts gather(const Places& places) {
   if (rules) look_at_mail(facts, *rules);
   look_at_state(facts, named);
   look_for_monit(facts, rules);
+  if (rules) look_at_patterns(facts, *rules);
   look_at_process(facts);
   facts.cgroup2 = is_cgroup2("/sys/fs/cgroup") || is_cgroup2("/sys/fs/cgroup/unified");
   facts.now = runtime::now().wall;

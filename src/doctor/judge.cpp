@@ -30,6 +30,7 @@ class Judge {
     lists();
     state();
     monit();
+    patterns();
     mail();
     descriptors();
     cgroup();
@@ -177,6 +178,16 @@ class Judge {
         add(Verdict::Good, kSubject, fmt::format("monit runs (pid {}), and supervises nothing of healer's", monit.pid));
     }
     if (facts_.monits.empty()) add(Verdict::Good, kSubject, "no monit runs");
+  }
+
+  void patterns() {
+    for (const LoosePattern& loose : facts_.loose_patterns)
+      add(Verdict::Warning, "patterns",
+          fmt::format(
+              "the pattern \"{}\" of {} matches a program that healer runs for something else, too (pid {}: {})",
+              printable(loose.pattern), loose.service, loose.own, printable(loose.command)),
+          "healer never takes that one for the service, but Monit would: begin the pattern with the path of the "
+          "program, as in matching \"^/usr/sbin/shopd\"");
   }
 
   void mail() {

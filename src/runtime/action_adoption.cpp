@@ -20,7 +20,7 @@ constexpr auto kWaiterKilled = "not started: the waiter of the program was lost 
 }  // namespace
 
 void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::optional<std::uint32_t> owner,
-                         ActionFiles::Shown output) {
+                         ActionFiles::Shown output, ProgramUse use) {
   if (actions_.count(id.number()) != 0) return;
   newest_ = std::max(newest_, id);
   auto action = std::make_unique<Action>();
@@ -28,6 +28,8 @@ void ActionRunner::adopt(ActionId id, bool foreground, bool only_watch, std::opt
   action->foreground = foreground;
   action->only_watch = only_watch;
   action->owner = owner;
+  action->use = std::move(use);
+  if (foreground) action->use.kind = ProgramUse::Kind::Service;
   if (output != ActionFiles::Shown::All) guarded_[id.number()] = output;
   actions_.emplace(id.number(), std::move(action));
   inspect(id, true);

@@ -65,6 +65,8 @@ void ActionRunner::start(ActionRequest request) {
   action->foreground = request.foreground;
   action->owner = request.command.identity->uid;
   action->waited = request.waited;
+  action->use = std::move(request.use);
+  if (action->foreground) action->use.kind = ProgramUse::Kind::Service;
   action->request = std::move(request);
   if (action->foreground) action->request.command.timeout = Duration{0};
   Action& added = *actions_.emplace(id.number(), std::move(action)).first->second;
@@ -104,6 +106,7 @@ void ActionRunner::spawn(Action& action) {
   launch.uid = command.identity->uid;
   launch.gid = command.identity->gid;
   launch.must_prove = action.foreground;
+  launch.use = action.use;
   if (action.request.output != ActionFiles::Shown::All) guarded_[action.id.number()] = action.request.output;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
                   purpose = action.request.purpose, timeout = command.timeout, uid = command.identity->uid,
@@ -197,6 +200,8 @@ void ActionRunner::wait_for(Action& action, const std::string& why) {
 /// The program runs.
 void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell) {
   action.pid = pid;
+  if (!action.child) spawner_.programs().runs(pid, action.use);  // a former daemon's, perhaps
+  action.is_counted = true;
   leave_line(action);
   if (action.ending) end_program(action);
   action.thin_when = mono_now() + kThinInterval;
@@ -417,6 +422,7 @@ void ActionRunner::finish(ActionId id, engine::event::ActionEnded ended, bool wr
   action.timer = {};
   action.backstop = {};
   action.watch_timer = {};
+  if (std::exchange(action.is_counted, false)) spawner_.programs().ended(action.pid);
   action.child.reset();
   action.waiter.reset();
   action.request = {};

@@ -91,6 +91,7 @@ struct ActionRequest {
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
   std::string service;                   ///< whose foreground process it is; written down
   std::optional<ActionFiles::Purpose> purpose{};  ///< written down, too
+  ProgramUse use{};                               ///< what it is started for; of a foreground process it is told
   std::string line{};           ///< those of one line are started in the order of start(); empty: of none
   bool repeatable = false;      ///< after a reboot it may be started once more
   std::string directory = "/";  ///< where it begins
@@ -135,9 +136,11 @@ class ActionRunner {
   void start(ActionRequest request);
   /// Watches an action that a former daemon started; answered by ActionStarted where it still runs, and by ActionEnded.
   /// `only_watch`: when a foreground process has gone, what it leaves is not ended. `owner`: as whom it was started,
-  /// where not as healer. `output`: what people may see of it until its files have told that.
+  /// where not as healer. `output`: what people may see of it until its files have told that. `use`: what it was
+  /// started for.
   void adopt(engine::ActionId action, bool foreground = false, bool only_watch = false,
-             std::optional<std::uint32_t> owner = {}, ActionFiles::Shown output = ActionFiles::Shown::All);
+             std::optional<std::uint32_t> owner = {}, ActionFiles::Shown output = ActionFiles::Shown::All,
+             ProgramUse use = {});
   /// Ends the program: SIGTERM to its session now, SIGKILL 2 s later; ActionEnded comes when it has gone. With
   /// `signals` a foreground process gets these, its main process alone, each for its time, and then its session
   /// SIGKILL. One that is still being started is ended as soon as it runs, or not started any more (NotStarted).

@@ -21,6 +21,8 @@ struct ActionRunner::Action {
   bool only_watch = false;                                     // nothing of it is ended
   std::optional<std::uint32_t> owner;                          // as whom it runs; none: as healer
   ActionRequest request;                                       // of what this daemon starts
+  ProgramUse use;                                              // what it is run for
+  bool is_counted = false;                                     // among the programs that healer runs
   std::shared_ptr<bool> made = std::make_shared<bool>(false);  // its files, by an attempt that failed
   Duration started{0};
   std::optional<Duration> refused_since;

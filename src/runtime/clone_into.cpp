@@ -79,10 +79,11 @@ long clone3(const CloneArguments*, const ChildCode*) { return -ENOSYS; }
 
 }  // namespace
 
-pid_t clone_into(int group, const ChildCode& code, int* pidfd) {
+pid_t clone_into(int group, const ChildCode& code, int* pidfd, bool shares_files) {
   CloneArguments arguments{};
   arguments.flags = kCloneIntoCgroup | CLONE_VM | CLONE_VFORK;
   if (pidfd != nullptr) arguments.flags |= CLONE_PIDFD;
+  if (shares_files) arguments.flags |= CLONE_FILES;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(pidfd);
   arguments.exit_signal = SIGCHLD;
   arguments.stack = reinterpret_cast<std::uint64_t>(code.stack);

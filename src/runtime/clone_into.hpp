@@ -21,7 +21,8 @@ struct ChildCode {
 
 /// A child as that of vfork, with the memory of its parent, which sleeps until it has become a program or has ended. It
 /// is born in the control group whose directory is open as `group`; its pidfd is put at `pidfd` (null: it gets none).
-/// -1, with errno: there is no child. ENOSYS: neither this machine nor this program can do it.
-[[nodiscard]] pid_t clone_into(int group, const ChildCode& code, int* pidfd);
+/// With `shares_files` it also shares the descriptor table. -1, with errno: there is no child. ENOSYS: neither this
+/// machine nor this program can do it.
+[[nodiscard]] pid_t clone_into(int group, const ChildCode& code, int* pidfd, bool shares_files = false);
 
 }  // namespace healer::runtime

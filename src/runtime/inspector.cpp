@@ -28,16 +28,8 @@ constexpr Duration kFreshForTotals{500};
 constexpr Duration kFreshForPatterns{100};
 constexpr Duration kGoodEnough{1000};
 constexpr Duration kFreshForPeople{10'000};
-constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
+constexpr Duration kClockStep{1'000};  // between two looks; what is less is taken for a correction
 constexpr std::size_t kMostReaders = 4;
-constexpr std::int64_t kFirstProcess = 1;
-
-/// Whether a process was started after a file was written, as far as the clocks of today can tell.
-bool started_after(std::uint64_t start_ticks, std::int64_t written) {
-  const Instant moment = now();
-  const WallTime started = moment.wall - (moment.mono - start_time(start_ticks));
-  return started - kClocksDiffer > WallTime{Duration{written / 1'000'000}};
-}
 
 }  // namespace
 
@@ -45,32 +37,6 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written) {
 struct Inspector::Reader {
   std::atomic<pid_t> at{0};
   bool hangs = false;
-};
-
-/// What a thread needs to know for a look at a process.
-struct Inspector::Request {
-  std::uint64_t run = 0;
-  std::shared_ptr<const engine::ServiceBlock> block;
-  ProcessIdentity own;
-  ProcessWish wish;
-  std::shared_ptr<const ProcCommands> commands;
-  ProcessIdentity watched;
-  bool may_watch = false;
-  Duration mount_patience{0};
-
-  [[nodiscard]] ProcessWish wish_of(const PidFile& file) const {
-    ProcessWish of = wish;
-    of.owner = of.owner || file.named_by != 0;  // whether it may be signalled depends on that
-    return of;
-  }
-};
-
-/// What a look at a process has found.
-struct Inspector::Found {
-  std::optional<ProcessLook> look;
-  bool unknown = false;  // it could not be looked for
-  std::string output;
-  Descriptor pidfd;
 };
 
 Inspector::Inspector(Loop& loop, Options options, Sink sink)
@@ -330,6 +296,14 @@ void Inspector::commands_read(const std::shared_ptr<Reader>& reader,
 
 // ---- one process, one machine
 
+/// Notices where the wall clock was stepped since the last look.
+void Inspector::note_clock() {
+  const Instant moment = now();
+  const WallTime booted = moment.wall - moment.mono;
+  if (booted_ && std::chrono::abs(booted - *booted_) > kClockStep) stepped_ = moment.wall;
+  booted_ = booted;
+}
+
 void Inspector::submit(Look& look, Tasks& tasks) {
   const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
   if (look.read) {
@@ -338,117 +312,14 @@ void Inspector::submit(Look& look, Tasks& tasks) {
   }
   const ProcessIdentity watched = watch_.watched(look.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
-  Request request{look.run, look.block, look.own, look.wish, look.commands, watched, may_watch, options_.stuck};
+  note_clock();
+  Request request{look.run,  look.block,     look.own,          look.wish,       look.commands, watched,
+                  may_watch, options_.stuck, options_.programs, options_.groups, look.came_by,  stepped_};
   tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
                      auto seen = std::make_shared<Found>(find(request, *guard));
                      return [this, run = request.run, seen] { found(run, *seen); };
                    },
                    refused});
-}
-
-/// On a worker.
-Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
-  Found found;
-  if (const auto ours = proc_is_ours(); !ours) {
-    found.unknown = true;
-    found.output = ours.error().what;
-    return found;
-  }
-  if (request.block->foreground()) return find_own(request);
-  const engine::ProcessSpec& spec = *request.block->process;
-  std::string why;  // there is none
-  if (request.commands != nullptr) {
-    const auto match = find_match(*request.commands, spec.pattern);
-    if (!match) {
-      found.unknown = true;
-      found.output = match.error().what;
-    } else if (*match == 0 && request.commands->snapshot->hides()) {
-      found.unknown = true;
-      found.output = fmt::format("no process that can be seen matches \"{}\": /proc hides those of others (hidepid)",
-                                 printable(spec.pattern));
-    } else if (*match == 0) {
-      why = fmt::format("no process matches \"{}\"", printable(spec.pattern));
-    } else {
-      why = see({.pid = *match}, request, found);
-    }
-  } else {
-    const auto file = guard.guarded({request.run, spec.pid_file, request.mount_patience, "read the pid file"},
-                                    [&] { return read_pid_file(spec.pid_file); });
-    if (file) {
-      why = see(*file, request, found);
-    } else if (file.error().code == ESRCH) {
-      why = file.error().what;
-    } else {
-      found.unknown = true;
-      found.output = file.error().what;
-    }
-    if (!why.empty()) find_last(request, why, found);
-  }
-  if (!found.look && !found.unknown) found.output = fmt::format("process is not running ({})", why);
-  return found;
-}
-
-/// Looks at the process that was found by a file (written at 0: by none). Says why there is none.
-std::string Inspector::see(const PidFile& file, const Request& request, Found& found) {
-  const pid_t pid = file.pid;
-  // First the handle, then the look: so a death in between is noticed.
-  if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
-  auto look = look_at_process(pid, request.wish_of(file));
-  if (!look) {
-    found.pidfd = {};
-    if (look.error().code == ESRCH) return look.error().what;
-    found.unknown = true;
-    found.output = look.error().what;
-    return {};
-  }
-  found.look = std::move(*look);
-  engine::ProcessFacts& facts = found.look->facts;
-  facts.file = file.written;
-  facts.younger = file.written != 0 && started_after(facts.start_ticks, file.written);
-  facts.named_by = file.named_by;
-  facts.spared = pid == ::getpid() || pid == kFirstProcess;
-  if (facts.zombie) {
-    found.output = fmt::format("process with pid {} is a zombie", pid);
-    return {};
-  }
-  found.output = fmt::format("process is running with pid {}", pid);
-  const bool number_used_again = request.watched.pid == pid && request.watched.start_ticks != facts.start_ticks;
-  if (number_used_again && request.may_watch) {
-    if (auto pidfd = find_process(pid, facts.start_ticks)) found.pidfd = std::move(*pidfd);
-  }
-  return {};
-}
-
-/// The pid file names nobody, and `why`. Whom it named last may live on: a stop program, or the process itself, takes
-/// the file away before the process has gone, and another hand may remove it. As to Monit, that one is the service's.
-void Inspector::find_last(const Request& request, const std::string& why, Found& found) {
-  if (request.own.pid == 0) return;
-  Found last;
-  if (!see({.pid = request.own.pid}, request, last).empty()) return;
-  if (last.unknown) {
-    found = std::move(last);
-    return;
-  }
-  const engine::ProcessFacts& facts = last.look->facts;
-  if (facts.start_ticks != request.own.start_ticks || facts.zombie) return;
-  found = std::move(last);
-  found.output += fmt::format(", but {}", why);
-}
-
-/// A foreground process: exactly that one, or none. On a worker.
-Inspector::Found Inspector::find_own(const Request& request) {
-  Found found;
-  found.output = "process is not running";
-  if (request.own.pid == 0) return found;
-  auto look = look_at_process(request.own.pid, request.wish_of({.pid = request.own.pid}));
-  if (!look) {
-    found.unknown = look.error().code != ESRCH;
-    if (found.unknown) found.output = look.error().what;
-  } else if (look->facts.start_ticks == request.own.start_ticks && !look->facts.zombie) {
-    found.look = std::move(*look);
-    found.output = fmt::format("process is running with pid {}", request.own.pid);
-  }
-  return found;
 }
 
 /// At all of the process, for what was known of it is no more.

@@ -32,6 +32,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +46,7 @@
 #include "runtime/file_sums.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mount_guard.hpp"
+#include "runtime/own_programs.hpp"
 #include "runtime/proc_table.hpp"
 #include "runtime/process_watch.hpp"
 #include "runtime/system_table.hpp"
@@ -72,6 +74,8 @@ class Inspector {
     /// Where start programs leave processes; also whose their marks are.
     std::shared_ptr<const ControlGroups> groups = std::make_shared<const ControlGroups>();
     ExitStatusReader* exits = nullptr;  ///< how processes end; outlives this
+    /// What healer itself runs, which no pattern finds.
+    std::shared_ptr<OwnPrograms> programs = std::make_shared<OwnPrograms>();
     /// How all processes are seen.
     std::function<Result<std::shared_ptr<const ProcSnapshot>>()> walk = &ProcSnapshot::take;
   };
@@ -147,6 +151,7 @@ class Inspector {
   [[nodiscard]] static Found find_own(const Request& request);
   [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
   static void find_last(const Request& request, const std::string& why, Found& found);
+  void note_clock();
   void look_again(Look& look);
   [[nodiscard]] bool shows_totals(const Look& look, const ProcessIdentity& identity) const;
   void found(std::uint64_t run, Found& found);
@@ -186,6 +191,8 @@ class Inspector {
   Loop::Timer patience_;                               ///< set while there are any
   bool walking_ = false;
   std::size_t walks_ = 0;
+  std::optional<WallTime> booted_;   ///< when the machine was, by the wall clock of the last look
+  std::optional<WallTime> stepped_;  ///< when the wall clock was seen to be stepped, by itself after that
   ProcTable table_;
   std::shared_ptr<const ProcCommands> commands_;
   std::vector<std::shared_ptr<Reader>> readers_;  ///< of command lines: the last may be waited for, others hang

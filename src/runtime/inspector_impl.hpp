@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,9 @@
 
 namespace healer::runtime {
 
+/// That of init.
+inline constexpr std::int64_t kFirstProcess = 1;
+
 struct Inspector::Look {
   engine::ServiceId service;
   std::uint64_t run = 0;
@@ -38,6 +42,33 @@ struct Inspector::Look {
   std::function<Loop::Callback()> read;          // at what is no process: on a worker
 
   [[nodiscard]] bool by_pattern() const { return block != nullptr && !block->process->pattern.empty(); }
+};
+
+/// What a thread needs to know for a look at a process.
+struct Inspector::Request {
+  std::uint64_t run = 0;
+  std::shared_ptr<const engine::ServiceBlock> block;
+  ProcessIdentity own;
+  ProcessWish wish;
+  std::shared_ptr<const ProcCommands> commands;
+  ProcessIdentity watched;
+  bool may_watch = false;
+  Duration mount_patience{0};
+  std::shared_ptr<OwnPrograms> programs;
+  std::shared_ptr<const ControlGroups> groups;
+  engine::ActionId came_by;
+  std::optional<WallTime> stepped;  // the clock, then
+
+  [[nodiscard]] bool is_of_start(const ProcessIdentity& process) const;
+  [[nodiscard]] ProcessWish wish_of(const PidFile& file) const;
+};
+
+/// What a look at a process has found.
+struct Inspector::Found {
+  std::optional<ProcessLook> look;
+  bool unknown = false;  // it could not be looked for
+  std::string output;
+  Descriptor pidfd;
 };
 
 /// A look at a path.

@@ -18,6 +18,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "runtime/clock.hpp"
 #include "runtime/clone_into.hpp"
 #include "runtime/proc_stat.hpp"
 #include "util/text.hpp"
@@ -43,6 +44,7 @@ constexpr std::size_t kGuardSize = 64 * 1024;
 constexpr int kLastSignal = 64;
 constexpr std::size_t kProofSize = 1024;
 constexpr std::size_t kMostDigits = 10;
+constexpr Duration kLookInterval{1000};  // nobody changes handlers and limits of a daemon that often
 
 enum class Step : int { None, Session, Proof, Limits, Groups, Group, User, Directory, Descriptors, Execute };
 
@@ -60,6 +62,8 @@ struct ChildPlan {
   bool has_gid;
   std::uint32_t uid;
   std::uint32_t gid;
+  unsigned leave_from;    // 0, or where descriptors begin that are not for it in the table that it shares
+  std::uint64_t signals;  // that are to be reset
   int output;
   int error;
   int proof;
@@ -90,11 +94,11 @@ HEALER_CHILD_CODE int give_up(ChildPlan* plan, Step step) {
   return 127;
 }
 
-HEALER_CHILD_CODE void reset_signals() {
+HEALER_CHILD_CODE void reset_signals(std::uint64_t signals) {
   KernelSigaction action{};
   action.handler = SIG_DFL;
   for (int number = 1; number <= kLastSignal; ++number) {
-    ::syscall(SYS_rt_sigaction, number, &action, nullptr, sizeof action.mask);
+    if ((signals >> (number - 1) & 1) != 0) ::syscall(SYS_rt_sigaction, number, &action, nullptr, sizeof action.mask);
   }
 }
 
@@ -143,8 +147,11 @@ HEALER_CHILD_CODE void close_from_three() {
 HEALER_CHILD_CODE int child_main(void* argument) {
   auto* plan = static_cast<ChildPlan*>(argument);
   __atomic_store_n(reinterpret_cast<bool*>(plan->child_runs), true, __ATOMIC_RELEASE);
+  // First of all: until then what it does to descriptors it does to the daemon's.
+  if (plan->leave_from != 0 && ::syscall(SYS_close_range, plan->leave_from, ~0U, CLOSE_RANGE_UNSHARE) != 0)
+    return give_up(plan, Step::Descriptors);
   if (::syscall(SYS_setsid) < 0) return give_up(plan, Step::Session);
-  reset_signals();
+  reset_signals(plan->signals);
   ::syscall(SYS_umask, 022);
   if (plan->reset_oom_score) write_text(AT_FDCWD, "/proc/self/oom_score_adj", "0", 1);
   if (plan->group >= 0) write_text(plan->group, "cgroup.procs", "0", 1);
@@ -185,13 +192,13 @@ pid_t make_child(ChildPlan& plan, void* stack, int group, std::atomic<int>& pidf
   for (const bool with_pidfd : {true, false}) {
     if (group >= 0) {
       const ChildCode code{child_main, &plan, stack, kStackSize};
-      const pid_t pid = clone_into(group, code, with_pidfd ? place : nullptr);
+      const pid_t pid = clone_into(group, code, with_pidfd ? place : nullptr, plan.leave_from != 0);
       if (pid >= 0) return pid;
       if (errno == ENOSYS) plan.group = group;
     }
     char* const top = static_cast<char*>(stack) + kStackSize;
-    constexpr int kFlags = CLONE_VM | CLONE_VFORK | SIGCHLD;
-    const pid_t pid = HEALER_CLONE(child_main, top, with_pidfd ? kFlags | CLONE_PIDFD : kFlags, &plan, place);
+    const int flags = CLONE_VM | CLONE_VFORK | SIGCHLD | (plan.leave_from != 0 ? CLONE_FILES : 0);
+    const pid_t pid = HEALER_CLONE(child_main, top, with_pidfd ? flags | CLONE_PIDFD : flags, &plan, place);
     if (pid >= 0) return pid;
     if (errno != EINVAL && errno != EMFILE && errno != ENFILE) break;  // an old kernel, or no descriptor left
     pidfd = -1;
@@ -248,7 +255,9 @@ LaunchDefaults LaunchDefaults::capture() {
   return defaults;
 }
 
-Launcher::Launcher(LaunchDefaults defaults) : defaults_(std::move(defaults)) {
+Launcher::Launcher(LaunchDefaults defaults, std::shared_ptr<LaunchSlots> slots)
+    : defaults_(std::move(defaults)), slots_(std::move(slots)) {
+  if (slots_) numbers_ = slots_->take();
   stack_ = ::mmap(nullptr, kGuardSize + kStackSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "a stack for programs to start");
   if (::mprotect(static_cast<char*>(stack_) + kGuardSize, kStackSize, PROT_READ | PROT_WRITE) != 0) {
@@ -256,7 +265,61 @@ Launcher::Launcher(LaunchDefaults defaults) : defaults_(std::move(defaults)) {
   }
 }
 
-Launcher::~Launcher() { ::munmap(stack_, kGuardSize + kStackSize); }
+Launcher::~Launcher() {
+  if (slots_) slots_->give_back(std::move(numbers_));
+  ::munmap(stack_, kGuardSize + kStackSize);
+}
+
+/// Only what differs is worth a system call at each start.
+void Launcher::look_at_self() {
+  const Duration now = mono_now();
+  if (looked_ && now - *looked_ < kLookInterval) return;
+  looked_ = now;
+  signals_ = 0;
+  for (int number = 1; number <= kLastSignal; ++number) {
+    KernelSigaction action{};
+    const bool known = ::syscall(SYS_rt_sigaction, number, nullptr, &action, sizeof action.mask) == 0;
+    if (!known || action.handler != SIG_DFL) signals_ |= std::uint64_t{1} << (number - 1);
+  }
+  to_set_.clear();
+  for (const auto& [resource, wanted] : defaults_.limits) {
+    rlimit limit{};
+    if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 &&
+        (limit.rlim_cur != wanted.rlim_cur || limit.rlim_max != wanted.rlim_max)) {
+      to_set_.emplace_back(resource, wanted);
+    }
+  }
+}
+
+namespace {
+
+/// What a launch opens, by the numbers that are reserved for it, while its child is made.
+class PickedUp {
+ public:
+  PickedUp(LaunchSlots& slots, const std::vector<int>& numbers) : slots_(slots), numbers_(numbers) {}
+  PickedUp(const PickedUp&) = delete;
+  PickedUp& operator=(const PickedUp&) = delete;
+  ~PickedUp() {
+    for (std::size_t i = 0; i < numbers_.size(); ++i)
+      if (used_[i]) slots_.put_down(numbers_[i]);
+  }
+
+  /// The number that `file` has now; -1 where it is none. False, with errno: it cannot have one.
+  [[nodiscard]] bool add(std::size_t which, int& file) {
+    if (file < 0) return true;
+    if (!LaunchSlots::pick_up(numbers_[which], file)) return false;
+    used_[which] = true;
+    file = numbers_[which];
+    return true;
+  }
+
+ private:
+  LaunchSlots& slots_;
+  const std::vector<int>& numbers_;
+  std::array<bool, LaunchSlots::kNumbers> used_{};
+};
+
+}  // namespace
 
 Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   if (launch.arguments.empty()) return Error{EINVAL, "no program to start"};
@@ -265,23 +328,16 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   if (mark > 0) launch.environment.insert(launch.environment.begin(), launch.mark + std::string(kMostDigits, '0'));
   const std::vector<char*> arguments = pointers(launch.arguments);
   const std::vector<char*> environment = pointers(launch.environment);
-  // Only what differs is worth a system call.
-  std::vector<std::pair<int, rlimit>> limits;
-  for (const auto& [resource, wanted] : defaults_.limits) {
-    rlimit now{};
-    if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) == 0 &&
-        (now.rlim_cur != wanted.rlim_cur || now.rlim_max != wanted.rlim_max)) {
-      limits.emplace_back(resource, wanted);
-    }
-  }
+  look_at_self();
 
   ChildPlan plan{};
   plan.arguments = arguments.data();
   plan.directory = launch.directory.c_str();
   plan.environment = environment.data();
   plan.number = mark > 0 ? environment.front() + mark : nullptr;
-  plan.limits = limits.data();
-  plan.limit_count = limits.size();
+  plan.limits = to_set_.data();
+  plan.limit_count = to_set_.size();
+  plan.signals = signals_;
   plan.reset_oom_score = defaults_.reset_oom_score;
   plan.has_uid = launch.uid.has_value();
   plan.has_gid = launch.gid.has_value();
@@ -297,13 +353,23 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   plan.proof_text = proof.data();
   plan.child_runs = &progress.child_runs;
 
+  int group = launch.group.get();
+  std::optional<PickedUp> picked_up;
+  if (!numbers_.empty()) {
+    picked_up.emplace(*slots_, numbers_);
+    if (!picked_up->add(0, plan.output) || !picked_up->add(1, plan.error) || !picked_up->add(2, plan.proof) ||
+        !picked_up->add(3, group))
+      return system_error(errno, "cannot set up the descriptors");
+    plan.leave_from = static_cast<unsigned>(slots_->first_free());
+  }
   // A handler of the daemon must not run in the child, so no signal may reach it before all are reset.
   const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-  const pid_t pid = make_child(plan, static_cast<char*>(stack_) + kGuardSize, launch.group.get(), progress.pidfd);
+  const pid_t pid = make_child(plan, static_cast<char*>(stack_) + kGuardSize, group, progress.pidfd);
   const int code = errno;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
+  picked_up.reset();
 
   if (pid < 0) return system_error(code, "cannot make a process");
   Started started{.pid = pid, .pidfd = Descriptor(progress.pidfd.load())};

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 
 #include "engine/ids.hpp"
 #include "runtime/descriptor.hpp"
+#include "runtime/launch_slots.hpp"
+#include "runtime/own_programs.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 
@@ -46,6 +49,7 @@ struct Launch {
   Descriptor group;         ///< directory of the control group that it is born in, if it can be; none: the daemon's own
   bool must_prove = false;  ///< where it cannot, it does not become the program
   std::optional<WaiterOrder> waiter;  ///< not for Launcher: for start_waited()
+  ProgramUse use;                     ///< not for Launcher: what it is started for
 };
 
 /// What all programs get, taken when the daemon starts, before it changes its own limits.
@@ -78,8 +82,9 @@ struct Started {
 
 class Launcher {
  public:
-  /// Throws std::system_error where there is no memory.
-  explicit Launcher(LaunchDefaults defaults);
+  /// Throws std::system_error where there is no memory. With `slots` the child shares the descriptor table of this
+  /// process until it has one of its own with what it needs; without, it gets a copy and closes the rest.
+  explicit Launcher(LaunchDefaults defaults, std::shared_ptr<LaunchSlots> slots = {});
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -90,8 +95,16 @@ class Launcher {
   [[nodiscard]] Result<Started> start(Launch launch, LaunchProgress& progress);
 
  private:
+  void look_at_self();
+
   LaunchDefaults defaults_;
+  std::shared_ptr<LaunchSlots> slots_;
+  std::vector<int> numbers_;  ///< of `slots_`; empty: the table is copied
   void* stack_ = nullptr;
+  // What children are given of this process that is not the default; looked at now and then.
+  std::optional<Duration> looked_;
+  std::uint64_t signals_ = 0;                     ///< by number - 1: those with a handler, or that are ignored
+  std::vector<std::pair<int, rlimit>> to_set_{};  ///< limits that differ from the defaults
 };
 
 }  // namespace healer::runtime

@@ -181,13 +181,19 @@ Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const 
   return std::shared_ptr<const ProcCommands>(std::move(commands));
 }
 
-Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern) {
+Result<PatternMatch> find_match(const ProcCommands& commands, const std::string& pattern,
+                                const std::function<bool(const ProcStat&)>& is_not) {
   const Pattern compiled(pattern);
   if (compiled.error() != 0) return Error{EINVAL, fmt::format("the pattern \"{}\" is invalid", printable(pattern))};
   const auto& processes = commands.snapshot->processes();
   std::vector<const ProcStat*> matching;
+  PatternMatch found;
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    if (compiled.matches(commands.lines[i])) matching.push_back(&processes[i]);
+    if (!compiled.matches(commands.lines[i])) continue;
+    if (is_not && is_not(processes[i]))
+      found.passed_over = processes[i].pid;
+    else
+      matching.push_back(&processes[i]);
   }
   const auto matches = [&](pid_t pid) {
     return std::ranges::binary_search(matching, pid, {}, [](const ProcStat* other) { return other->pid; });
@@ -200,7 +206,8 @@ Result<pid_t> find_match(const ProcCommands& commands, const std::string& patter
     };
     if (best == nullptr || rank(process) < rank(best)) best = process;
   }
-  return best == nullptr ? 0 : best->pid;
+  if (best != nullptr) found.pid = best->pid;
+  return found;
 }
 
 std::string command_line(pid_t pid) {

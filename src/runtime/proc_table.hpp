@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,9 +104,16 @@ struct ProcCommands {
 [[nodiscard]] Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const ProcSnapshot> snapshot,
                                                                         const std::vector<pid_t>& skipped,
                                                                         std::atomic<pid_t>& at);
+/// What a pattern has found.
+struct PatternMatch {
+  pid_t pid = 0;          ///< 0: none
+  pid_t passed_over = 0;  ///< one that matches, too, but is not to be taken; 0: none
+};
 /// Of the processes that match the pattern the topmost parent with the longest uptime, as Monit; living ones before
-/// zombies. 0: there is none. An Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
-[[nodiscard]] Result<pid_t> find_match(const ProcCommands& commands, const std::string& pattern);
+/// zombies. Those of which `is_not` (if there is one) says so are passed over; it is asked of matching ones alone. An
+/// Error where the pattern is invalid. Slow with some patterns: not for the loop thread.
+[[nodiscard]] Result<PatternMatch> find_match(const ProcCommands& commands, const std::string& pattern,
+                                              const std::function<bool(const ProcStat&)>& is_not = {});
 
 /// The command line of a process, as that of a snapshot; empty where it cannot be seen. May wait for that process: not
 /// for the loop thread.

@@ -196,6 +196,7 @@ bool ProcessRunner::begin(Run& run) {
   launch.arguments = command.arguments;
   launch.environment = run.request.environment;
   launch.mark = options_.mark;
+  launch.use.kind = ProgramUse::Kind::Check;
   launch.uid = command.identity->uid;
   launch.gid = command.identity->gid;
   launch.output = std::move(output->write);
@@ -313,6 +314,7 @@ std::string ProcessRunner::output_of(const Run& run) {
 
 void ProcessRunner::exited(engine::RunId id, Child::Exit exit) {
   Run& run = *runs_.at(id.number());
+  spawner_.programs().ended(run.child->pid());
   if (!run.delivered) {
     const Duration elapsed = mono_now() - run.started;
     read(run.error, kMostAtExit);

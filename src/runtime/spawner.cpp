@@ -34,8 +34,16 @@ struct Spawner::Spawn {
   bool launching = false;
 };
 
+struct Spawner::Means {
+  LaunchDefaults defaults;
+  std::shared_ptr<LaunchSlots> slots;
+  std::shared_ptr<OwnPrograms> programs;
+};
+
 Spawner::Spawner(Loop& loop, Options options)
     : options_(std::move(options)),
+      means_(std::make_shared<const Means>(
+          Means{options_.defaults, LaunchSlots::reserve(options_.threads + options_.max_lost), options_.programs})),
       launching_(std::make_shared<MountGuard>()),
       unpark_(loop.timer([this] {
         for (const Ticket ticket : std::exchange(parked_, {})) submit(ticket);
@@ -58,7 +66,7 @@ Spawner::Ticket Spawner::start(Launch launch, Done done, Prepare prepare) {
 void Spawner::submit(Ticket ticket) {
   pool_.submit(
       [this, ticket, spawn = spawns_.at(ticket), launching = launching_, patience = options_.patience,
-       mount_patience = options_.mount_patience, defaults = options_.defaults]() -> Loop::Callback {
+       mount_patience = options_.mount_patience, means = means_]() -> Loop::Callback {
         auto result = std::make_shared<Result<Started>>(Error{});
         if (!launching->hanging(spawn->program, patience).empty()) {
           const std::string dead = launching->hanging(spawn->program, mount_patience);
@@ -73,7 +81,7 @@ void Spawner::submit(Ticket ticket) {
                                                   printable(spawn->program), printable(dead)));
         } else {
           const MountGuard::Wait wait(*launching, ticket, spawn->program);
-          *result = launch(*spawn, defaults);
+          *result = launch(*spawn, *means);
         }
         spawn->launch = {};
         return [this, ticket, result] { finish(ticket, std::move(*result)); };
@@ -84,24 +92,27 @@ void Spawner::submit(Ticket ticket) {
 }
 
 /// On a worker.
-Result<Started> Spawner::launch(Spawn& spawn, const LaunchDefaults& defaults) {
+Result<Started> Spawner::launch(Spawn& spawn, const Means& means) {
   {
     const std::lock_guard lock(spawn.mutex);
     if (spawn.given_up) return system_error(ECANCELED, "not started");
     spawn.launching = true;
   }
+  ProgramUse use;
   auto result = [&]() -> Result<Started> {
     if (spawn.prepare) {
       if (auto prepared = spawn.prepare(spawn.launch); !prepared) return prepared.error();
     }
-    if (spawn.launch.waiter) return start_waited(std::move(spawn.launch), defaults, spawn.progress);
+    use = std::move(spawn.launch.use);
+    if (spawn.launch.waiter) return start_waited(std::move(spawn.launch), means.defaults, spawn.progress);
     try {
-      thread_local Launcher launcher(defaults);
+      thread_local Launcher launcher(means.defaults, means.slots);
       return launcher.start(std::move(spawn.launch), spawn.progress);
     } catch (const std::exception& error) {
       return Error{ENOMEM, error.what()};
     }
   }();
+  if (result) means.programs->runs(result->pid, std::move(use));  // before anybody can see its end
   const std::lock_guard lock(spawn.mutex);
   spawn.launching = false;
   return result;

@@ -38,6 +38,8 @@ class Spawner {
     Duration patience{1000};  ///< after which a spawn hangs, and its thread is replaced
     Duration mount_patience{10'000};
     LaunchDefaults defaults = LaunchDefaults::capture();
+    /// Is told of each program that runs; whoever sees its end tells that.
+    std::shared_ptr<OwnPrograms> programs = std::make_shared<OwnPrograms>();
   };
 
   using Ticket = std::uint64_t;
@@ -57,6 +59,7 @@ class Spawner {
 
   /// Threads that hang in a start now.
   [[nodiscard]] unsigned stuck() const { return pool_.stuck(); }
+  [[nodiscard]] OwnPrograms& programs() const { return *options_.programs; }
   /// For each Child; spawns that hang do not hold it up.
   [[nodiscard]] SessionSweeper& sweeper() { return sweeper_; }
 
@@ -64,10 +67,12 @@ class Spawner {
   struct Spawn;
 
   void submit(Ticket ticket);
-  [[nodiscard]] static Result<Started> launch(Spawn& spawn, const LaunchDefaults& defaults);
+  struct Means;
+  [[nodiscard]] static Result<Started> launch(Spawn& spawn, const Means& means);
   void finish(Ticket ticket, Result<Started> result);
 
   Options options_;
+  std::shared_ptr<const Means> means_;  // of the threads
   std::unordered_map<Ticket, std::shared_ptr<Spawn>> spawns_;
   std::shared_ptr<MountGuard> launching_;  // what the threads start now
   std::vector<Ticket> parked_;             // by a mount that hangs

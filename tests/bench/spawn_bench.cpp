@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Runs of /bin/true per second through Loop and ProcessRunner (session, descriptors, pidfd, two pipes, output) against
 // a bare posix_spawn and waitpid of the same program, taken in turns. `ratio` is the former by the latter.
+//
+// And the same runs while much else is under way: `ratio` is their rate with 10,000 open descriptors, or beside 10,000
+// programs that sleep, by that with none, taken in turns.
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "engine/service.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/process_runner.hpp"
 
 namespace {
@@ -20,6 +27,7 @@ using namespace healer::runtime;
 
 constexpr int kRuns = 1000;
 constexpr int kAtOnce = 32;
+constexpr int kMuch = 10'000;
 
 double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -50,7 +58,8 @@ void bare_runs() {
 class Runs {
  public:
   Runs()
-      : spawner_(loop_, {}), runner_(loop_, spawner_, {}, [this](const engine::Event& event) {
+      : spawner_(loop_, {}),
+        runner_(loop_, spawner_, {.most_running = kMuch + 2 * kAtOnce}, [this](const engine::Event& event) {
           const auto* observed = std::get_if<engine::event::Measured>(&event);
           if (observed == nullptr) return;
           if (++ended_ == kRuns) return loop_.stop();
@@ -60,6 +69,19 @@ class Runs {
     block->program->command.arguments = {"/bin/true"};
     block->program->command.timeout = seconds{300};
     block_ = std::move(block);
+  }
+  /// So many other programs run from now on, and sleep.
+  void sleep_beside(int count) {
+    auto block = std::make_shared<engine::ServiceBlock>();
+    block->program->command.arguments = {"/bin/sleep", "1000"};
+    for (int i = 0; i < count; ++i)
+      runner_.start({engine::ServiceId(static_cast<std::uint32_t>(kAtOnce + i)), engine::RunId(++last_), block, {}});
+    while (runner_.waiting() != 0 || runner_.running() < static_cast<std::size_t>(count)) {
+      Loop::Timer soon = loop_.timer([this] { loop_.stop(); });
+      soon.set_deadline(mono_now() + Duration{10});
+      loop_.run();
+    }
+    all();  // all of them have begun by now
   }
   void all() {
     started_ = ended_ = 0;
@@ -100,5 +122,59 @@ void spawn_against_bare(benchmark::State& state) {
   state.counters["ratio"] = bare / through;
 }
 BENCHMARK(spawn_against_bare)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+/// Many descriptors; false where that are too many for this user.
+bool may_open_much() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur >= 6 * kMuch;
+}
+
+/// `busy` by `idle`, in turns.
+void compare(benchmark::State& state, const std::function<double()>& busy, const std::function<double()>& idle) {
+  double with = 0;
+  double without = 0;
+  for (auto _ : state) {
+    without += idle();
+    const double time = busy();
+    with += time;
+    state.SetIterationTime(time);
+  }
+  const double all = kRuns * static_cast<double>(state.iterations());
+  state.counters["runs_per_s"] = all / with;
+  state.counters["idle_per_s"] = all / without;
+  state.counters["ratio"] = without / with;
+}
+
+void spawn_with_much_open(benchmark::State& state) {
+  if (!may_open_much()) return state.SkipWithError("too few descriptors are allowed");
+  Runs runs;
+  runs.all();
+  compare(
+      state,
+      [&] {
+        std::vector<Descriptor> open;
+        for (int i = 0; i < kMuch; ++i) open.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return seconds_of([&] { runs.all(); });
+      },
+      [&] { return seconds_of([&] { runs.all(); }); });
+}
+BENCHMARK(spawn_with_much_open)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void spawn_beside_sleepers(benchmark::State& state) {
+  if (!may_open_much()) return state.SkipWithError("too few descriptors are allowed");
+  Runs idle;
+  idle.all();
+  // Their descriptors are open in this process, and so cost the idle one, too: it is measured before.
+  double without = 0;
+  for (int i = 0; i < 5; ++i) without += seconds_of([&] { idle.all(); }) / 5;
+  Runs busy;
+  busy.sleep_beside(kMuch);
+  compare(
+      state, [&] { return seconds_of([&] { busy.all(); }); }, [&] { return without; });
+}
+BENCHMARK(spawn_beside_sleepers)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -160,6 +160,15 @@ TEST_CASE("a monit that supervises the same services is a fault, any other is no
   CHECK(on(facts, "monit").remedy == "run this as root");
 }
 
+TEST_CASE("a pattern that matches what healer runs itself is warned of", "[doctor]") {
+  Facts facts = well();
+  facts.loose_patterns = {{.service = "shopd", .pattern = "shopd", .own = 812, .command = "/opt/probe shopd"}};
+  CHECK(on(facts, "patterns").verdict == Verdict::Warning);
+  CHECK(on(facts, "patterns").text ==
+        "the pattern \"shopd\" of shopd matches a program that healer runs for something else, too (pid 812: "
+        "/opt/probe shopd)");
+}
+
 TEST_CASE("mail that reaches nobody is found; one server of several may be down", "[doctor]") {
   Facts facts = well();
   facts.mail_servers[0].error = "Connection refused";

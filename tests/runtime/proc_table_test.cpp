@@ -375,7 +375,7 @@ TEST_CASE("of several matches the topmost parent with the longest uptime is take
       commands.lines.push_back(line);
     }
     commands.snapshot = snapshot(Duration{0}, std::move(processes));
-    return find_match(commands, pattern).value();
+    return find_match(commands, pattern).value().pid;
   };
   CHECK(best({{process(1, 0), "init"}, {process(5, 1, 9), "webd"}}) == 5);
   CHECK(best({{process(1, 0), "init"}}) == 0);
