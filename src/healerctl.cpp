@@ -299,9 +299,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                 "Services, or all, and for how long, such as: for 2 hours");
   add_selection(add(app, arguments, Verb::Validate, "Check services now; exit with 1 if one of them has failed"),
                 request, "Services (default: all)");
-  add_selection(
-      add(app, arguments, Verb::Accept, "Let dormant rules of services act, or accept a list: accept list NODE"),
-      request, "Services, or all, or: list NAME");
+  CLI::App* accept =
+      add(app, arguments, Verb::Accept, "Let dormant rules of services act, or accept a list: accept list NODE");
+  add_selection(accept, request, "Services, or all, or: list NAME");
+  accept->add_flag("--pid", request.id,
+                   "Accept the process that the pid file of a service names, though it is in doubt (--pid=N: only N)");
   add(app, arguments, Verb::Lists, "Show the lists of rows: how many, when read, whether accepted, what is missing");
   add(app, arguments, Verb::Forget, "Remove a row that is missing from its list at once")
       ->add_option("row", request.names, "The name of the row")

@@ -111,6 +111,7 @@ std::string describe(const ConnectionView& connection) {
 std::string supervision(const ServiceStatus& status, const Style& style) {
   std::string text;
   if (status.process) text += field("process", describe(*status.process), style);
+  if (status.process && !status.process->doubt.empty()) text += field("doubt", status.process->doubt, style);
   text += measured_field(status.measured, style);
   for (const ConnectionView& connection : status.connections) text += field("connection", describe(connection), style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);

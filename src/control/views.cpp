@@ -268,7 +268,8 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .uid = facts->process->uid,
                                  .euid = facts->process->euid,
                                  .gid = facts->process->gid,
-                                 .zombie = facts->process->zombie};
+                                 .zombie = facts->process->zombie,
+                                 .doubt = engine.process_doubt(service)};
     const engine::CheckKind& kind = *engine.graph()->at(service).kind;
     const engine::Metrics figures = engine::all_figures(*facts);
     for (const auto& [metric, value] : figures.all()) {

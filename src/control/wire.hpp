@@ -102,7 +102,8 @@ struct Request {
   std::optional<Duration> since;    ///< History: how far back
   bool follow = false;              ///< History, Output: goes on with what happens
   std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
-  std::uint64_t id = 0;  ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject
+  std::uint64_t id = 0;  ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject;
+                         ///< Accept: of a process (1: whichever the pid file names); 0: rules
   std::optional<Duration> span;  ///< Pause: for how long; none: until Resume
   std::string reason;            ///< Pause, Ack
   bool confirmed = false;        ///< Reload: also where it ends processes of healer's own with files that are gone
@@ -263,6 +264,7 @@ struct ProcessView {
   std::uint32_t euid = 0;
   std::uint32_t gid = 0;
   bool zombie = false;
+  std::string doubt{};  ///< why it may be another's than the one that its pid file was written for; or empty
 
   bool operator==(const ProcessView&) const = default;
 };

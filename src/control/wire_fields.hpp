@@ -179,6 +179,7 @@ void fields(Walk walk, T& v) {
   walk("euid", v.euid);
   walk("gid", v.gid);
   walk("zombie", v.zombie);
+  walk("doubt", v.doubt);
 }
 
 template <typename Walk, Same<MeasureView> T>

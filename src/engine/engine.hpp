@@ -182,6 +182,8 @@ class Engine {
   /// What the last look has found left of an earlier start of a service that is not running: "process 7 (nginx: worker
   /// process) of its former start runs still"; or empty. What may yet come up is not among it: Trouble::waits.
   [[nodiscard]] std::string left_over(ServiceId id) const;
+  /// Why the process that its pid file names may be another's, and what is to be done; empty: it is not in doubt.
+  [[nodiscard]] std::string process_doubt(ServiceId id) const;
   [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
   /// Whether it is failed, as composites and brakes ask. A pause changes nothing of that, nor does a tolerance that is
   /// not met yet.
@@ -450,6 +452,9 @@ class Engine {
   [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
   [[nodiscard]] std::optional<Evidence> disproved(ServiceId id, const Evidence& seen, Turn& turn);
   [[nodiscard]] std::string why_spared(ServiceId id, const ProcessFacts& process) const;
+  [[nodiscard]] bool was_just_started(ServiceId id) const;
+  [[nodiscard]] std::string doubt_about(ServiceId id, const ProcessFacts& process) const;
+  void accept_processes(const event::Command& event, Turn& turn);
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);

@@ -435,6 +435,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
     case Kind::Acknowledge: return command_acknowledge(event, turn);
     default: break;
   }
+  if (event.kind == Kind::Accept && event.job != JobId{}) return accept_processes(event, turn);
   std::vector<ServiceId> done;
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;

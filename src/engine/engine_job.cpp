@@ -328,7 +328,9 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     return StepEnd::Failed;
   }
   if (const std::string why = why_spared(step.service, *process); !why.empty()) {
-    blame(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled", why));
+    blame(job, fmt::format(
+                   "failed to stop: it has no stop program, and {}: it is not signalled{}", why,
+                   process->spared ? std::string() : fmt::format(" before `healerctl accept {} --pid`", block.name)));
     return StepEnd::Failed;
   }
   job.signalled = job.steps[job.position].acted = true;

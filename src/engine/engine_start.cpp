@@ -251,8 +251,9 @@ Engine::Progress Engine::left_out(Job& job, Turn& turn) {
 /// been written since it named another process, of this number, and numbers are used again. This needs no clock, and
 /// whichever healer has seen that process. (Number 1 is never used again. One thing is taken for a stranger that is
 /// none: a process that was thawed from a checkpoint.) Then `seen` is given back without it. Where clocks alone speak
-/// against it, or it is another user's than the one who can write the file, it is believed, but not signalled: a clock
-/// that was stepped after its start tells the same. What clocks told when it was seen first stays so.
+/// against it, or it is another user's than the one who can write the file, it is believed, but not signalled before a
+/// person has confirmed that it is the one: a clock that was stepped after its start tells the same. What clocks told
+/// when it was seen first stays so.
 std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Turn& turn) {
   const ProcessFacts* process = process_of(seen);
   if (process == nullptr || process->file == 0) return std::nullopt;
@@ -265,13 +266,15 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
   const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
   if (!same_file || known->start_ticks == now.start_ticks) {
     if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;
+    if (now.doubt == Doubt::Younger && was_just_started(id)) now.doubt = Doubt::None;
+    const bool same = known && known->pid == now.pid && known->start_ticks == now.start_ticks;
+    if (same && known->doubt == Doubt::Confirmed) now.doubt = Doubt::Confirmed;
     if (known == now) return std::nullopt;
-    const bool told = known && known->pid == now.pid && known->doubt == Doubt::Foreign;
+    const bool told = known && known->pid == now.pid && known->doubt == now.doubt;
     known = now;
     turn.save(id);
-    if (now.doubt == Doubt::Foreign && !told && !graph_->at(id).programs->stop)
-      turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
-                  fmt::format("{}: healer will not signal it", describe_doubt(*process, now.doubt)));
+    if (const std::string doubted = told ? std::string() : doubt_about(id, *process); !doubted.empty())
+      turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, doubted);
     return std::nullopt;
   }
   Evidence without = seen;
@@ -288,8 +291,66 @@ std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const 
     return process.pid == 1 ? "process 1 is the init process of the machine"
                             : fmt::format("process {} is healer itself", process.pid);
   const Rare<KnownProcess>& known = services_[id.index()].known;
-  if (!known || known->pid != process.pid || known->doubt == Doubt::None) return {};
+  if (!known || known->pid != process.pid) return {};
+  if (known->doubt == Doubt::None || known->doubt == Doubt::Confirmed) return {};
   return describe_doubt(process, known->doubt);
+}
+
+/// Whether a start by healer is under way that has found no process: the one that is there now is what it has started.
+bool Engine::was_just_started(ServiceId id) const {
+  const ServiceState& state = services_[id.index()];
+  if (!state.job || state.presence.is_up()) return false;
+  const Job& job = jobs_.at(state.job->number());
+  return job.position < job.steps.size() && job.step().service == id && job.step().kind == Bringing::Start &&
+         job.phase == Job::Phase::Acting;
+}
+
+/// What people are told of the process that a pid file names where it is in doubt; empty: it is not.
+std::string Engine::doubt_about(ServiceId id, const ProcessFacts& process) const {
+  const Rare<KnownProcess>& known = services_[id.index()].known;
+  if (process.spared || !known || known->start_ticks != process.start_ticks) return {};
+  const std::string why = why_spared(id, process);
+  if (why.empty()) return {};
+  const ServiceBlock& block = graph_->at(id);
+  const std::string says = fmt::format("`healerctl accept {} --pid`", block.name);
+  return block.programs->stop ? fmt::format("{}; {} says that it is the service", why, says)
+                              : fmt::format("{}: healer will not signal it before {}", why, says);
+}
+
+std::string Engine::process_doubt(ServiceId id) const {
+  const ServiceState& state = services_[id.index()];
+  const ProcessFacts* process = state.last && !state.presence.is_gone() ? process_of(*state.last) : nullptr;
+  return process == nullptr ? std::string() : doubt_about(id, *process);
+}
+
+/// A person says of the processes that pid files name that they are the services'.
+void Engine::accept_processes(const event::Command& event, Turn& turn) {
+  std::vector<std::string> accepted;
+  std::vector<std::string> refused;
+  for (const ServiceId id : event.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    const std::string& name = graph_->at(id).name;
+    ServiceState& state = services_[id.index()];
+    const ProcessFacts* process = state.last && !state.presence.is_gone() ? process_of(*state.last) : nullptr;
+    const bool is_meant = process != nullptr && (event.job == event::Command::kAnyProcess ||
+                                                 process->pid == static_cast<std::int64_t>(event.job.number()));
+    if (process == nullptr) {
+      refused.push_back(fmt::format("{} has no process", name));
+    } else if (!is_meant) {
+      refused.push_back(fmt::format("the process of {} is {}", name, process->pid));
+    } else if (doubt_about(id, *process).empty()) {
+      refused.push_back(fmt::format("process {} of {} is not in doubt", process->pid, name));
+    } else {
+      state.known->doubt = Doubt::Confirmed;
+      turn.save(id);
+      accepted.push_back(fmt::format("process {} of {}", process->pid, name));
+      turn.record(RecordKind::Accepted, Severity::Info, name,
+                  fmt::format("process {} accepted by {}", process->pid, event.by));
+    }
+  }
+  std::string text = accepted.empty() ? "nothing accepted" : fmt::format("accepted: {}", listed(accepted));
+  if (!refused.empty()) text += fmt::format("; {}", fmt::join(refused, "; "));
+  turn.replies.push_back({event.id, !accepted.empty() && refused.empty(), std::move(text)});
 }
 
 /// A signal that was recorded when it was decided did not reach a process that lives: whoever waits for its end hears

@@ -178,7 +178,7 @@ struct Command {
     Monitor,
     Unmonitor,
     Validate,  ///< run every monitored service now; answered when the last has been judged. Never counts as a cycle.
-    Accept,    ///< accept the dormant rules of the services
+    Accept,    ///< accept the dormant rules of the services, or the doubted processes that their pid files name
     Start,     ///< with what they depend on; monitors them. Answered when the jobs have ended
     Stop,      ///< with what depends on them; they are no longer monitored
     Restart,
@@ -195,11 +195,14 @@ struct Command {
   Kind kind = Kind::Validate;
   std::vector<ServiceId> services;
   std::string by;
-  std::optional<WallTime> until{};    ///< Pause
-  std::string reason{};               ///< Pause, Acknowledge
-  JobId job{};                        ///< Cancel; of Approve and Reject the number of a healing
-  std::string workflow{};             ///< Heal, ResetHealing
-  Overrides overrides{};              ///< Heal
+  std::optional<WallTime> until{};  ///< Pause
+  std::string reason{};             ///< Pause, Acknowledge
+  /// Cancel; of Approve and Reject the number of a healing; of Accept that of the process (kAnyProcess: whichever the
+  /// pid file names; 0: the rules).
+  JobId job{};
+  static constexpr JobId kAnyProcess{1};  ///< that of init, which is never signalled
+  std::string workflow{};                 ///< Heal, ResetHealing
+  Overrides overrides{};                  ///< Heal
   bool everything = false;            ///< Pause, Resume: `services` are all there are, and those to come are meant too
   std::vector<std::string> groups{};  ///< Pause, Resume: the same of groups; their services are among `services`
 };

@@ -171,6 +171,8 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                                 block.end_leftovers
                                     ? ": it is ended before the next"
                                     : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
+  if (const std::string doubt = engine.process_doubt(service); !doubt.empty())
+    notes.push_back(fmt::format("P{}.", doubt.substr(1)));  // it begins with "process"
   for (const QueuedExec& queued : engine.queued_of(block.name))
     notes.push_back(
         fmt::format("exec {} has been queued for {}: it will be run when the program before it has ended, if "

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 
-constexpr std::array<std::string_view, 3> kDoubts{"none", "younger", "foreign"};
+constexpr std::array<std::string_view, 4> kDoubts{"none", "younger", "foreign", "confirmed"};
 
 constexpr std::array<std::string_view, 3> kTold{"alerted", "kept", "acknowledged"};
 

@@ -140,8 +140,9 @@ struct StartHistory {
 /// Why the process that a pid file names is not signalled.
 enum class Doubt : std::uint8_t {
   None,
-  Younger,  ///< it was started after the file was written, as far as clocks can tell: it may be a stranger
-  Foreign   ///< it is another user's than the one who can have written its number there
+  Younger,   ///< it was started after the file was written, as far as clocks can tell: it may be a stranger
+  Foreign,   ///< it is another user's than the one who can have written its number there
+  Confirmed  ///< it is signalled: a person has said that it is the service's
 };
 [[nodiscard]] std::string_view to_string(Doubt doubt);
 

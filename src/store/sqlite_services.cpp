@@ -15,7 +15,7 @@ constexpr std::string_view kOk = "ok";
 constexpr std::string_view kFailed = "failed";
 
 Doubt doubt_of(std::string_view text) {
-  for (const auto doubt : {Doubt::Younger, Doubt::Foreign})
+  for (const auto doubt : {Doubt::Younger, Doubt::Foreign, Doubt::Confirmed})
     if (text == to_string(doubt)) return doubt;
   return Doubt::None;
 }

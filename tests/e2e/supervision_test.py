@@ -339,13 +339,23 @@ class Supervision(mails.Receiving, supervised.Case):
         self.wait_for(node.pid, "its start by hand")
         daemon = self.start(self.rules(node))
         self.wait_up(daemon, node)
-        long_ago = time.time() - 3600
-        os.utime(node.pidfile, (long_ago, long_ago))
+        before = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + 1  # of this boot, and long before its start
+        os.utime(node.pidfile, (before, before))
         self.more_cycles(daemon, 2)  # it sees that
         restart = self.ctl(daemon, "restart", "node")
         self.assertNotEqual(restart.returncode, 0)
-        self.assertIn(f"process {node.pid()} may belong to another service, because it was started after the pid file was written", restart.stdout)
+        doubt = f"process {node.pid()} may belong to another service, because it was started after the pid file was written"
+        self.assertIn(doubt, restart.stdout)
         self.assertEqual((self.log(), len(node.living())), ([], 1))
+        self.assertIn(doubt, daemon.ask("status", "node")["services"][0]["process"]["doubt"])
+        self.assertIn(doubt[1:], self.ctl(daemon, "explain", "node").stdout.replace("\n", " ").replace("  ", " "))
+        wrong = self.ctl(daemon, "accept", "node", f"--pid={node.pid() + 1}")
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, f"nothing accepted; the process of node is {node.pid()}\n"))
+        accept = self.ctl(daemon, "accept", "node", "--pid")
+        self.assertEqual((accept.returncode, accept.stdout), (0, f"accepted: process {node.pid()} of node\n"))
+        self.assertEqual(self.ctl(daemon, "restart", "node").returncode, 0)
+        self.wait_up(daemon, node)
+        self.assertEqual((self.log(), len(node.copies())), (["node start"], 2))
 
     def test_whom_another_user_can_have_named_is_not_signalled(self):
         if os.geteuid() != 0:

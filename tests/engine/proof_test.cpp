@@ -226,6 +226,101 @@ TEST_CASE("who may be a stranger is believed, but not signalled") {
   CHECK(world.is_up("web"));
 }
 
+namespace {
+
+/// A person says that this process is the one of `web`; what is answered.
+std::string accept_process(ProcessWorld& world, JobId pid = event::Command::kAnyProcess) {
+  world.replies.clear();
+  world.handle(event::Command{
+      .id = CommandId{77}, .kind = Kind::Accept, .services = {world.id("web")}, .by = "root", .job = pid});
+  REQUIRE(world.replies.size() == 1);
+  CHECK(world.replies.front().ok == world.replies.front().text.starts_with("accepted"));
+  return world.replies.front().text;
+}
+
+const std::string kStranger =
+    "rocess 50 may belong to another service, because it was started after the pid file was written: healer will not "
+    "signal it before `healerctl accept web --pid`";
+
+bool explains(const ProcessWorld& world, const std::string& note) {
+  const auto notes = explain(world.engine, world.id("web"), world.now).notes;
+  return std::ranges::find(notes, note) != notes.end();
+}
+
+}  // namespace
+
+TEST_CASE("a pid file that is older than the process it names is told of, until a person confirms the process") {
+  const RuleSet rules = rule_set({without_stop("web")}, seconds{5});
+  ProcessWorld world(rules);
+  world.younger.insert("web");
+  see_web(world);
+  world.run(seconds{20});
+  CHECK(std::ranges::count(world.records, "p" + kStranger, &Record::text) == 1);
+  CHECK(world.engine.process_doubt(world.id("web")) == "p" + kStranger);
+  CHECK(explains(world, "P" + kStranger + "."));
+
+  CHECK(accept_process(world, JobId{51}) == "nothing accepted; the process of web is 50");
+  CHECK(explains(world, "P" + kStranger + "."));
+  CHECK(accept_process(world, GENERATE(JobId{50}, event::Command::kAnyProcess)) == "accepted: process 50 of web");
+  CHECK(said(world, RecordKind::Accepted, "process 50 accepted by root"));
+  CHECK_FALSE(explains(world, "P" + kStranger + "."));
+  CHECK(accept_process(world) == "nothing accepted; process 50 of web is not in doubt");
+  SECTION("then it is signalled") {
+    world.run(seconds{6});
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{3});
+    CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  }
+  SECTION("also by the next daemon") {
+    world.crash(seconds{1});
+    world.run(seconds{6});
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{3});
+    CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+  }
+  SECTION("but not another process of that number") {
+    world.ticks["web"] = 777;
+    world.files["web"] = kWritten + 1;
+    world.run(seconds{6});
+    CHECK(explains(world, "P" + kStranger + "."));
+    world.command(Kind::Stop, {"web"});
+    world.run(seconds{3});
+    CHECK(world.signals.empty());
+  }
+}
+
+TEST_CASE("whom another user may have named can be confirmed, too, but only that process") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  world.named_by["web"] = 1000;
+  see_web(world);
+  CHECK(accept_process(world) == "accepted: process 50 of web");
+  world.run(seconds{20});
+  world.bring_up("web", 51);
+  world.run(seconds{6});
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{3});
+  CHECK(world.signals.empty());
+  CHECK(accept_process(world) == "accepted: process 51 of web");
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{3});
+  CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+}
+
+TEST_CASE("what healer has started is no stranger, however old its pid file is") {
+  ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
+  world.files["web"] = kWritten;
+  world.younger.insert("web");
+  world.start();
+  world.run(seconds{10});
+  REQUIRE(world.programs == Programs{"start web"});
+  REQUIRE(world.is_up("web"));
+  CHECK(world.engine.process_doubt(world.id("web")).empty());
+  CHECK_FALSE(said(world, RecordKind::JobHeld, "may belong to another service"));
+  world.command(Kind::Stop, {"web"});
+  world.run(seconds{3});
+  CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
+}
+
 TEST_CASE("what was in order when it was seen first is signalled, though the clock was stepped since") {
   const RuleSet rules = rule_set({without_stop("web")}, seconds{5});
   ProcessWorld first(rules);
