@@ -2,8 +2,8 @@
 // Runs of /bin/true per second through Loop and ProcessRunner (session, descriptors, pidfd, two pipes, output) against
 // a bare posix_spawn and waitpid of the same program, taken in turns. `ratio` is the former by the latter.
 //
-// And the same runs while much else is under way: `ratio` is their rate with 10,000 open descriptors, or beside 10,000
-// programs that sleep, by that with none, taken in turns.
+// And the same runs while much else is under way: `ratio` is their rate with 10,000 open descriptors, or beside
+// `sleepers` programs that sleep (10,000, or as many as there are descriptors for), by that with none.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -123,13 +124,13 @@ void spawn_against_bare(benchmark::State& state) {
 }
 BENCHMARK(spawn_against_bare)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-/// Many descriptors; false where that are too many for this user.
-bool may_open_much() {
+/// How many descriptors may be open, from now on as many as this user may have.
+int most_open() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur >= 6 * kMuch;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 10 * kMuch));
 }
 
 /// `busy` by `idle`, in turns.
@@ -149,7 +150,7 @@ void compare(benchmark::State& state, const std::function<double()>& busy, const
 }
 
 void spawn_with_much_open(benchmark::State& state) {
-  if (!may_open_much()) return state.SkipWithError("too few descriptors are allowed");
+  if (most_open() < kMuch + 1000) return state.SkipWithError("too few descriptors are allowed");
   Runs runs;
   runs.all();
   compare(
@@ -164,16 +165,17 @@ void spawn_with_much_open(benchmark::State& state) {
 BENCHMARK(spawn_with_much_open)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void spawn_beside_sleepers(benchmark::State& state) {
-  if (!may_open_much()) return state.SkipWithError("too few descriptors are allowed");
+  const int sleepers = std::min(kMuch, (most_open() - 1000) / 5);  // as ProcessRunner counts
   Runs idle;
   idle.all();
   // Their descriptors are open in this process, and so cost the idle one, too: it is measured before.
   double without = 0;
   for (int i = 0; i < 5; ++i) without += seconds_of([&] { idle.all(); }) / 5;
   Runs busy;
-  busy.sleep_beside(kMuch);
+  busy.sleep_beside(sleepers);
   compare(
       state, [&] { return seconds_of([&] { busy.all(); }); }, [&] { return without; });
+  state.counters["sleepers"] = sleepers;
 }
 BENCHMARK(spawn_beside_sleepers)->UseManualTime()->Unit(benchmark::kMillisecond);
 
