@@ -40,7 +40,8 @@ struct sum_type       : token<Kind::ChecksumType> {};
 struct sum_equal      : token<Kind::Equal, Kind::Operator> { static constexpr std::string_view kExpected = ""; };
 struct sum_value      : token<Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a checksum"; };
 struct certmd5_word   : token<Kind::CertMd5> {};
-struct certificate_sum: seq<token<Kind::Certificate>, token<Kind::Checksum>, opt<sum_type>, opt<sum_equal>, sum_value> {};
+struct own_sum_word   : text<"sha256"> {};
+struct certificate_sum: seq<token<Kind::Certificate>, token<Kind::Checksum>, opt<sor<sum_type, extension<"'sha256' before the checksum of a certificate", own_sum_word>>>, opt<sum_equal>, sum_value> {};
 struct certificate_md5: seq<certmd5_word, sum_value> {};
 
 // username "..." password "..."

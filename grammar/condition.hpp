@@ -17,21 +17,22 @@ struct queried_test   : extension<"a test of JSON", queried_word, json_filter, c
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side. How they are joined the lexer has noted
 // beside the tokens.
-struct term           : sor<status_test, content_test, match_test, resource_test, total_test, lone_test, exist_test, owner_test, attribute_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_checksum, link_test, changed_link, rate_test, members_test, queried_test> {};
+struct term           : sor<status_test, content_test, content_change, match_test, row_test, total_test, lone_test, link_count_test, exist_test, owner_test, attribute_test, security_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_link_count, changed_checksum, link_test, changed_link, rate_test, members_test, queried_test> {};
 struct operand        : seq<star<negated>, term> {};
 struct more_terms     : star<extension<"more than one condition", operand>> {};
-struct condition      : sor<seq<plus<resource_test>, more_terms>, seq<operand, more_terms>> {};
+struct condition      : sor<seq<plus<row_test>, more_terms>, seq<operand, more_terms>> {};
 
-// exec "PROGRAM" [as uid U and gid G] [repeat every N cycles] [timeout D] [overlapping]
+// exec "PROGRAM" [as uid U and gid G] [timeout N seconds] [repeat every N cycles] [overlapping]
 struct exec_word      : token<Kind::Exec> {};
 struct repeat_count   : number {};
 struct repeat         : seq<token<Kind::Repeat>, token<Kind::Every>, repeat_count, token<Kind::Cycle>> {};
-struct exec_timeout   : extension<"a timeout of an exec", token<Kind::Timeout>, duration> {};
+struct exec_timeout   : since<MonitVersion::V5_34, "a timeout of an exec", token<Kind::Timeout>, seconds> {};
 struct overlapping    : text<"overlapping"> {};
 // Right after the program Monit takes `overlapping` for an argument, so there it is an argument (see README.md).
 struct exec_option    : sor<uid_owner, gid_owner, repeat, exec_timeout, extension<"'overlapping'", overlapping>> {};
 struct exec           : seq<exec_word, program_word, star<argument>, star<exec_option>> {};
-struct plain_action   : token<Kind::Alert, Kind::Restart, Kind::Start, Kind::Stop, Kind::Unmonitor> {};
+struct ignore_action  : since<MonitVersion::V5_34, "the action 'ignore'", token<Kind::Ignore>> {};
+struct plain_action   : sor<token<Kind::Alert, Kind::Restart, Kind::Start, Kind::Stop, Kind::Unmonitor>, ignore_action> {};
 // unmonitor for 1 hour
 struct unmonitor_time : extension<"a time after 'unmonitor'", duration> {};
 struct unmonitor_for  : seq<pegtl::at<token<Kind::Unmonitor>>, plain_action, opt<unmonitor_time>> {};

@@ -42,7 +42,7 @@ struct method_option  : seq<token<Kind::Method>, sor<token<Kind::Get, Kind::Head
 struct status_option  : seq<token<Kind::Status>, opt<any_operator>, number> {};
 struct share_option   : seq<token<Kind::LimitName>, opt<any_operator>, number, token<Kind::Percent>> {};
 struct sum_option     : seq<token<Kind::Checksum>, sum_value> {};
-struct key_sum_option : seq<token<Kind::RsaKey>, token<Kind::Checksum>, opt<sum_type>, opt<sum_equal>, sum_value> {};
+struct key_sum_option : seq<token<Kind::RsaKey>, token<Kind::Checksum>, opt<sor<sum_type, since<MonitVersion::V6, "'sha256' before the checksum of a key", own_sum_word>>>, opt<sum_equal>, sum_value> {};
 struct headers_option : seq<token<Kind::HttpHeaders>, token<Kind::Headers>> {};
 // Healer's own.
 struct starttls_option: extension<"STARTTLS", text<"starttls">> {};

@@ -20,7 +20,7 @@ constexpr std::size_t kMostExpected = 8;
 constexpr std::size_t kLongestShown = 40;
 constexpr std::size_t kLongestCommand = 120;
 
-bool is_value(Kind kind) { return kind <= Kind::Headers; }
+bool is_value(Kind kind) { return kind <= Kind::HostGroups; }
 
 std::string spelled(std::string_view spelling) {
   std::string out(spelling);

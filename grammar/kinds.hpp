@@ -10,22 +10,23 @@ namespace healer::grammar {
 enum class Kind : std::uint8_t {
   End,
   // Tokens without a spelling of their own.
-  Broken,    ///< an unknown character, an unclosed quote, a malformed schedule: TokenStream::faults says why
-  String,    ///< a bare word that is no word of the language
-  Quoted,    ///< "..." or '...'
-  Path,      ///< bare or quoted text that begins with '/'
-  Number,    ///< digits
-  Real,      ///< digits.digits
-  Mail,      ///< bare text with one '@'
-  Url,       ///< bare scheme://...
-  Address,   ///< bare text with '::'
-  Name,      ///< the raw word after `check TYPE`, `group`, `depends`
-  Schedule,  ///< the quoted text after `every`: five fields, says the validator
-  Command,   ///< "..." where Monit splits it into arguments
-  Pattern,   ///< the raw word after `include`
-  RawLine,   ///< text to the end of the line or '}', after `from:`, `reply-to:`, `subject:`; may be empty
-  RawText,   ///< text to '}', after `message:`; may be empty
-  Headers,   ///< `[name: value, ...]`, after `http headers`
+  Broken,      ///< an unknown character, an unclosed quote, a malformed schedule: TokenStream::faults says why
+  String,      ///< a bare word that is no word of the language
+  Quoted,      ///< "..." or '...'
+  Path,        ///< bare or quoted text that begins with '/'
+  Number,      ///< digits
+  Real,        ///< digits.digits
+  Mail,        ///< bare text with one '@'
+  Url,         ///< bare scheme://...
+  Address,     ///< bare text with '::'
+  Name,        ///< the raw word after `check TYPE`, `group`, `depends`
+  Schedule,    ///< the quoted text after `every`: five fields, says the validator
+  Command,     ///< "..." where Monit splits it into arguments
+  Pattern,     ///< the raw word after `include`
+  RawLine,     ///< text to the end of the line or '}', after `from:`, `reply-to:`, `subject:`; may be empty
+  RawText,     ///< text to '}', after `message:`; may be empty
+  Headers,     ///< `[name: value, ...]`, after `http headers`
+  HostGroups,  ///< `[A, "B c"]`, after `hostgroups`
   // Signs.
   Colon,
   LeftBrace,

@@ -7,8 +7,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "grammar/addresses.hpp"
 #include "grammar/arguments.hpp"
 #include "grammar/escapes.hpp"
+#include "grammar/host_groups.hpp"
 #include "grammar/own_statement.hpp"
 #include "grammar/token_writer.hpp"
 #include "grammar/word_index.hpp"
@@ -75,7 +77,7 @@ class Lexer : TokenWriter {
     }
     if (c == '%') return add(Kind::Percent, at_, at_ + 1);
     if (c == '!' && peek(at_ + 1) == '=') return add(Kind::Operator, at_, at_ + 2);
-    if (c == ':' && peek(at_ + 1) == ':') return add(Kind::Address, at_, address_end(at_));
+    if (c == ':' && peek(at_ + 1) == ':') return add(Kind::Address, at_, address_end(text(), at_));
     if (c == ':') return add(Kind::Colon, at_, at_ + 1);
     unknown(c);
   }
@@ -125,6 +127,7 @@ class Lexer : TokenWriter {
     const std::size_t begin = at_;
     std::size_t end = end_of_word(begin);
     if (is_defined_name(begin, end)) return add(Kind::String, begin, end);
+    if (text()[begin] == '[' && follows_host_groups()) return host_groups(begin);
     if (is_assigned_tight(begin, end)) --end;
     if (text()[begin] == '\\' && end == begin + 1) {
       at_ = end;  // noise: a line that is continued
@@ -237,7 +240,7 @@ class Lexer : TokenWriter {
       add(Kind::Url, begin, url);
       return url;
     }
-    if (const std::size_t address = peek(end) == ':' ? ipv6_end(begin) : 0; address != 0) {
+    if (const std::size_t address = peek(end) == ':' ? ipv6_end(text(), begin) : 0; address != 0) {
       add(Kind::Address, begin, address);
       return address;
     }
@@ -260,25 +263,6 @@ class Lexer : TokenWriter {
     if (end == std::string_view::npos || std::string_view("/?#").find(rest[end]) != std::string_view::npos)
       return blank;
     return begin + end;
-  }
-
-  /// The end of the IPv6 address at `begin`, with what hangs on it, as a mask; 0: there is none.
-  std::size_t ipv6_end(std::size_t begin) const {
-    constexpr std::size_t kLongestGroup = 4;
-    constexpr std::size_t kColons = 7;
-    std::size_t at = begin, colons = 0;
-    bool shortened = false;
-    for (;;) {
-      const std::size_t group = skip(at, [](char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); });
-      if (group - at > kLongestGroup) return 0;
-      at = group;
-      if (peek(at) != ':') break;
-      ++colons;
-      if (peek(++at) != ':') continue;
-      if (std::exchange(shortened, true)) return 0;
-      ++at;
-    }
-    return shortened || colons == kColons ? address_end(at) : 0;
   }
 
   void bare(std::size_t begin, std::size_t end) {
@@ -314,6 +298,8 @@ class Lexer : TokenWriter {
     }
     if (entry.kind >= Kind::CheckProcess && entry.kind <= Kind::CheckNetwork)
       in_program_ = entry.kind == Kind::CheckProgram;
+    if (entry.kind >= Kind::Set && entry.kind <= Kind::CheckNetwork) in_mmonit_ = false;
+    if (entry.kind == Kind::Mmonit) in_mmonit_ = true;
     add(entry.kind, begin, end);
     switch (entry.follows) {
       case LexState::Normal: return;
@@ -568,6 +554,20 @@ class Lexer : TokenWriter {
     at_ = begin + 1;
   }
 
+  /// Whether the word `hostgroups` of a `set mmonit` comes before, which no text of 5.33 does. A blank must follow it.
+  [[nodiscard]] bool follows_host_groups() const {
+    if (!in_mmonit_ || out_.tokens.empty() || out_.tokens.back().kind != Kind::String) return false;
+    const Token& before = out_.tokens.back();
+    return iequals(out_.text_of(out_.tokens.size() - 1), "hostgroups") && is_blank(peek(before.offset + before.length));
+  }
+
+  void host_groups(std::size_t begin) {
+    const std::size_t end = each_host_group(text(), begin, [](std::string_view) {});
+    if (end != std::string_view::npos) return add(Kind::HostGroups, begin, end);
+    broken(begin, begin + 1, "the list of host groups that begins here is not closed", "close it with ]");
+    at_ = begin + 1;
+  }
+
   void assigned() {
     std::size_t at = skip(at_, is_blank);
     constexpr std::string_view kProgram = "program";
@@ -585,6 +585,7 @@ class Lexer : TokenWriter {
   const WordIndex& words_;
   OwnStatement own_;
   bool in_program_ = false;
+  bool in_mmonit_ = false;  ///< in a `set mmonit`
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,9 @@ struct TokenStream {
                                                                                  std::size_t token) {
   return std::ranges::lower_bound(stream.parentheses, token, {}, &Parenthesis::token);
 }
+
+/// Since which version of Monit the text of a token is a word there (kNewerWords). None: it is none.
+[[nodiscard]] std::optional<MonitVersion> newer_word(const TokenStream& stream, std::size_t token);
 
 /// Cuts `text`, which must outlive the result and be smaller than 4 GiB.
 [[nodiscard]] TokenStream lex(std::string_view text);

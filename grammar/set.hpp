@@ -51,7 +51,9 @@ struct size_name      : token<Kind::SizeLimit> { static constexpr std::string_vi
 struct tight_size     : tight<is_tight_size> {};
 struct size_value     : sor<seq<number, opt<size_unit>>, extension<"a size without a blank before its unit", tight_size>> {};
 struct size_limit     : seq<size_name, token<Kind::Colon>, size_value> {};
-struct time_name      : token<Kind::TimeLimit> { static constexpr std::string_view kExpected = "the name of a limit"; };
+struct old_time_name  : token<Kind::TimeLimit> { static constexpr std::string_view kExpected = "the name of a limit"; };
+struct new_time_name  : text<"exectimeout"> { static constexpr std::string_view kExpected = "the name of a limit"; };
+struct time_name      : sor<old_time_name, since<MonitVersion::V5_34, "the limit 'execTimeout'", new_time_name>> {};
 struct limit_second   : token<Kind::Second, Kind::Millisecond> { static constexpr std::string_view kExpected = "a unit such as 'seconds'"; };
 struct limit_unit     : sor<limit_second, extension<"a limit in other units than seconds", any_unit>> {};
 struct time_value     : sor<seq<number, limit_unit>, extension<"a duration without a blank before its unit", tight_duration>> {};
@@ -96,7 +98,12 @@ struct mmonit_timeout : seq<token<Kind::Timeout>, seconds> {};
 struct mmonit_tls     : tls {};
 struct mmonit_sum     : certificate {};
 struct mmonit_register: seq<token<Kind::Register>, token<Kind::Credentials>> {};
-struct set_mmonit     : seq<token<Kind::Mmonit>, mmonit_url, star<sor<mmonit_url, mmonit_timeout, mmonit_tls, mmonit_sum>>, opt<mmonit_register>> {};
+struct mmonit_groups  : seq<since<MonitVersion::V5_34, "'hostgroups'", text<"hostgroups">>, token<Kind::HostGroups>> {};
+struct set_mmonit     : seq<token<Kind::Mmonit>, mmonit_url, star<sor<mmonit_url, mmonit_timeout, mmonit_tls, mmonit_sum, mmonit_groups>>, opt<mmonit_register>> {};
+
+// set monit 6: which version's meaning counts where they differ
+struct monit_number   : token<Kind::Number, Kind::Real, Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a version of Monit: 5.33, 6 or 6.1"; };
+struct set_monit      : extension<"set monit", text<"monit">, monit_number> {};
 
 // set expectbuffer 5 kB: the older form of a limit
 struct set_expectbuffer : seq<token<Kind::ExpectBuffer>, size_value> {};
@@ -164,7 +171,7 @@ struct set_maintenance: extension<"set maintenance", text<"maintenance">, mainte
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

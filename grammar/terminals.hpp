@@ -10,6 +10,7 @@
 #include <tao/pegtl.hpp>
 
 #include "grammar/lexer.hpp"
+#include "util/monit_version.hpp"
 #include "util/text.hpp"
 
 namespace healer::grammar {
@@ -138,6 +139,14 @@ struct ahead {
 template <Literal Name, typename... Rules>
 struct extension : pegtl::seq<Rules...> {
   static constexpr std::string_view kName = Name.view();
+};
+
+/// What Monit understands from a version on: the rules, and what the dialects of older ones call it. Its words are
+/// never reserved: they are texts.
+template <MonitVersion Since, Literal Name, typename... Rules>
+struct since : pegtl::seq<Rules...> {
+  static constexpr std::string_view kName = Name.view();
+  static constexpr MonitVersion kSince = Since;
 };
 
 }  // namespace healer::grammar

@@ -20,6 +20,12 @@ struct test_word : token<Kinds...> {
   return in.kind() == Kind::Children && is_children_part(in.kind(1), in.text(1));
 }
 
+/// Whether `!=~` comes, written as one.
+[[nodiscard]] inline bool is_regex_not(const TokenInput& in) {
+  const std::string_view sign = in.text(), next = in.text(1);
+  return in.kind() == Kind::Operator && sign == "!=" && next == "~" && sign.data() + sign.size() == next.data();
+}
+
 /// Whether `not` comes and is no part of `not exist` or `not match`, which are Monit's: there no parenthesis holds more
 /// than the one test.
 [[nodiscard]] inline bool is_negation(const TokenInput& in) {
@@ -61,9 +67,15 @@ struct pattern        : token<Kind::String, Kind::Quoted, Kind::Address, Kind::P
 struct content_word   : test_word<Kind::Content> {};
 struct content_test   : seq<content_word, comparison, pattern> {};
 
+// content changed, content not changed
+struct content_change : seq<content_word, since<MonitVersion::V5_34, "a test of a changed content", opt<token<Kind::Not>>, token<Kind::Changed>>> {};
+
 // match "regular expression", not match "regular expression"
 struct match_word     : test_word<Kind::Match> {};
 struct match_test     : sor<seq<match_word, pattern>, seq<test_word<Kind::Not>, token<Kind::Match>, pattern>> {};
+
+struct tight_count    : tight<is_tight_count> {};
+struct tight_count_operator : tight<is_tight_count_operator> {};
 
 // A quantity, an operator and a number: cpu > 80%, disk read 10 MB/s
 struct tight_measured : tight<is_tight_measured> {};
@@ -75,6 +87,11 @@ struct measured       : sor<seq<Subject, sor<quantity, seq<any_operator, quantit
                             seq<Before..., extension<"an operator without blanks around it",
                                 sor<seq<tight_measured, opt<unit_of_quantity>>, seq<tight_measured_operator, quantity>>>>> {};
 
+// A whole number without a unit of something that newer versions of Monit have: hardlink > 1
+template <typename Subject>
+struct measured_count : sor<seq<Subject, sor<number, seq<any_operator, number>, extension<"an operator without blanks around it", tight_operand>>>,
+                            extension<"an operator without blanks around it", sor<tight_count, seq<tight_count_operator, number>>>> {};
+
 // These stand side by side in Monit, though only the last of them counts there.
 struct resource_word  : test_word<Kind::Cpu, Kind::CpuPart, Kind::TotalCpu, Kind::Memory, Kind::TotalMemory, Kind::Swap, Kind::Children, Kind::Threads> {};
 struct load_word      : test_word<Kind::LoadAverage> {};
@@ -85,6 +102,18 @@ struct resource       : sor<resource_word, seq<load_word, opt<token<Kind::Core>>
 struct children_part  : test_word<Kind::Cpu, Kind::Memory> {};
 struct children_test  : extension<"what children use", ahead<is_of_children>, token<Kind::Children>, measured<children_part>> {};
 struct resource_test  : sor<children_test, measured<resource, opt<disk_word>>> {};
+
+// pagein > 50 per second, pageout rate > 3 per second: they stand among these.
+struct page_word      : text<"pagein", "pageins", "pageout", "pageouts"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct page_subject   : since<MonitVersion::V6, "a test of paging", page_word> {};
+struct page_second    : token<Kind::Second> { static constexpr std::string_view kExpected = "'per second'"; };
+struct page_test      : seq<measured_count<page_subject>, page_second> {};
+struct row_test       : sor<resource_test, page_test> {};
+
+// hardlink > 1
+struct link_count_word : text<"hardlink", "hardlinks"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct link_count     : since<MonitVersion::V5_34, "a test of hard links", link_count_word> {};
+struct link_count_test : measured_count<link_count> {};
 
 // These stand alone.
 struct descriptors_word : test_word<Kind::FileDescriptors> {};
@@ -108,6 +137,14 @@ struct owner_test     : seq<failed_word, token<Kind::Uid, Kind::Euid, Kind::Gid>
 struct attribute_value: sor<string_word, path_word> {};
 struct attribute_test : seq<failed_word, token<Kind::Security>, token<Kind::Attribute>, attribute_value> {};
 
+// security attribute =~ "S"
+struct security_word  : test_word<Kind::Security> {};
+struct regex_operator : text<"=~"> { static constexpr std::string_view kExpected = "an operator such as '!='"; };
+struct regex_not_end  : tight<is_tilde> {};
+struct regex_not      : seq<ahead<is_regex_not>, token<Kind::Operator>, regex_not_end> {};
+struct security_operator : sor<regex_operator, regex_not, comparison> {};
+struct security_test  : seq<security_word, token<Kind::Attribute>, since<MonitVersion::V6, "an operator after 'security attribute'", security_operator>, attribute_value> {};
+
 // failed permission 0640
 struct permission_mode: number {};
 struct permission_test: seq<failed_word, token<Kind::Permission>, permission_mode> {};
@@ -115,9 +152,13 @@ struct permission_test: seq<failed_word, token<Kind::Permission>, permission_mod
 // changed pid, changed ppid, changed permission, changed timestamp
 struct changed_attribute : seq<changed_word, token<Kind::Pid, Kind::Ppid, Kind::Permission, Kind::Time, Kind::AccessTime, Kind::ModificationTime, Kind::ChangeTime, Kind::FsFlags, Kind::Size>> {};
 
+// changed hardlink
+struct changed_link_count : seq<changed_word, link_count> {};
+
 // changed checksum, failed sha1 checksum expect the sum HEX
-struct own_sum_type : text<"sha256", "sha512"> {};
-struct file_sum_type  : sor<token<Kind::ChecksumType>, extension<"sha256 and sha512", own_sum_type>> {};
+struct newer_sum_type : text<"sha256"> {};
+struct own_sum_type   : text<"sha512"> {};
+struct file_sum_type  : sor<token<Kind::ChecksumType>, since<MonitVersion::V6, "sha256", newer_sum_type>, extension<"sha512", own_sum_type>> {};
 struct file_sum: token<Kind::String, Kind::Quoted, Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
 struct checksum_test  : seq<failed_word, opt<file_sum_type>, token<Kind::Checksum>, opt<seq<token<Kind::Expect>, file_sum>>> {};
 struct changed_checksum : seq<changed_word, opt<file_sum_type>, token<Kind::Checksum>> {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "grammar/lexer.hpp"
 #include "grammar/word_index.hpp"
 #include "util/text.hpp"
 
@@ -107,10 +108,31 @@ std::optional<TightComparison> tight_comparison(std::string_view text) {
   return TightComparison{text.substr(0, begin), text.substr(begin, end - begin), text.substr(end)};
 }
 
+std::optional<std::string_view> newer_quantity(std::string_view word) {
+  static constexpr std::string_view kQuantities[] = {"hardlink", "pagein", "pageout"};
+  for (const std::string_view known : kQuantities)
+    if (iequals(word, known) ||
+        (word.size() == known.size() + 1 && lower(word.back()) == 's' && iequals(word.substr(0, known.size()), known)))
+      return known;
+  return std::nullopt;
+}
+
 Kind kind_of_word(std::string_view word) {
   for (const WordEntry& entry : lexing::word_index().find(lexing::WordIndex::first(word)))
     if (iequals(entry.spelling, word)) return entry.kind;
   return Kind::String;
+}
+
+std::optional<MonitVersion> newer_word(const TokenStream& stream, std::size_t token) {
+  constexpr std::string_view kFirst = "hespHESP=";
+  const std::string_view text = stream.text_of(token);
+  if (text.size() < 2 || kFirst.find(text.front()) == std::string_view::npos) return std::nullopt;
+  const auto* found =
+      std::ranges::find_if(kNewerWords, [&](const NewerWord& word) { return iequals(word.spelling, text); });
+  if (found == std::end(kNewerWords)) return std::nullopt;
+  const std::size_t end = stream.tokens[token].offset + text.size();
+  const bool has_blank = end < stream.text.size() && (stream.text[end] == ' ' || stream.text[end] == '\t');
+  return found->spelling == "hostgroups" && !has_blank ? std::nullopt : std::optional(found->since);
 }
 
 bool is_tight_duration(std::string_view text) {
@@ -141,6 +163,18 @@ bool is_tight_status_operator(std::string_view text) {
 bool is_tight_operand(std::string_view text) {
   const auto parts = tight_comparison(text);
   return parts && parts->left.empty() && is_comparison(parts->operator_text) && all_digits(parts->right);
+}
+
+bool is_tilde(std::string_view text) { return text == "~"; }
+
+bool is_tight_count(std::string_view text) {
+  const auto parts = tight_comparison(text);
+  return parts && newer_quantity(parts->left) && is_comparison(parts->operator_text) && all_digits(parts->right);
+}
+
+bool is_tight_count_operator(std::string_view text) {
+  const auto parts = tight_comparison(text);
+  return parts && newer_quantity(parts->left) && is_comparison(parts->operator_text) && parts->right.empty();
 }
 
 bool is_tight_quantity(std::string_view text) {

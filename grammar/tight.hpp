@@ -35,6 +35,8 @@ struct TightComparison {
 
 /// Whether a token is what `children` may be followed by: `memory`, `cpu>5%`.
 [[nodiscard]] bool is_children_part(Kind kind, std::string_view text);
+/// What `hardlinks`, `pagein` and the like are called in canonical text. None: it is no such word.
+[[nodiscard]] std::optional<std::string_view> newer_quantity(std::string_view word);
 
 [[nodiscard]] bool is_tight_duration(std::string_view text);         ///< 5minutes
 [[nodiscard]] bool is_tight_cycles(std::string_view text);           ///< 3cycles
@@ -43,6 +45,9 @@ struct TightComparison {
 [[nodiscard]] bool is_tight_status_operator(std::string_view text);  ///< status>
 [[nodiscard]] bool is_tight_operand(std::string_view text);          ///< >0
 
+[[nodiscard]] bool is_tilde(std::string_view text);                    ///< ~, of !=~
+[[nodiscard]] bool is_tight_count(std::string_view text);              ///< hardlink>1
+[[nodiscard]] bool is_tight_count_operator(std::string_view text);     ///< hardlink>
 [[nodiscard]] bool is_tight_quantity(std::string_view text);           ///< 10MB, 5operations/s, 1.5percent
 [[nodiscard]] bool is_tight_measured(std::string_view text);           ///< cpu>5, memory>10MB
 [[nodiscard]] bool is_tight_measured_operator(std::string_view text);  ///< cpu>

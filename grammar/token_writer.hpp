@@ -79,10 +79,6 @@ class TokenWriter {
     at_ = out_.is_whole ? begin + 1 : text().size();
   }
 
-  std::size_t address_end(std::size_t at) const {
-    return skip(at, [](char c) { return in_word(c) || c == ':'; });
-  }
-
   TokenStream out_;
   std::size_t at_ = 0;
   bool line_begun_ = false;

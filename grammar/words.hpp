@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "grammar/kinds.hpp"
+#include "util/monit_version.hpp"
 
 namespace healer::grammar {
 
@@ -485,6 +486,19 @@ inline constexpr WordEntry kWords[] = {
     {"waitlimit", Kind::LimitName},
     {"gracefullimit", Kind::LimitName},
     {"cleanuplimit", Kind::LimitName},
+};
+
+/// Words that Monit has from a version on: to older ones, and here, they are text as any other, and words only where a
+/// rule asks for them.
+struct NewerWord {
+  std::string_view spelling;
+  MonitVersion since;
+};
+inline constexpr NewerWord kNewerWords[] = {
+    {"hardlink", MonitVersion::V5_34},   {"hardlinks", MonitVersion::V5_34}, {"exectimeout", MonitVersion::V5_34},
+    {"hostgroups", MonitVersion::V5_34},  // where a blank follows
+    {"sha256", MonitVersion::V6},        {"pagein", MonitVersion::V6},       {"pageins", MonitVersion::V6},
+    {"pageout", MonitVersion::V6},       {"pageouts", MonitVersion::V6},     {"=~", MonitVersion::V6},
 };
 
 }  // namespace healer::grammar

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -40,6 +42,21 @@ Result<void> write_into(const std::string& directory, const std::vector<config::
     if (auto done = make_file(path.string(), file.text, kFileMode, true); !done) return done;
   }
   return {};
+}
+
+/// The version of the Monit of this machine, "6.0.0"; empty: there is none.
+std::string installed_monit() {
+  constexpr std::string_view kBefore = "version ";
+  FILE* const pipe = popen("exec monit -V 2>/dev/null", "re");
+  if (pipe == nullptr) return {};
+  std::array<char, 256> line{};
+  std::string text;
+  while (std::fgets(line.data(), line.size(), pipe) != nullptr) text += line.data();
+  pclose(pipe);
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string::npos) return {};
+  const std::string_view rest = std::string_view(text).substr(at + kBefore.size());
+  return std::string(rest.substr(0, rest.find_first_not_of("0123456789.")));
 }
 
 bool is_empty(const std::string& directory) {
@@ -108,8 +125,8 @@ int import_tree(const ImportOptions& wanted, Output& output) {
   if (fs::is_directory(options.path, error)) options.path = (fs::path(options.path) / "monitrc").string();
   if (!options.directory.empty()) options.directory = fs::absolute(options.directory).lexically_normal().string();
   while (options.directory.size() > 1 && options.directory.ends_with('/')) options.directory.pop_back();
-  config::Import import =
-      config::import_rules(options.path, options.directory.empty() ? "/etc/healer/rules.d" : options.directory, host);
+  config::Import import = config::import_rules(
+      options.path, options.directory.empty() ? "/etc/healer/rules.d" : options.directory, host, installed_monit());
   if (import.files.empty()) {
     if (output.json() && !import.source.ok()) return print_json(options, import, false, output);
     if (!import.source.ok())

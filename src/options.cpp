@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,15 @@
 namespace healer {
 
 namespace {
+
+/// Within: none is healer's own. None: there is no such dialect.
+std::optional<std::optional<MonitVersion>> dialect_named(std::string_view word) {
+  if (word == "healer") return std::optional<MonitVersion>();
+  if (word == "monit" || word == "monit-6") return MonitVersion::V6;
+  if (word == "monit-5.34") return MonitVersion::V5_34;
+  if (word == "monit-5.33") return MonitVersion::V5_33;
+  return std::nullopt;
+}
 
 int complain(const std::string& wrong) {
   std::cerr << "healerd: " << printable(wrong) << "\n  `healerd --help` shows how it is used\n";
@@ -61,7 +72,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   bool test = false, id = false, reset = false, version = false;
   double cycle = 0;
   std::vector<std::string> grace;
-  std::string dialect;
+  std::string dialect = "healer";
   auto* config =
       app.add_option("-c", options.config,
                      "Rules: a file, or a directory whose *.rules are read in the order of their names; with -t also "
@@ -80,11 +91,13 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.add_flag("-I", options.foreground, "Stay in the foreground");
   app.add_flag("-B", options.batch, "Use no colours in the output");
   app.add_flag("-t", test, "Check the rules and exit: status 0 accepted, 1 rejected");
-  app.add_option("--dialect", dialect, "With -t: `monit` gives Monit 5.33's own verdict")
+  app.add_option("--dialect", dialect,
+                 "With -t: `monit` gives Monit 6's own verdict, `monit-5.34` and `monit-5.33` that of older ones")
       ->type_name("monit")
       ->check([](const std::string& word) {
-        return word == "healer" || word == "monit" ? ""
-                                                   : fmt::format("--dialect {}: there must be healer or monit", word);
+        return dialect_named(word)
+                   ? ""
+                   : fmt::format("--dialect {}: there must be healer, monit, monit-5.34 or monit-5.33", word);
       });
   app.add_option("--with", options.with, "With -t: check FILE as one of these rules files, a directory or a main file")
       ->type_name("PATH");
@@ -131,7 +144,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     if (!read) return complain(fmt::format("--grace {}: not a duration (such as 8s or \"8 seconds\")", text));
     options.grace = *read;
   }
-  options.monit_dialect = dialect == "monit";
+  options.monit_dialect = *dialect_named(dialect);
   options.task = version             ? Options::Task::Version
                  : hash->count() > 0 ? Options::Task::Hash
                  : test              ? Options::Task::Test

@@ -6,7 +6,7 @@ _healerd() {
   COMPREPLY=()
   case $previous in
     --dialect)
-      COMPREPLY=($(compgen -W "healer monit" -- "$current"))
+      COMPREPLY=($(compgen -W "healer monit monit-5.33 monit-5.34" -- "$current"))
       return
       ;;
     -l)

@@ -46,7 +46,7 @@ def spellings() -> dict[str, set[str]]:
     known = {word for words in found.values() for word in words}
     for rules in GRAMMAR.glob("*.hpp"):
         for alternatives in re.findall(r'\btext<("[^>]*)>', rules.read_text()):
-            found["Option"].update(word for word in re.findall(r'"([^"]+)"', alternatives) if word not in known)
+            found["Option"].update(word for word in re.findall(r'"([^"]+)"', alternatives) if word not in known and re.search(r"\w", word))
     return found
 
 

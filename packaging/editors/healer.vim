@@ -24,43 +24,43 @@ syntax keyword healerOption command composite control cooldown core count creden
 syntax keyword healerOption ctime daemon database default define delay delete digest
 syntax keyword healerOption directory disable disk dns dnslimit dormant down download
 syntax keyword healerOption downloaded dry dwp each echo enable end ended
-syntax keyword healerOption environment eq equal euid eventqueue expect expectbuffer facility
-syntax keyword healerOption fail fail2ban failure file filecontentbuffer filedescriptors fips follow
-syntax keyword healerOption free from fsflag fsflags ftp ge get gid
-syntax keyword healerOption gone gps gracefullimit greater gt guard head header
-syntax keyword healerOption heal healing host hostheader hostname http http2 httpcontentbuffer
-syntax keyword healerOption httpd https icmp idfile imap imaps init inode
-syntax keyword healerOption inodes insecure interface ipv4 ipv6 json keepalivelimit laststate
-syntax keyword healerOption ldap2 ldap3 le leftovers less limit limits link
-syntax keyword healerOption lmtp log logfile loglimit lt mail mails mailserver
-syntax keyword healerOption maintenance manual maxforward md5 member members memcache method
-syntax keyword healerOption mmonit mongodb more mqtt mtime mysql mysqls ne
-syntax keyword healerOption networktimeout newer nntp nostart notequal notify ntp3 older
-syntax keyword healerOption once origin overlapping parallel passive password patch path
-syntax keyword healerOption pause pemchain pemfile pemkey perm permission pgsql pid
-syntax keyword healerOption pidfile ping ping4 ping6 polls pop pops port
-syntax keyword healerOption portnumber post ppid probation programoutput programtimeout proto protocol
-syntax keyword healerOption put radius ramp rdate read readonly ready redirects
-syntax keyword healerOption redis register reject reminder repeatable replylimit request requestlimit
-syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
-syntax keyword healerOption save secret secrets security selfsigned send sendexpectbuffer servicetime
-syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signature
-syntax keyword healerOption sip size skip slot slots smtp smtps socket
-syntax keyword healerOption space spamassassin ssh ssl sslauto sslv2 sslv3 startlimit
-syntax keyword healerOption starttimeout starttls statefile step stoptimeout syslog target tcp
-syntax keyword healerOption tcpssl terabyte terabytes terminal thread threads time timeout
-syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns total
-syntax keyword healerOption tries type udp uid unix unixsocket until up
-syntax keyword healerOption upload uploaded uptime url username valid verify version
-syntax keyword healerOption wait waitlimit watchdog websocket week weeks when while
-syntax keyword healerOption write
+syntax keyword healerOption environment eq equal euid eventqueue exectimeout expect expectbuffer
+syntax keyword healerOption facility fail fail2ban failure file filecontentbuffer filedescriptors fips
+syntax keyword healerOption follow free from fsflag fsflags ftp ge get
+syntax keyword healerOption gid gone gps gracefullimit greater gt guard hardlink
+syntax keyword healerOption hardlinks head header heal healing host hostgroups hostheader
+syntax keyword healerOption hostname http http2 httpcontentbuffer httpd https icmp idfile
+syntax keyword healerOption imap imaps init inode inodes insecure interface ipv4
+syntax keyword healerOption ipv6 json keepalivelimit laststate ldap2 ldap3 le leftovers
+syntax keyword healerOption less limit limits link lmtp log logfile loglimit
+syntax keyword healerOption lt mail mails mailserver maintenance manual maxforward md5
+syntax keyword healerOption member members memcache method mmonit mongodb monit more
+syntax keyword healerOption mqtt mtime mysql mysqls ne networktimeout newer nntp
+syntax keyword healerOption nostart notequal notify ntp3 older once origin overlapping
+syntax keyword healerOption pagein pageins pageout pageouts parallel passive password patch
+syntax keyword healerOption path pause pemchain pemfile pemkey perm permission pgsql
+syntax keyword healerOption pid pidfile ping ping4 ping6 polls pop pops
+syntax keyword healerOption port portnumber post ppid probation programoutput programtimeout proto
+syntax keyword healerOption protocol put radius ramp rdate read readonly ready
+syntax keyword healerOption redirects redis register reject reminder repeatable replylimit request
+syntax keyword healerOption requestlimit responsetime restarttimeout retry rsakey rsync run runs
+syntax keyword healerOption saturation save secret secrets security selfsigned send sendexpectbuffer
+syntax keyword healerOption servicetime settle sha1 sha256 sha512 shadow sieve signal
+syntax keyword healerOption signature sip size skip slot slots smtp smtps
+syntax keyword healerOption socket space spamassassin ssh ssl sslauto sslv2 sslv3
+syntax keyword healerOption startlimit starttimeout starttls statefile step stoptimeout syslog target
+syntax keyword healerOption tcp tcpssl terabyte terabytes terminal thread threads time
+syntax keyword healerOption timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns
+syntax keyword healerOption total tries type udp uid unix unixsocket until
+syntax keyword healerOption up upload uploaded uptime url username valid verify
+syntax keyword healerOption version wait waitlimit watchdog websocket week weeks when
+syntax keyword healerOption while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/
 syntax match healerOption /\v-tlsv11>/
 syntax match healerOption /\v-tlsv12>/
 syntax match healerOption /\v-tlsv13>/
-syntax match healerOption /\v<../
 syntax match healerOption /\v<TB>/
 syntax match healerOption /\v<TB\/s>/
 syntax match healerOption /\v<access time>/

@@ -27,6 +27,10 @@ inline constexpr std::array kPathQuantities{
     age(Metric::Age, "timestamp",
         {.matched = "modify/change time for {path} failed -- current modify/change time is {time}",
          .succeeded = "modify/change time test succeeded for {path} [current modify/change time is {time}]"}),
+    Quantity{.metric = Metric::HardLinks,
+             .words = "hardlink",
+             .sentence = {.matched = "hardlink test failed for {path} -- current hardlink is {value}",
+                          .succeeded = "hardlink check succeeded [current hardlink = {value}]"}},
 };
 
 /// A time of the path that may change.
@@ -70,6 +74,16 @@ inline constexpr std::array kTimeAttributes{
               .unchanged = "modify/change time was not changed for {path}"}),
 };
 
-inline constexpr auto kPathAttributes = joined(kOwnerAttributes, kTimeAttributes);
+inline constexpr std::array kLinkAttributes{
+    AttributeRow{.attribute = Attribute::HardLinks,
+                 .words = "hardlink",
+                 .topic = "hard links",
+                 .changes = true,
+                 .event = EventKind::Resource,
+                 .sentence = {.changed = "hardlink for {path} changed to {now}",
+                              .unchanged = "hardlink has not changed [current hardlink = {now}]"}},
+};
+
+inline constexpr auto kPathAttributes = joined(joined(kOwnerAttributes, kTimeAttributes), kLinkAttributes);
 
 }  // namespace healer::checks

@@ -77,8 +77,7 @@ constexpr auto kOwn = std::to_array<Quantity>({
      .sentence = {"write rate", "write", "write rate test", "write"}},
     kUptime,
 });
-// Monit takes tests of the load in a process, too, but never makes them.
-constexpr auto kQuantities = joined(kOwn, loads(true));
+constexpr auto kQuantities = joined(kOwn, kLoads);
 
 constexpr auto kAttributes = std::to_array<AttributeRow>({
     {Attribute::Pid,
@@ -141,12 +140,16 @@ Duration rest_of(const ServiceBlock& block) {
 
 Plan plan(const ServiceBlock& block) {
   measure::FindProcess find;
-  const auto compares = [&find](Metric what) {
+  const auto compares = [&find, &block](Metric what) {
     find.descendants = find.descendants || asks_for_descendants(what);
     find.of_children = find.of_children || is_of_children(what);
     find.total_descriptors = find.total_descriptors || what == Metric::TotalFileDescriptors;
     find.descriptors = find.descriptors || is_of_descriptors(what) || what == Metric::TotalFileDescriptors;
     find.transfers = find.transfers || is_of_transfers(what);
+    find.memory =
+        find.memory || (block.shares_memory &&
+                        (is_of_memory(what) || what == Metric::TotalMemory || what == Metric::TotalMemoryBytes ||
+                         what == Metric::ChildrenMemory || what == Metric::ChildrenMemoryBytes));
   };
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule->condition->tests) {
@@ -156,6 +159,8 @@ Plan plan(const ServiceBlock& block) {
       }
       const auto* differs = std::get_if<Differs>(&asked);
       const auto* changed = std::get_if<Changed>(&asked);
+      const auto* worded = std::get_if<Worded>(&asked);
+      find.attribute = find.attribute || (worded != nullptr && worded->what == Attribute::Security);
       find.attribute = find.attribute || (differs != nullptr && differs->what == Attribute::Security);
       find.owner =
           find.owner || (differs != nullptr && is_of_owner(differs->what)) ||

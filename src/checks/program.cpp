@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // check program NAME with path "PROGRAM": a program answers, by its exit status and what it writes.
+#include <algorithm>
 #include <array>
 
 #include "engine/kind.hpp"
+#include "engine/service.hpp"
 
 namespace healer::checks {
 
@@ -22,7 +24,12 @@ constexpr std::array kAttributes{
                  .event = EventKind::Status},
 };
 
-Plan plan(const ServiceBlock& /*block*/) { return {.parts = {measure::Run{}}}; }
+Plan plan(const ServiceBlock& block) {
+  const auto compares = [](const Test& test) { return std::holds_alternative<OutputChanged>(test); };
+  measure::Run run;
+  for (const Rule& rule : block.rules) run.output = run.output || std::ranges::any_of(rule->condition->tests, compares);
+  return {.parts = {run}};
+}
 
 }  // namespace
 

@@ -46,32 +46,28 @@ inline constexpr Quantity kUptime{
     .event = EventKind::Uptime};
 
 /// The load of the machine.
-consteval std::array<Quantity, 6> loads(bool monit_skips) {
-  std::array<Quantity, 6> rows{{
-      {.metric = Metric::Load1,
-       .words = "loadavg(1min)",
-       .sentence = {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"}},
-      {.metric = Metric::Load5,
-       .words = "loadavg(5min)",
-       .sentence = {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"}},
-      {.metric = Metric::Load15,
-       .words = "loadavg(15min)",
-       .sentence = {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"}},
-      {.metric = Metric::Load1PerCore,
-       .words = "loadavg(1min) per core",
-       .sentence = {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
-                    "loadavg per core (1min)"}},
-      {.metric = Metric::Load5PerCore,
-       .words = "loadavg(5min) per core",
-       .sentence = {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
-                    "loadavg per core (5min)"}},
-      {.metric = Metric::Load15PerCore,
-       .words = "loadavg(15min) per core",
-       .sentence = {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
-                    "loadavg per core (15min)"}},
-  }};
-  for (Quantity& row : rows) row.monit_skips = monit_skips;
-  return rows;
-}
+inline constexpr std::array<Quantity, 6> kLoads{{
+    {.metric = Metric::Load1,
+     .words = "loadavg(1min)",
+     .sentence = {"loadavg (1min) of", "loadavg (1min)", "loadavg (1min) check", "loadavg (1min)"}},
+    {.metric = Metric::Load5,
+     .words = "loadavg(5min)",
+     .sentence = {"loadavg (5min) of", "loadavg (5min)", "loadavg (5min) check", "loadavg (5min)"}},
+    {.metric = Metric::Load15,
+     .words = "loadavg(15min)",
+     .sentence = {"loadavg (15min) of", "loadavg (15min)", "loadavg (15min) check", "loadavg (15min)"}},
+    {.metric = Metric::Load1PerCore,
+     .words = "loadavg(1min) per core",
+     .sentence = {"loadavg per core (1min) of", "loadavg per core (1min)", "loadavg per core (1min) check",
+                  "loadavg per core (1min)"}},
+    {.metric = Metric::Load5PerCore,
+     .words = "loadavg(5min) per core",
+     .sentence = {"loadavg per core (5min) of", "loadavg per core (5min)", "loadavg per core (5min) check",
+                  "loadavg per core (5min)"}},
+    {.metric = Metric::Load15PerCore,
+     .words = "loadavg(15min) per core",
+     .sentence = {"loadavg per core (15min) of", "loadavg per core (15min)", "loadavg per core (15min) check",
+                  "loadavg per core (15min)"}},
+}};
 
 }  // namespace healer::checks

@@ -65,6 +65,15 @@ constexpr auto kOwn = std::to_array<Quantity>({
     {.metric = Metric::SwapBytes,
      .words = "swap",
      .sentence = {"swap amount of", "swap amount", "swap amount check", "swap amount"}},
+    {.metric = Metric::PageIns,
+     .words = "pagein",
+     .sentence = {.matched = "swap pagein {value} per second matches resource limit [pagein {sign} {limit} per second]",
+                  .succeeded = "swap pagein check succeeded [current pagein = {value} per second]"}},
+    {.metric = Metric::PageOuts,
+     .words = "pageout",
+     .sentence = {.matched =
+                      "swap pageout {value} per second matches resource limit [pageout {sign} {limit} per second]",
+                  .succeeded = "swap pageout check succeeded [current pageout = {value} per second]"}},
     kUptime,
     {.metric = Metric::SystemFileDescriptors,
      .words = "filedescriptors",
@@ -74,7 +83,7 @@ constexpr auto kOwn = std::to_array<Quantity>({
      .sentence = {"filedescriptors usage of", "filedescriptors", "filedescriptors usage test",
                   "filedescriptors usage"}},
 });
-constexpr auto kQuantities = joined(loads(false), kOwn);
+constexpr auto kQuantities = joined(kLoads, kOwn);
 
 constexpr std::array kSummary{Metric::Load1, Metric::SystemCpu, Metric::SystemMemory};
 

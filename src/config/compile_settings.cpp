@@ -29,7 +29,8 @@ engine::MailFormat mail_format(const MailFormatSyntax& format) {
 /// Applies `set` statements in the order of writing: the last of a kind counts, servers and recipients add up.
 class SettingsCompiler {
  public:
-  explicit SettingsCompiler(engine::Settings& settings) : settings_(settings) {}
+  SettingsCompiler(engine::Settings& settings, MonitVersion monit)
+      : settings_(settings), verifies_(monit >= MonitVersion::V6_1) {}
 
   void operator()(const SetDaemon& set) {
     settings_.cycle = bounded(set.cycle.value);
@@ -61,9 +62,11 @@ class SettingsCompiler {
     }
   }
   void operator()(const SetMailServer& set) {
-    for (const SetMailServer::Server& server : set.servers)
-      if (server.port && server.port->value >= 1 && server.port->value <= 65535)
-        settings_.mail.servers.push_back(mail_server(server));
+    for (const SetMailServer::Server& server : set.servers) {
+      if (!server.port || server.port->value < 1 || server.port->value > 65535) continue;
+      settings_.mail.servers.push_back(mail_server(server));
+      if (verifies_ && server.tls && !says_verify(*server.tls)) settings_.mail.servers.back().verify = true;
+    }
     if (set.timeout && set.timeout->value > Duration{0}) settings_.mail.timeout = bounded(set.timeout->value);
     settings_.mail.hostname = set.hostname ? set.hostname->value : "";  // as in Monit that of the last statement
   }
@@ -123,8 +126,13 @@ class SettingsCompiler {
     mmonit.timeout = bounded(set.timeout ? set.timeout->value : settings_.limits.network_timeout);
     mmonit.tls = set.tls.has_value();
     if (set.tls) mmonit.tls_options = tls_options(*set.tls);
+    if (verifies_ && set.tls && !says_verify(*set.tls)) mmonit.tls_options.emplace_back("verify", "enable");
     if (set.checksum) mmonit.certificate_checksum = to_lower(set.checksum->value);
     mmonit.register_credentials = !set.without_credentials;
+    mmonit.host_groups.insert(mmonit.host_groups.end(), set.host_groups.begin(), set.host_groups.end());
+  }
+  void operator()(const SetMonit& set) {
+    if (const auto version = monit_version(set.version.value)) settings_.monit = *version;
   }
   void operator()(const SetExpectBuffer& set) {
     settings_.limits.send_expect_buffer = static_cast<std::uint32_t>(std::min(set.bytes.value, kMaxSize));
@@ -193,7 +201,12 @@ class SettingsCompiler {
     return result;
   }
 
+  static bool says_verify(const TlsSyntax& tls) {
+    return std::ranges::any_of(tls.options, [](const auto& option) { return iequals(option.first.value, "verify"); });
+  }
+
   engine::Settings& settings_;
+  bool verifies_;  ///< certificates are verified unless it is said that they are not
 };
 
 }  // namespace
@@ -214,7 +227,8 @@ engine::Recipient recipient(const AlertSyntax& alert) {
 
 engine::Settings compile_settings(const Document& document) {
   engine::Settings settings;
-  SettingsCompiler compiler(settings);
+  settings.monit = document.monit;
+  SettingsCompiler compiler(settings, monit_of(document));
   for (const Document::Statement& statement : document.statements)
     if (const auto* set = std::get_if<SetSyntax>(&statement)) std::visit(compiler, set->statement);
   return settings;

@@ -73,6 +73,7 @@ class ServiceCompiler {
         if (check.foreground)
           block_.process->foreground = engine::ForegroundSpec{.command = command(*check.command), .stop = {}};
         block_.end_leftovers = settings_.end_leftovers && !check.foreground;
+        block_.shares_memory = is_newer();
         break;
     }
     // The schedule first: the tolerances may depend on it.
@@ -93,6 +94,9 @@ class ServiceCompiler {
   }
 
  private:
+  /// Whether what is written means what it means to Monit 6.
+  [[nodiscard]] bool is_newer() const { return settings_.monit >= MonitVersion::V6; }
+
   /// Conditions of the same words are one.
   Shared<engine::RuleCondition> shared(engine::RuleCondition condition) {
     prints_.push_back(fingerprint(*check_->kind, condition));
@@ -185,7 +189,9 @@ class ServiceCompiler {
       case ActionSyntax::Kind::Exec:
         result.kind = engine::ActionKind::Exec;
         result.command = command(*syntax.command);
+        if (!syntax.command->timeout) result.command->timeout = settings_.limits.exec_timeout;
         break;
+      case ActionSyntax::Kind::Ignore: result.kind = engine::ActionKind::Ignore; break;
       case ActionSyntax::Kind::Heal:
         result.kind = engine::ActionKind::Heal;
         result.heal = std::make_shared<const engine::HealOrder>(
@@ -246,6 +252,13 @@ class ServiceCompiler {
       if (&other != &row && other.words == row.words) test.also = other.attribute;
     return test;
   }
+  engine::Test test(const TextSyntax& syntax) const {
+    return engine::Worded{.what = check_->kind->find_attribute(syntax.what)->attribute,
+                          .is_pattern = syntax.is_pattern,
+                          .negated = syntax.comparison == ComparisonWord::NotEqual,
+                          .text = syntax.value.value};
+  }
+  engine::Test test(const OutputChangedSyntax& syntax) const { return engine::OutputChanged{syntax.negated}; }
   engine::Test test(const PresentSyntax& syntax) const { return engine::Present{.wanted = !syntax.negated}; }
   engine::Test test(const MatchesSyntax& syntax) {
     if (check_->kind->traits.has_lines)
@@ -261,6 +274,9 @@ class ServiceCompiler {
     const bool has_host = block_.kind->target == engine::Target::Host;
     const std::string host = has_host ? block_.other->host : std::string(kLocalHost);
     ConnectionReading reading = read_connection(syntax, {}, host, settings_.limits);
+    // From 6.1 on Monit verifies unless it is told not to.
+    if (reading.plan.tls && settings_.monit >= MonitVersion::V6_1 && !says_verify(syntax))
+      reading.plan.tls->verify = true;
     block_.probes.push_back(std::make_shared<const protocols::ProbePlan>(std::move(reading.plan)));
     return engine::Reached{.probe = static_cast<std::uint16_t>(block_.probes.size() - 1), .wanted = syntax.succeeded};
   }
@@ -271,6 +287,11 @@ class ServiceCompiler {
     place_in(block_.program->filters, filter.value);
     return engine::Queried{engine::JsonTest{
         .filter = filter.value, .comparison = comparison(operation), .value = value.value, .quoted = quoted}};
+  }
+
+  static bool says_verify(const ConnectionSyntax& syntax) {
+    return syntax.tls && std::ranges::any_of(syntax.tls->options,
+                                             [](const auto& option) { return iequals(option.first.value, "verify"); });
   }
 
   void add(const IfSyntax& syntax) {
@@ -285,6 +306,7 @@ class ServiceCompiler {
       changes = changes ||
                 (changed != nullptr && !(syntax.recovery && check_->kind->find_attribute(changed->what)->recovers));
       const bool is_content = std::holds_alternative<MatchesSyntax>(term.test);
+      rule.each_run = rule.each_run || std::holds_alternative<OutputChangedSyntax>(term.test);
       if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;
     }
@@ -293,12 +315,16 @@ class ServiceCompiler {
     condition.hash = condition_hash(condition_words);
     rule.condition = shared(std::move(condition));
     rule.mode = changes ? engine::Mode::EachChange : content_only ? engine::Mode::EachMatch : engine::Mode::Latched;
+    rule.each_run = rule.each_run && rule.mode == engine::Mode::Latched;
+    rule.newer_counting = is_newer();
     rule.tolerance = tolerance(syntax.tolerance);
     rule.action = action(syntax.action);
     rule.dormant = !silences(*check_, programs_, syntax).empty();
     if (syntax.recovery) {
       rule.recovery->tolerance = tolerance(syntax.recovery->tolerance);
       rule.recovery->action = action(syntax.recovery->action);
+    } else if (!rule.action.tells()) {
+      rule.recovery->action.kind = engine::ActionKind::Ignore;  // who was not told of the one is not of the other
     }
     rule.text = rule_text(syntax, condition_words);
     rule.text.shrink_to_fit();

@@ -353,7 +353,11 @@ class ConnectionReader {
         setting.text = checksum_digits(text);
         if (!protocols::is_checksum(setting.text))
           return error(written.value.range, fmt::format("{} is not a checksum", in_quotes(text)),
-                       "MD5 has 32 hexadecimal digits, SHA1 40");
+                       "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
+        if (const std::string& type = written.of.value;
+            !type.empty() && !iequals(protocols::find_checksum(setting.text.size())->name, type))
+          return error(written.value.range, fmt::format("{} is not a valid {} checksum", in_quotes(text), type),
+                       fmt::format("it has {} hexadecimal digits", protocols::find_checksum(type)->digits));
         break;
       case OptionType::Headers: return headers(*option, written);
       case OptionType::Json:

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -41,6 +43,22 @@ std::optional<unsigned> number(std::string_view text) {
   return value;
 }
 
+/// Whether a part of a field is one to Monit 6: `*`, `*/2`, `5`, `5-10`, `5-10/2`.
+bool is_strict(std::string_view item) {
+  const std::size_t slash = item.find('/');
+  const auto is_number = [](std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && text.front() != '-';
+  };
+  if (slash != item.npos && !is_number(item.substr(slash + 1))) return false;
+  const std::string_view range = item.substr(0, slash);
+  if (range == "*") return true;
+  const std::size_t dash = range.find('-');
+  if (!is_number(range.substr(0, dash))) return false;
+  return dash == range.npos ? slash == item.npos : is_number(range.substr(dash + 1));
+}
+
 /// Bits of one field, as healer and as Monit read it.
 struct Bits {
   std::uint64_t healer = 0;
@@ -53,16 +71,21 @@ class FieldReader {
       : field_(field), is_weekday_(field.name == "weekday"), remarks_(remarks) {}
 
   Bits read(std::string_view text) {
-    for (const std::string_view item : split(text, ","))
+    for (const std::string_view item : split(text, ",")) {
+      is_lax_ = is_lax_ || !is_strict(item);
       item.find('/') == item.npos ? read_item(item) : read_step(item);
+    }
     return bits_;
   }
+  /// Whether it has a part that Monit 6 refuses.
+  [[nodiscard]] bool is_lax() const { return is_lax_; }
   /// Why a step is none; empty: there is nothing wrong.
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
  private:
-  /// `*/5`, `8-18/2`, `30/10`, which Monit has not: every so many of a range, or up to the last one.
+  /// `*/5`, `8-18/2`, and `30/10`, which Monit has not: every so many of a range, or up to the last one.
   void read_step(std::string_view item) {
+    if (is_strict(item)) return strict_step(item);
     const std::size_t slash = item.find('/');
     const std::string_view range = item.substr(0, slash);
     const std::size_t dash = range.find('-');
@@ -75,6 +98,30 @@ class FieldReader {
       return;
     }
     for (unsigned value = *from; value <= *to; value += *step) set(value, value, false);
+  }
+
+  /// One that Monit 6 takes, though it may never match there.
+  void strict_step(std::string_view item) {
+    const std::size_t slash = item.find('/');
+    const std::string_view range = item.substr(0, slash);
+    const std::size_t dash = range.find('-');
+    const unsigned step = number(item.substr(slash + 1)).value_or(0);
+    const unsigned from = range == "*" ? field_.first : number(range.substr(0, dash)).value_or(0);
+    const unsigned to = range == "*" ? field_.last : number(range.substr(dash + 1)).value_or(0);
+    const unsigned last = is_weekday_ && range != "*" ? 7 : field_.last;
+    if (step == 0) return remark(fmt::format("{} {} never matches: no step is 0", field_.name, in_quotes(item)));
+    if (from > last || (from <= to && to < field_.first))
+      return remark(fmt::format("there is no {} {}: it never matches", field_.name, item));
+    if (from <= to) {
+      if (to > last) remark(fmt::format("{} {} is read as {}-{}/{}", field_.name, item, from, last, step));
+      for (unsigned value = from; value <= std::min(to, last); value += step) set(value, value, true);
+      return;
+    }
+    remark(fmt::format("{} {} is read as every {} from {} over {} to {}; to Monit it never matches", field_.name, item,
+                       step, from, field_.first, to));
+    const unsigned round = field_.last + 1 - field_.first;
+    for (unsigned value = from; value <= to + round; value += step)
+      set(value > field_.last ? value - round : value, value > field_.last ? value - round : value, false);
   }
 
   void read_item(std::string_view item) {
@@ -130,6 +177,7 @@ class FieldReader {
   bool is_weekday_;
   std::vector<std::string>& remarks_;
   std::string fault_;
+  bool is_lax_ = false;
   Bits bits_;
 };
 
@@ -162,10 +210,13 @@ CronReading read_cron(std::string_view text) {
   std::array<Bits, 5> bits;
   for (std::size_t i = 0; i < kFields.size(); ++i) {
     const std::string field = numbered(i, fields[i]);
-    const bool is_monits = fields[i].find_first_not_of("0123456789*-,") == std::string_view::npos;
-    reading.is_own = reading.is_own || !is_monits;
+    const bool is_named = fields[i].find_first_not_of("0123456789*-,/") != std::string_view::npos;
     FieldReader reader(kFields[i], reading.remarks);
     bits[i] = reader.read(field);
+    const bool has_steps = field.find('/') != std::string::npos;
+    reading.is_own = reading.is_own || is_named || (has_steps && reader.is_lax());
+    reading.has_steps = reading.has_steps || has_steps;
+    reading.is_lax = reading.is_lax || reader.is_lax();
     reading.error = reader.fault();
     if (field.find_first_not_of("0123456789*-,/") != std::string::npos)
       reading.error = fmt::format("the {} {} is not understood: only numbers, '*', '-', ',' and '/' may be used{}",

@@ -15,7 +15,9 @@ struct CronReading {
   std::string remedy;  ///< for the error
   engine::CronSpec spec;
   std::string never;         ///< the field that matches no time ("minute"), so that the whole never matches; else empty
-  bool is_own = false;       ///< has steps or names, which Monit refuses
+  bool is_own = false;       ///< has names, or steps from one number on, which every Monit refuses
+  bool has_steps = false;    ///< has steps as Monit 6 has them, which older ones refuse
+  bool is_lax = false;       ///< has a field that Monit 6 refuses, though older ones do not: `1,,2`, `-5`, `*-5`
   bool comes_alive = false;  ///< matches something, but to Monit nothing
   std::vector<std::string> remarks;  ///< where what is understood is not what Monit understands
 };

@@ -206,6 +206,7 @@ std::string_view to_string(Code code) {
                                                                "unread-list",
                                                                "refused-row",
                                                                "only-healer",
+                                                               "other-monit",
                                                                "dormant",
                                                                "counting",
                                                                "misread",
@@ -230,7 +231,8 @@ std::string_view to_string(Code code) {
                                                                "wrong-port",
                                                                "endless-restarts",
                                                                "shared-folder",
-                                                               "unverified-certificate"};
+                                                               "unverified-certificate",
+                                                               "deprecated"};
   return kWords[static_cast<std::size_t>(code)];
 }
 

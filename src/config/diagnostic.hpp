@@ -65,6 +65,7 @@ enum class Code : std::uint8_t {
   RefusedRow,
   // The dialects.
   OnlyHealer,
+  OtherMonit,
   Dormant,
   Counting,
   // What its writer may not have meant.
@@ -92,8 +93,9 @@ enum class Code : std::uint8_t {
   EndlessRestarts,
   SharedFolder,
   UnverifiedCertificate,
+  Deprecated,
 };
-inline constexpr std::size_t kCodes = static_cast<std::size_t>(Code::UnverifiedCertificate) + 1;
+inline constexpr std::size_t kCodes = static_cast<std::size_t>(Code::Deprecated) + 1;
 
 /// "unknown-word".
 [[nodiscard]] std::string_view to_string(Code code);

@@ -107,6 +107,8 @@ class Gatherer {
   void add(const engine::Members& test) { all('q', test.quota.kind, std::bit_cast<std::uint64_t>(test.quota.number)); }
   void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
   void add(const engine::Queried& test) { all('j', test.test); }
+  void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
+  void add(const engine::OutputChanged& test) { all('o', test.negated); }
   void add(const engine::Test& test) {
     std::visit([this](const auto& one) { add(one); }, test);
   }
@@ -128,9 +130,9 @@ class Gatherer {
   void add(const Hash128& hash) { all(hash.high, hash.low); }
   /// `print`: that of the condition.
   void add(const engine::RuleBody& body, const Hash128& print) {
-    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, dormant, text, of_actions] =
-        body;
-    all(print, tolerance, action, recovery, mode, event, dormant, text);
+    [[maybe_unused]] const auto& [condition, tolerance, action, recovery, mode, event, each_run, newer_counting,
+                                  dormant, text, of_actions] = body;
+    all(print, tolerance, action, recovery, mode, event, each_run, newer_counting, dormant, text);
   }
   void add(const protocols::Setting& setting) {
     all(setting.word, setting.op, setting.number, setting.text, setting.value);
@@ -161,7 +163,7 @@ class Gatherer {
     all(block.name, block.kind->word, block.program, block.process, block.path, block.lines, block.other->composite,
         block.other->interface, block.other->host, block.probes, block.programs->start, block.programs->stop,
         block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
-        block.on_reboot, block.activity, block.end_leftovers);
+        block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

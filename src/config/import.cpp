@@ -74,13 +74,14 @@ std::string name_of(std::size_t index, std::size_t count, const std::string& pat
 
 class Importer {
  public:
-  Importer(const std::string& path, std::string directory, const Environment& environment)
-      : environment_(environment), directory_(std::move(directory)) {
+  Importer(const std::string& path, std::string directory, const Environment& environment, const std::string& installed)
+      : environment_(environment), directory_(std::move(directory)), installed_(installed) {
     const OfflineEnvironment offline(environment_);
-    result_.source = load(path, {}, offline);
     Sources again;
     Diagnostics unsaid;
     document_ = read_documents(path, offline, again, unsaid);
+    monit_ = std::max(monit_version(installed_).value_or(MonitVersion::V5_33), needed_monit(document_));
+    result_.source = load(path, {.monit = monit_}, offline);
   }
 
   Import run() {
@@ -156,7 +157,9 @@ class Importer {
       const bool is_top = !nested || i == 0;
       files.push_back({.from = source.path,
                        .path = is_top ? name + ".rules" : fmt::format("{}/{}", kFolder, name),
-                       .text = fmt::format("# From {}\n", source.path) + edited(source.text, std::move(edits))});
+                       .text = fmt::format("# From {}\n{}", source.path,
+                                           i == 0 ? fmt::format("set monit {}\n", to_string(monit_)) : "") +
+                               edited(source.text, std::move(edits))});
       if (!files.back().text.ends_with('\n')) files.back().text += '\n';
     }
     return files;
@@ -203,7 +206,19 @@ class Importer {
     return places;
   }
 
+  /// Which Monit the files were for, and where healer does otherwise than that one.
+  void monit() {
+    const std::string_view version = to_string(monit_);
+    std::string text =
+        installed_.empty() ? "No Monit was found on this machine" : fmt::format("Monit {} was found", installed_);
+    if (needed_monit(document_) == monit_ && monit_version(installed_).value_or(MonitVersion::V5_33) < monit_)
+      text += fmt::format(", but its files need {}", version);
+    remark("monit", fmt::format("{}: 'set monit {}' keeps the meaning.", text, version),
+           differences(document_, monit_));
+  }
+
   void report(bool nested) {
+    monit();
     if (!left_out_.empty())
       remark("left-out", "These name files that are Monit's own: they are comments now, and healer has its own.",
              left_out_);
@@ -277,6 +292,8 @@ class Importer {
 
   const Environment& environment_;
   std::string directory_;
+  std::string installed_;
+  MonitVersion monit_ = MonitVersion::V5_33;
   Import result_;
   Document document_;
   std::map<std::uint32_t, std::vector<Edit>> edits_;  ///< of each file, but for includes
@@ -285,8 +302,9 @@ class Importer {
 
 }  // namespace
 
-Import import_rules(const std::string& path, const std::string& directory, const Environment& environment) {
-  return Importer(path, directory, environment).run();
+Import import_rules(const std::string& path, const std::string& directory, const Environment& environment,
+                    const std::string& installed) {
+  return Importer(path, directory, environment, installed).run();
 }
 
 }  // namespace healer::config

@@ -36,7 +36,9 @@ struct Import {
 /// Reads what `path` names, the control file, through `environment`, and makes the files of `directory`, a whole path.
 /// Includes become files of the directory that are read in the order of their names; where that would change the
 /// meaning they stay includes, of files in a folder below.
-[[nodiscard]] Import import_rules(const std::string& path, const std::string& directory,
-                                  const Environment& environment);
+/// `installed`: the version of the Monit of this machine ("6.0.0"); empty: there is none, or nobody knows. The files
+/// say `set monit` with it, or with the first one that understands all of them where that is newer.
+[[nodiscard]] Import import_rules(const std::string& path, const std::string& directory, const Environment& environment,
+                                  const std::string& installed = {});
 
 }  // namespace healer::config

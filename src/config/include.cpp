@@ -137,6 +137,7 @@ class Reader {
       note_cuts(syntax, from, [&](std::uint32_t at) { return SourceRange{*file, at, at}; });
     }
     std::ranges::move(syntax.extensions, std::back_inserter(document_.extensions));
+    std::ranges::move(syntax.deprecations, std::back_inserter(document_.deprecations));
     document_.is_whole = document_.is_whole && syntax.is_whole;
     expand(syntax, sources_, read_list_, document_.expansion, said_);
     document_.is_whole = document_.is_whole && document_.expansion.is_whole;
@@ -376,8 +377,12 @@ class Reader {
 
 }  // namespace
 
-Document read_documents(const std::string& path, const Environment& environment, Sources& sources, Diagnostics& said) {
-  return Reader(environment, sources, said).read_main(path);
+Document read_documents(const std::string& path, const Environment& environment, Sources& sources, Diagnostics& said,
+                        MonitVersion monit) {
+  Document document = Reader(environment, sources, said).read_main(path);
+  document.monit = monit;
+  choose_checksums(document);
+  return document;
 }
 
 }  // namespace healer::config

@@ -52,7 +52,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   Found found;
   LoadResult& result = found.result;
   Diagnostics& said = result.diagnostics;
-  Document document = read_documents(path.string(), environment, result.sources, said);
+  Document document = read_documents(path.string(), environment, result.sources, said, options.monit);
   result.unmatched = std::move(document.unmatched);
   result.lists = document.expansion.lists;
   result.rows_left_out = document.expansion.left_out;
@@ -66,6 +66,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   check_composites(document, said);
   lint(document, result.sources, said);
   if (options.advice) advise(document, result.sources, said);
+  if (options.advice) advise_newer_monit(document, said);
   apply_defaults(document);
   const Lookups lookups = resolve(document, environment, said);
   drop_unknown(said, document.expansion);

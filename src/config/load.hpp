@@ -12,14 +12,16 @@
 #include "config/expand.hpp"
 #include "config/source.hpp"
 #include "engine/rule_set.hpp"
+#include "util/monit_version.hpp"
 
 namespace healer::config {
 
 struct LoadOptions {
-  bool monit_dialect = false;  ///< --dialect monit: Monit 5.33's own verdict
-  bool strict = false;         ///< --strict: warnings are errors
-  bool advice = false;         ///< `healerctl lint`: what could be said better, too
-  bool secrets = false;        ///< for who checks rules: whether the secrets of workflows can be read, too
+  std::optional<MonitVersion> monit_dialect{};  ///< --dialect monit: that Monit's own verdict
+  MonitVersion monit = MonitVersion::V5_33;     ///< whose meaning counts where no `set monit` says
+  bool strict = false;                          ///< --strict: warnings are errors
+  bool advice = false;                          ///< `healerctl lint`: what could be said better, too
+  bool secrets = false;  ///< for who checks rules: whether the secrets of workflows can be read, too
 };
 
 /// "the row 'a' of the list NODE is refused: it has no field 'ip'".

@@ -64,8 +64,11 @@ struct action<grammar::sum_type> {
   }
 };
 template <>
+struct action<grammar::own_sum_word> : action<grammar::sum_type> {};
+template <>
 struct action<grammar::certmd5_word> {
   static void apply(const auto& in, Build& build, AccessScratch& scratch) {
+    build.deprecate("'certmd5'", "'certificate checksum' with SHA1", matched(in, build));
     scratch.sum_type = Word{"md5", build.range(matched(in, build))};
   }
 };

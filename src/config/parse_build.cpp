@@ -135,6 +135,7 @@ bool is_readiness(const grammar::TokenStream& tokens, std::size_t token) {
 
 void Build::begin_statement() {
   extensions.clear();
+  deprecations.clear();
   complaints.clear();
   items.clear();
   command = {};
@@ -186,10 +187,34 @@ ToleranceSyntax Build::tolerance(TokenRange tokens_of) const {
   return out;
 }
 
-void Build::extend(std::string_view name, TokenRange where) {
+void Build::extend(std::string_view name, TokenRange where, std::optional<MonitVersion> since) {
   const auto at = range(where);
   if (!extensions.empty() && extensions.back().range == at && extensions.back().name == name) return;
-  extensions.push_back({std::string(name), at});
+  extensions.push_back({.name = std::string(name), .range = at, .since = since});
+}
+
+void Build::deprecate(std::string_view was, std::string_view instead, TokenRange where) {
+  deprecations.push_back({.was = was, .instead = instead, .range = range(where)});
+}
+
+void Build::note_tokens(TokenRange tokens_of) {
+  for (std::size_t token = tokens_of.begin; token < tokens_of.end; ++token) {
+    const grammar::Token& one = tokens.tokens[token];
+    if ((one.flags & grammar::kGenerous) != 0)
+      extend("a name in quotes or on a line of its own as this one", {token, token + 1});
+    if (one.kind != Kind::String) continue;
+    const auto newer = grammar::newer_word(tokens, token);
+    if (!newer) continue;
+    const SourceRange at = range({token, token + 1});
+    const auto is_meant = [&](const Extension& known) {
+      return known.range.file == at.file && known.range.begin <= at.begin && at.end <= known.range.end;
+    };
+    if (std::ranges::none_of(extensions, is_meant))
+      extensions.push_back({.name = fmt::format("the word '{}' without quotes", text(token)),
+                            .range = at,
+                            .since = newer,
+                            .is_refused = true});
+  }
 }
 
 void Build::complain(TokenRange where, std::string message, std::string remedy) {

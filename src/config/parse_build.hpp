@@ -43,10 +43,11 @@ struct Build {
   const SplicedText* spliced = nullptr;        ///< what the text is made of; null: of the file
   const engine::CheckKind* service = nullptr;  ///< the kind of the service whose statements these are; null: unknown
   grammar::Expectation expectation;
-  std::vector<Extension> extensions;   ///< of the statement under way
-  std::vector<Diagnostic> complaints;  ///< about it, where its structure is right
-  std::vector<std::uint32_t> items;    ///< where those between its braces begin, in any order
-  CommandSyntax command;               ///< scratch, emptied by whoever takes it
+  std::vector<Extension> extensions;      ///< of the statement under way
+  std::vector<Deprecation> deprecations;  ///< the same
+  std::vector<Diagnostic> complaints;     ///< about it, where its structure is right
+  std::vector<std::uint32_t> items;       ///< where those between its braces begin, in any order
+  CommandSyntax command;                  ///< scratch, emptied by whoever takes it
   struct ShellSign {
     std::size_t argument;      ///< which one
     std::string_view written;  ///< in the text
@@ -72,7 +73,11 @@ struct Build {
   [[nodiscard]] Located<Duration> duration(TokenRange tokens_of) const;
   [[nodiscard]] ToleranceSyntax tolerance(TokenRange tokens_of) const;
 
-  void extend(std::string_view name, TokenRange where);
+  /// Notes what only healer, or Monit only from a version on, understands.
+  void extend(std::string_view name, TokenRange where, std::optional<MonitVersion> since = {});
+  void deprecate(std::string_view was, std::string_view instead, TokenRange where);
+  /// Notes of each token of a statement that was taken what is to be said of it, whatever the statement is.
+  void note_tokens(TokenRange tokens_of);
   void complain(TokenRange where, std::string message, std::string remedy);
   void warn(TokenRange where, std::string_view message, std::string_view remedy);
   /// The program of a command, and what is written after it.
@@ -101,6 +106,10 @@ template <typename ActionInput>
 template <typename Rule>
 concept Extended = requires {
   Rule::kName;
+};
+template <typename Rule>
+concept Dated = requires {
+  Rule::kSince;
 };
 template <typename Rule>
 concept Phrased = requires {
@@ -136,7 +145,10 @@ struct control : pegtl::normal<Rule> {
 /// Notes that an extension was used; what an action of such a rule does, or does besides.
 template <Extended Rule, typename ActionInput>
 void note_extension(const ActionInput& in, Build& build) {
-  build.extend(Rule::kName, matched(in, build));
+  if constexpr (Dated<Rule>)
+    build.extend(Rule::kName, matched(in, build), Rule::kSince);
+  else
+    build.extend(Rule::kName, matched(in, build));
 }
 
 template <typename Rule>

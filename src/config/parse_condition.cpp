@@ -119,7 +119,8 @@ class Joiner {
   }
 
   void half(std::uint32_t offset, std::string message, std::string remedy) {
-    const bool is_monits = build_.extensions.empty();
+    const bool is_monits = std::ranges::all_of(
+        build_.extensions, [](const Extension& one) { return one.since.has_value() || one.is_refused; });
     if (is_monits) message += ": no parenthesis of this condition counts";
     complain(build_.place(offset, offset + 1), std::move(message), std::move(remedy), !is_monits);
   }

@@ -281,7 +281,9 @@ template <>
 struct action<grammar::key_sum_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     const auto at = matched(in, build);
+    const Rare<Word> type = scratch.sum_type ? Rare<Word>(*scratch.sum_type) : Rare<Word>();
     scratch.setting(build, "rsakey checksum", at);
+    if (type) scratch.connection.settings.back().of = *type;
     scratch.connection.settings.back().comparison.reset();
   }
 };

@@ -7,6 +7,7 @@
 #include "config/parse_access.hpp"
 #include "config/parse_build.hpp"
 #include "config/url.hpp"
+#include "grammar/host_groups.hpp"
 #include "grammar/set.hpp"
 
 namespace healer::config::parsing {
@@ -111,6 +112,7 @@ template <>
 struct action<grammar::httpd_pem> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
     const auto at = matched(in, build).begin;
+    build.deprecate("'pemfile'", "'ssl { pemfile: ... }'", {at, at + 1});
     scratch.httpd.tls_options.emplace_back(lower_word(build, at), build.word(at + 1));
     if (!scratch.httpd.tls) scratch.httpd.tls = true;
   }
@@ -120,6 +122,7 @@ template <>
 struct action<grammar::httpd_self_signed> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
     const SourceRange range = build.range(matched(in, build));
+    build.deprecate("'allowselfcertification'", "'ssl { selfsigned: allow }'", matched(in, build));
     scratch.httpd.tls_options.emplace_back(Word{"selfsigned", range}, Word{"allow", range});
     if (!scratch.httpd.tls) scratch.httpd.tls = true;
   }
@@ -210,6 +213,14 @@ struct action<grammar::mmonit_sum> {
   static void apply(const auto&, Build&, HttpdScratch& scratch) {
     scratch.mmonit.checksum_type = std::exchange(scratch.sum_type, {});
     scratch.mmonit.checksum = std::exchange(scratch.sum, {});
+  }
+};
+
+template <>
+struct action<grammar::mmonit_groups> {
+  static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
+    grammar::each_host_group(build.text(matched(in, build).end - 1), 0,
+                             [&](std::string_view name) { scratch.mmonit.host_groups.emplace_back(name); });
   }
 };
 

@@ -72,6 +72,15 @@ struct action<grammar::content_test> {
 };
 
 template <>
+struct action<grammar::content_change> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, at, OutputChangedSyntax{.negated = build.kind(at.end - 2) == Kind::Not});
+  }
+};
+
+template <>
 struct action<grammar::match_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
@@ -97,6 +106,20 @@ struct action<grammar::resource_test> {
 
 template <>
 struct action<grammar::lone_test> : action<grammar::resource_test> {};
+
+template <>
+struct action<grammar::link_count_test> : action<grammar::resource_test> {};
+
+template <>
+struct action<grammar::page_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    CompareSyntax test = resource_of(build, at);
+    test.unit.reset();  // what it is per
+    add_term(build, scratch, at, std::move(test));
+  }
+};
 
 template <>
 struct action<grammar::exist_test> {
@@ -132,6 +155,27 @@ struct action<grammar::attribute_test> {
 };
 
 template <>
+struct action<grammar::security_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    const auto at = matched(in, build);
+    scratch.has_else = true;
+    const std::size_t sign = at.begin + 2;
+    const bool is_pattern = build.kind(sign) == Kind::String || at.end - at.begin == 5;
+    const ComparisonWord comparison =
+        is_pattern && build.kind(sign) == Kind::String ? ComparisonWord::Equal : comparison_of(build.text(sign));
+    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
+      build.complain({sign, sign + 1},
+                     fmt::format("a security attribute cannot be compared with '{}'", build.text(sign)),
+                     "the operators are =, !=, =~ and !=~");
+    add_term(build, scratch, at,
+             TextSyntax{.what = "security attribute",
+                        .comparison = comparison,
+                        .is_pattern = is_pattern,
+                        .value = build.word(at.end - 1)});
+  }
+};
+
+template <>
 struct action<grammar::permission_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
@@ -142,10 +186,12 @@ struct action<grammar::permission_test> {
 
 namespace {
 
-/// The checksum that a test is about: written, or known by its length, or MD5.
+/// The checksum that a test is about: written, or known by its length; else the version of Monit says which it is
+/// (choose_checksums).
 std::string checksum_name(const Build& build, TokenRange at, std::string_view digits) {
   const bool is_written = build.kind(at.begin + 1) != Kind::Checksum;
   const protocols::ChecksumType* known = protocols::find_checksum(digits.size());
+  if (!is_written && known == nullptr && digits.empty()) return std::string(kAnyChecksum);
   const std::string_view name = is_written ? build.text(at.begin + 1) : known != nullptr ? known->name : "md5";
   return to_lower(name) + " checksum";
 }
@@ -161,9 +207,21 @@ struct action<grammar::checksum_test> {
     if (build.kind(at.end - 1) != Kind::Checksum) test.value = build.word(at.end - 1);
     test.value.value = to_lower(test.value.value);
     test.what = checksum_name(build, at, test.value.value);
-    if (build.kind(at.begin + 1) == Kind::Checksum && test.what.starts_with("sha") && test.what != "sha1 checksum")
-      build.extend("sha256 and sha512", at);
+    const bool is_written = build.kind(at.begin + 1) != Kind::Checksum;
+    if (!is_written && test.what == "sha256 checksum") build.extend("a SHA256 checksum", at, MonitVersion::V6);
+    if (!is_written && test.what == "sha512 checksum") build.extend("a SHA512 checksum", at);
+    // Of this kind alone Monit takes any text.
+    test.is_loose =
+        is_written && test.what == "sha256 checksum" && !test.value.value.empty() &&
+        (test.value.value.size() != protocols::find_checksum("sha256")->digits || !protocols::is_hex(test.value.value));
     add_term(build, scratch, at, std::move(test));
+  }
+};
+
+template <>
+struct action<grammar::changed_link_count> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    add_term(build, scratch, matched(in, build), ChangedSyntax{"hardlink"});
   }
 };
 
@@ -198,6 +256,7 @@ struct action<grammar::link_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
     scratch.has_else = true;
+    if (build.kind(at.begin) == Kind::Failed) build.deprecate("'if failed link'", "'if link down'", at);
     add_term(build, scratch, at, LinkSyntax{.up = build.kind(at.begin + 1) == Kind::Up});
   }
 };
@@ -345,6 +404,7 @@ struct action<grammar::plain_action> {
       case Kind::Start: scratch.action.kind = Start; break;
       case Kind::Stop: scratch.action.kind = Stop; break;
       case Kind::Restart: scratch.action.kind = Restart; break;
+      case Kind::Ignore: scratch.action.kind = Ignore; break;
       default: scratch.action.kind = Alert; break;
     }
   }
@@ -415,11 +475,13 @@ struct action<grammar::repeat_count> {
 
 template <>
 struct action<grammar::exec_timeout> {
-  static void apply(const auto& in, Build& build, IfScratch&) {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
     note_extension<grammar::exec_timeout>(in, build);
     const auto at = matched(in, build);
     if (build.command.timeout) build.complain(at, "'timeout' is given twice", "keep one of them");
+    if (scratch.action.repeat) build.extend("options in another order", at);
     build.command.timeout = build.duration({at.begin + 1, at.end});
+    build.command_has_timeout = true;
   }
 };
 

@@ -104,7 +104,11 @@ struct action<grammar::facility> {
 
 template <>
 struct action<grammar::set_log> {
-  static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.log); }
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    const auto at = matched(in, build);
+    if (iequals(build.text(at.begin), "logfile")) build.deprecate("'set logfile'", "'set log'", at);
+    scratch.statement = std::move(scratch.log);
+  }
 };
 
 template <>
@@ -213,6 +217,14 @@ struct action<grammar::time_value> {
 template <>
 struct action<grammar::set_limits> {
   static void apply(const auto&, Build&, SetScratch& scratch) { scratch.statement = std::move(scratch.limits); }
+};
+
+template <>
+struct action<grammar::set_monit> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_monit>(in, build);
+    scratch.statement = SetMonit{build.word(matched(in, build).end - 1)};
+  }
 };
 
 template <>

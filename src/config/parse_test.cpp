@@ -77,6 +77,7 @@ std::string in_parentheses(std::string_view text) {
 /// A quantity in one token, as canonical text writes it.
 std::string quantity_name(Kind kind, std::string_view text) {
   switch (kind) {
+    case Kind::String: return std::string(grammar::newer_quantity(text).value_or("cpu"));
     case Kind::TotalCpu: return "total cpu";
     case Kind::CpuPart: return "cpu(" + in_parentheses(text) + ")";
     case Kind::Memory: return "memory";
@@ -137,6 +138,7 @@ CompareSyntax resource_of(Build& build, TokenRange at) {
   const auto tight = kind == Kind::String ? grammar::tight_comparison(written) : std::nullopt;
   if (tight) {
     kind = grammar::kind_of_word(tight->left);
+    written = tight->left;
     take_operator(*tight);
   }
   out.name.value = quantity_name(kind, written);

@@ -548,15 +548,15 @@ class Parser : Tokens {
     if (!group(in)) return false;
     at_ = in.index();
     for (auto token = begin_; token < at_; ++token) {
-      if ((stream_.tokens[token].flags & grammar::kGenerous) != 0)
-        build_.extend("a name in quotes or on a line of its own as this one", {token, token + 1});
       for (const grammar::EarlierCause& one : grammar::misread_letters(stream_, token))
         build_.complaints.push_back({.severity = DiagnosticSeverity::Warning,
                                      .range = range_of(token, one.at),
                                      .message = one.complaint.message,
                                      .remedy = one.complaint.remedy});
     }
+    if (begin_ < at_) build_.note_tokens({begin_, at_});
     for (auto& extension : build_.extensions) out_.extensions.push_back(std::move(extension));
+    for (const Deprecation& deprecation : build_.deprecations) out_.deprecations.push_back(deprecation);
     for (auto& complaint : build_.complaints) report(std::move(complaint));
     return true;
   }

@@ -31,13 +31,18 @@ struct Document {
   using Statement = std::variant<SetSyntax, CheckSyntax, WorkflowSyntax>;
   std::deque<Statement> statements;
   std::vector<Extension> extensions;
+  std::vector<Deprecation> deprecations;
   std::vector<Inclusion> inclusions;
-  std::vector<std::string> unknown;    ///< names of services that healer does not know
-  std::vector<std::string> unmatched;  ///< patterns that match no file, with their whole path
-  bool is_whole = true;                ///< false: there may be services that were not found
-  Expansion expansion;                 ///< the rows and lists of `for each`
-  std::string directory;               ///< where the rules are a directory's *.rules: its path; else empty
+  std::vector<std::string> unknown;          ///< names of services that healer does not know
+  std::vector<std::string> unmatched;        ///< patterns that match no file, with their whole path
+  bool is_whole = true;                      ///< false: there may be services that were not found
+  MonitVersion monit = MonitVersion::V5_33;  ///< whose meaning counts where no `set monit` says
+  Expansion expansion;                       ///< the rows and lists of `for each`
+  std::string directory;                     ///< where the rules are a directory's *.rules: its path; else empty
 };
+
+/// Whose meaning counts where versions of Monit differ: that of the last `set monit`.
+[[nodiscard]] inline MonitVersion monit_of(const Document& document);
 
 /// Calls `visit(check)` for every service of the document (const or not).
 template <typename AnyDocument, typename Visit>
@@ -59,6 +64,14 @@ void for_each_set(const Document& document, Visit&& visit) {
   for (const auto& statement : document.statements)
     if (const auto* set = std::get_if<SetSyntax>(&statement))
       if (const auto* kind = std::get_if<Kind>(&set->statement)) visit(*kind, set->range);
+}
+
+inline MonitVersion monit_of(const Document& document) {
+  MonitVersion version = document.monit;
+  for_each_set<SetMonit>(document, [&](const SetMonit& set, const SourceRange&) {
+    version = monit_version(set.version.value).value_or(version);
+  });
+  return version;
 }
 
 /// Whether a rule of the service has a test such that `is(test)`.
@@ -94,9 +107,13 @@ struct Lookups {
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason
 /// an error in `said`.
 [[nodiscard]] Document read_documents(const std::string& path, const Environment& environment, Sources& sources,
-                                      Diagnostics& said);
+                                      Diagnostics& said, MonitVersion monit = MonitVersion::V5_33);
 
-/// --dialect monit: everything that only healer understands is an error. The only reader of `monit_dialect`.
+/// Checksums of no kind become such as that version of Monit takes them for (monit_of()).
+void choose_checksums(Document& document);
+
+/// --dialect monit: everything that this version of Monit does not understand is an error. The only reader of
+/// LoadOptions::monit_dialect.
 void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said);
 
 /// Dependencies on services that are not there, and circles of them: errors.
@@ -115,6 +132,12 @@ void lint(const Document& document, const Sources& sources, Diagnostics& said);
 
 /// LoadOptions::advice: what could be said better, as notes. The only reader of that option is load().
 void advise(const Document& document, const Sources& sources, Diagnostics& said);
+/// What newer versions of Monit warn of.
+void advise_newer_monit(const Document& document, Diagnostics& said);
+/// The oldest Monit that understands all that the files say.
+[[nodiscard]] MonitVersion needed_monit(const Document& document);
+/// What healer does otherwise than that Monit, of what the files have, for people.
+[[nodiscard]] std::vector<std::string> differences(const Document& document, MonitVersion monit);
 /// The same of workflows.
 void advise_workflows(const Document& document, Diagnostics& said);
 

@@ -77,6 +77,7 @@ class Printer {
     limits(settings.limits);
     line(fmt::format("set onreboot {}", kRebootPolicies[static_cast<std::size_t>(settings.on_reboot)]));
     if (settings.settle != defaults.settle) line("set settle " + written(settings.settle));
+    if (settings.monit != MonitVersion::V5_33) line(fmt::format("set monit {}", to_string(settings.monit)));
     if (settings.end_leftovers) line("set leftovers end");
     if (settings.count_polls) line("set cycles count polls");
     if (settings.shadow) line("set shadow");
@@ -84,7 +85,7 @@ class Printer {
     if (settings.accept_dormant) line("set accept dormant");
     for (const auto& [name, value] : settings.environment)
       line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
-    mail(settings.mail);
+    mail(settings.mail, settings.monit >= MonitVersion::V6_1);
     healing(settings);
     if (settings.fips) line("set fips");
     if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
@@ -128,8 +129,9 @@ class Printer {
   void limits(const engine::Limits& limits) {
     line("set limits {");
     for (const Limit& limit : kLimits)
-      line(fmt::format("  {}: {}", limit.name,
-                       limit.size != nullptr ? written_size(limits.*limit.size) : short_time(limits.*limit.time)));
+      if (limit.time == nullptr || limits.*limit.time > Duration{0})
+        line(fmt::format("  {}: {}", limit.name,
+                         limit.size != nullptr ? written_size(limits.*limit.size) : short_time(limits.*limit.time)));
     line("}");
   }
 
@@ -139,10 +141,11 @@ class Printer {
     return fmt::format("{} ms", duration.count());
   }
 
-  void mail(const engine::MailSettings& mail) {
+  /// `verifies`: certificates are, unless it is said that they are not.
+  void mail(const engine::MailSettings& mail, bool verifies) {
     const engine::MailSettings defaults;
     for (std::size_t i = 0; i < mail.servers.size(); ++i) {
-      std::string text = "set mailserver " + server(mail.servers[i]);
+      std::string text = "set mailserver " + server(mail.servers[i], verifies);
       if (i + 1 == mail.servers.size()) {
         if (mail.timeout != defaults.timeout) text += " with timeout " + written(mail.timeout);
         if (!mail.hostname.empty()) text += " using hostname " + written_text(mail.hostname);
@@ -198,12 +201,17 @@ class Printer {
       text += " using tls" + (mmonit.tls_options.empty() ? "" : " with options " + written(mmonit.tls_options));
     if (!mmonit.certificate_checksum.empty())
       text += fmt::format(" certificate checksum \"{}\"", mmonit.certificate_checksum);
+    if (!mmonit.host_groups.empty()) {
+      text += " hostgroups [";
+      for (const std::string& group : mmonit.host_groups) text += fmt::format(" \"{}\"", group);
+      text += " ]";
+    }
     if (!mmonit.register_credentials) text += " register without credentials";
     // One each: to Monit, TLS is that of the last of several.
     for (const std::string& url : mmonit.urls) line("set mmonit " + shown_url(url) + text);
   }
 
-  static std::string server(const engine::MailServer& server) {
+  static std::string server(const engine::MailServer& server, bool verifies) {
     std::string text = fmt::format("{} port {}", written_string(server.host), server.port);
     if (!server.username.empty()) text += " username " + written_text(server.username);
     if (server.security == engine::MailServer::Security::None) return text;
@@ -213,7 +221,7 @@ class Printer {
       if (!value.empty()) options += fmt::format("{}{}: {}", options.empty() ? "" : " ", name, value);
     };
     option("version", server.tls_version);
-    option("verify", server.verify ? "enable" : "");
+    option("verify", server.verify != verifies ? server.verify ? "enable" : "disable" : "");
     option("selfsigned", server.allow_self_signed ? "allow" : "");
     if (!server.ciphers.empty()) option("ciphers", written_text(server.ciphers));
     const auto file = [&](std::string_view name, const std::string& path) {

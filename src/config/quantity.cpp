@@ -20,7 +20,7 @@ using engine::Metric;
 using engine::Quantity;
 
 /// What a number counts. Sizes may be per second: what is read and written always is.
-enum class Measure : std::uint8_t { Percent, Size, Operations, Packets, Count, Time, Latency, Load, None };
+enum class Measure : std::uint8_t { Percent, Size, Operations, Packets, Pages, Count, Time, Latency, Load, None };
 
 Measure measure_of(const Quantity& row) {
   switch (engine::unit_of(row.metric)) {
@@ -30,6 +30,7 @@ Measure measure_of(const Quantity& row) {
     case engine::Unit::OperationsPerSecond: return Measure::Operations;
     case engine::Unit::Packets:
     case engine::Unit::PacketsPerSecond: return Measure::Packets;
+    case engine::Unit::PagesPerSecond: return Measure::Pages;
     case engine::Unit::Number: return Measure::Count;
     case engine::Unit::Seconds: return Measure::Time;
     case engine::Unit::Milliseconds: return Measure::Latency;
@@ -96,8 +97,8 @@ bool goes_without_unit(Measure measure) {
 }
 
 bool is_whole(Measure measure) {
-  return measure == Measure::Count || measure == Measure::Operations || measure == Measure::Packets ||
-         measure == Measure::Time || measure == Measure::Latency;
+  return measure == Measure::Count || measure == Measure::Pages || measure == Measure::Operations ||
+         measure == Measure::Packets || measure == Measure::Time || measure == Measure::Latency;
 }
 
 /// How much one of this unit is of what is measured so; none: it is not a unit of that.
@@ -153,6 +154,7 @@ std::string units_text(const CheckKind& kind, std::string_view words) {
       case Measure::Size: units.emplace_back(is_rate(row) ? "'MB/s'" : "'MB'"); break;
       case Measure::Operations: units.emplace_back("'operations/s'"); break;
       case Measure::Packets: units.emplace_back(is_rate(row) ? "'packets/s'" : "'packets'"); break;
+      case Measure::Pages: units.emplace_back("'per second'"); break;
       case Measure::Latency: units.insert(units.end(), {"'ms'", "'seconds'"}); break;
       case Measure::Time: units.insert(units.end(), {"'minutes'", "'hours'", "'days'"}); break;
       case Measure::Count:
@@ -219,6 +221,7 @@ std::string quantity_text(const CompareSyntax& test) {
   const bool per_second = row != nullptr && is_rate(*row);
   if (unit == nullptr) {
     const Measure measure = row != nullptr ? measure_of(*row) : Measure::None;
+    if (measure == Measure::Pages) return number + " per second";
     if (measure == Measure::Time) return number + (number == "1" ? " second" : " seconds");
     return number + (measure == Measure::Size ? per_second ? " B/s" : " B" : "");
   }

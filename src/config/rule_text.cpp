@@ -51,6 +51,13 @@ struct TestText {
                        test.is_text ? written_text(test.value.value) : written_string(test.value.value));
   }
   std::string operator()(const ChangedSyntax& test) const { return "changed " + test.what; }
+  std::string operator()(const TextSyntax& test) const {
+    return fmt::format("{} {}{} {}", test.what, to_symbol(comparison(test.comparison)), test.is_pattern ? "~" : "",
+                       written_text(test.value.value));
+  }
+  std::string operator()(const OutputChangedSyntax& test) const {
+    return test.negated ? "content not changed" : "content changed";
+  }
   std::string operator()(const PresentSyntax& test) const { return test.negated ? "does not exist" : "exist"; }
   std::string operator()(const MatchesSyntax& test) const {
     return fmt::format("content {} {}", test.negated ? "!=" : "=", written_text(test.pattern.value));
@@ -88,6 +95,7 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Start: return "start";
     case ActionSyntax::Kind::Stop: return "stop";
     case ActionSyntax::Kind::Restart: return "restart";
+    case ActionSyntax::Kind::Ignore: return "ignore";
     case ActionSyntax::Kind::Heal:
       return fmt::format("heal {}with {}{}", action.target ? written_name(action.target->value) + ' ' : "",
                          written_name(action.workflow->value), action.dry_run ? " dry run" : "");

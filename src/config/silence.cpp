@@ -44,13 +44,6 @@ class Silences {
     if (terms.size() > 1 && !has_not && stands_in_row(kind_, rule))
       add({terms.front().range.file, terms.front().range.begin, terms.back().range.end},
           "Monit ignores all but the last of these conditions");
-    for (const TermSyntax& term : rule.condition.terms) {
-      const auto* test = std::get_if<CompareSyntax>(&term.test);
-      const engine::Quantity* row = test != nullptr ? kind_.find_quantity(test->name.value) : nullptr;
-      if (row != nullptr && row->monit_skips)
-        add(term.range, fmt::format("Monit accepts this test of a {} but never performs it", kind_.word),
-            "'check system' has this test, too");
-    }
   }
 
   /// What Monit has one test of in a service: the last. Empty: it has as many as are written.

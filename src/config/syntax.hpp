@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "engine/kind.hpp"
 #include "engine/postfix.hpp"
 #include "engine/quota.hpp"
+#include "util/monit_version.hpp"
 #include "util/rare.hpp"
 #include "util/shared.hpp"
 #include "util/time.hpp"
@@ -45,15 +47,30 @@ struct TotalSyntax {
 struct LinkSyntax {
   bool up = false;
 };
+/// What a test of a checksum is about where nobody says of which kind, until choose_checksums() does.
+inline constexpr std::string_view kAnyChecksum = "checksum";
+
 /// `failed uid root`, `failed security attribute "..."`.
 struct DiffersSyntax {
   std::string what;  ///< as canonical text writes it: "uid", "security attribute"
   Word value;
-  bool is_text = false;  ///< the value is any text, not a name or a number
+  bool is_text = false;   ///< the value is any text, not a name or a number
+  bool is_loose = false;  ///< Monit takes any text for it, though nothing can be equal to that
+};
+/// `security attribute =~ "..."`.
+struct TextSyntax {
+  std::string what;
+  ComparisonWord comparison = ComparisonWord::Equal;  ///< Equal or NotEqual
+  bool is_pattern = false;                            ///< `=~`, `!=~`
+  Word value;
 };
 /// `changed status`, `changed pid`, `changed link`.
 struct ChangedSyntax {
   std::string what;
+};
+/// `content changed`, `content not changed`, of a program.
+struct OutputChangedSyntax {
+  bool negated = false;
 };
 /// `exist`, `not exist`.
 struct PresentSyntax {
@@ -112,8 +129,9 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
-                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax>;
+using TestSyntax =
+    std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax, MatchesSyntax,
+                 ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax, TextSyntax, OutputChangedSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -135,7 +153,7 @@ struct ToleranceSyntax {
 };
 
 struct ActionSyntax {
-  enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal } kind = Kind::Alert;
+  enum class Kind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal, Ignore } kind = Kind::Alert;
   Shared<CommandSyntax> command;    ///< Exec
   Rare<Word> workflow;              ///< Heal, and always there
   Rare<Word> target;                ///< Heal: of another than the service's own
@@ -333,7 +351,12 @@ struct SetMmonit {
   Rare<TlsSyntax> tls;
   Rare<Word> checksum_type, checksum;
   bool without_credentials = false;
+  std::vector<std::string> host_groups;
   SourceRange range;
+};
+/// `set monit 6`.
+struct SetMonit {
+  Word version;
 };
 /// `set expectbuffer 1 kB`.
 struct SetExpectBuffer {
@@ -372,7 +395,7 @@ struct SetOnReboot {
 
 using SetStatement =
     std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
-                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit,
+                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit, SetMonit,
                  SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance>;
 
 struct SetSyntax {
@@ -429,9 +452,18 @@ struct EndSyntax {
 using Statement = std::variant<SetSyntax, IncludeSyntax, CheckSyntax, ContinuationSyntax, UnknownCheckSyntax,
                                WorkflowSyntax, DefineSyntax, ForEachSyntax, EndSyntax>;
 
-/// Healer's own wording found on the way, for `--dialect monit`: what it is called, and where.
+/// Wording that not every Monit understands, found on the way for `--dialect`: what it is called, and where.
 struct Extension {
   std::string name;
+  SourceRange range;
+  std::optional<MonitVersion> since{};  ///< the first one that understands it; none: only healer does
+  bool is_refused = false;              ///< the other way round: that one and later ones refuse it
+};
+
+/// Wording that newer versions of Monit warn of, for `healerctl lint`. Both are texts of the program.
+struct Deprecation {
+  std::string_view was;
+  std::string_view instead;
   SourceRange range;
 };
 
@@ -447,6 +479,7 @@ struct StatementBegin {
 struct FileSyntax {
   std::deque<Statement> statements;
   std::vector<Extension> extensions;
+  std::vector<Deprecation> deprecations;
   std::vector<StatementBegin> begins;  ///< of all statements, where there is no error
   bool is_whole = true;                ///< false: there may be services that were not found
   /// Where the words `include` stand that broke a statement off.

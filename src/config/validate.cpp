@@ -186,11 +186,20 @@ class Validator {
     if (row->form == engine::Form::Mode && !permission_of(test.value.value))
       error(Code::InvalidValue, test.value.range, fmt::format("{} is not a permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
-    if (row->form == engine::Form::Checksum && !test.value.value.empty()) checksum(row->words, test.value);
+    if (row->form == engine::Form::Checksum && !test.value.value.empty() && !test.is_loose)
+      checksum(row->words, test.value);
   }
   void test(const ChangedSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || !row->changes) has_no_test(range, topic_of(test.what));
+  }
+  void test(const TextSyntax& test, const SourceRange& range) {
+    const engine::AttributeRow* row = kind_->find_attribute(test.what);
+    if (row == nullptr || row->form != engine::Form::Text) return has_no_test(range, topic_of(test.what));
+    if (test.is_pattern) regex(test.value);
+  }
+  void test(const OutputChangedSyntax&, const SourceRange& range) {
+    if (!kind_->traits.is_run) has_no_test(range, "a changed content");
   }
   void test(const PresentSyntax&, const SourceRange& range) {
     if (!kind_->presence) has_no_test(range, "existence");
@@ -292,7 +301,10 @@ class Validator {
   }
 
   void action(const ActionSyntax& action) {
-    if (action.kind == ActionSyntax::Kind::Exec && action.command->timeout) duration(*action.command->timeout);
+    // A timeout of 0 is none, whatever `set limits` says.
+    if (action.kind == ActionSyntax::Kind::Exec && action.command->timeout &&
+        action.command->timeout->value < Duration{0})
+      duration(*action.command->timeout);
     if (action.lasting) duration(*action.lasting);
   }
 
@@ -415,7 +427,18 @@ class Validator {
   // What these say is settled by the grammar, or by the pass that reads it.
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
-  void check(const SetLimits&) {}
+  void check(const SetLimits& set) {
+    for (const SetLimits::Item& item : set.items)
+      if (const auto* time = std::get_if<Duration>(&item.value);
+          time != nullptr && *time == Duration{0} && item.name.value == "exectimeout")
+        error(Code::OutOfRange, item.range, "the limit 'execTimeout' must be longer than 0",
+              "leave it out: without it there is none");
+  }
+  void check(const SetMonit& set) {
+    if (!monit_version(set.version.value))
+      error(Code::InvalidValue, set.version.range,
+            fmt::format("{} is no version of Monit", in_quotes(set.version.value)), "write 5.33, 6 or 6.1");
+  }
   void check(const SetEventQueue&) {}
   void check(const SetExpectBuffer&) {}
   void check(const SetSsl& set) { tls(set.tls); }
@@ -484,6 +507,7 @@ class Validator {
     std::string_view type = "checksum";
     if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
     if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
+    if (written && iequals(written->value, "sha256")) wanted = 64, type = "SHA256 checksum";
     if (!protocols::is_hex(sum.value) || size != wanted)
       error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {}", in_quotes(sum.value), type),
             written ? fmt::format("it has {} hexadecimal digits", wanted)

@@ -22,24 +22,25 @@ namespace healer::config {
 inline constexpr std::array<std::string_view, 3> kRebootPolicies{"start", "nostart", "laststate"};
 /// By its word, in any case; Start where there is none.
 [[nodiscard]] engine::OnReboot reboot_policy(std::string_view word);
-inline constexpr std::array<std::string_view, 9> kFacilities{"log_daemon", "log_local0", "log_local1",
-                                                             "log_local2", "log_local3", "log_local4",
-                                                             "log_local5", "log_local6", "log_local7"};
+inline constexpr std::array<std::string_view, 10> kFacilities{"log_user",   "log_daemon", "log_local0", "log_local1",
+                                                              "log_local2", "log_local3", "log_local4", "log_local5",
+                                                              "log_local6", "log_local7"};
 /// One of `set limits`: a size or a duration.
 struct Limit {
   std::string_view name;
   std::uint32_t engine::Limits::*size = nullptr;
   Duration engine::Limits::*time = nullptr;
 };
-inline constexpr std::array<Limit, 9> kLimits{{{"programOutput", &engine::Limits::program_output, nullptr},
-                                               {"sendExpectBuffer", &engine::Limits::send_expect_buffer, nullptr},
-                                               {"fileContentBuffer", &engine::Limits::file_content_buffer, nullptr},
-                                               {"httpContentBuffer", &engine::Limits::http_content_buffer, nullptr},
-                                               {"networkTimeout", nullptr, &engine::Limits::network_timeout},
-                                               {"programTimeout", nullptr, &engine::Limits::program_timeout},
-                                               {"stopTimeout", nullptr, &engine::Limits::stop_timeout},
-                                               {"startTimeout", nullptr, &engine::Limits::start_timeout},
-                                               {"restartTimeout", nullptr, &engine::Limits::restart_timeout}}};
+inline constexpr std::array<Limit, 10> kLimits{{{"programOutput", &engine::Limits::program_output, nullptr},
+                                                {"sendExpectBuffer", &engine::Limits::send_expect_buffer, nullptr},
+                                                {"fileContentBuffer", &engine::Limits::file_content_buffer, nullptr},
+                                                {"httpContentBuffer", &engine::Limits::http_content_buffer, nullptr},
+                                                {"networkTimeout", nullptr, &engine::Limits::network_timeout},
+                                                {"programTimeout", nullptr, &engine::Limits::program_timeout},
+                                                {"stopTimeout", nullptr, &engine::Limits::stop_timeout},
+                                                {"startTimeout", nullptr, &engine::Limits::start_timeout},
+                                                {"restartTimeout", nullptr, &engine::Limits::restart_timeout},
+                                                {"execTimeout", nullptr, &engine::Limits::exec_timeout}}};
 /// The limit of that name, any case; null where there is none.
 [[nodiscard]] const Limit* find_limit(std::string_view name);
 

@@ -131,6 +131,8 @@ class Walk {
   void operator()(LinkSyntax&) {}
   void operator()(DiffersSyntax& test) { text(test.value); }
   void operator()(ChangedSyntax&) {}
+  void operator()(TextSyntax& test) { text(test.value); }
+  void operator()(OutputChangedSyntax&) {}
   void operator()(PresentSyntax&) {}
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
@@ -253,6 +255,7 @@ class Walk {
   void operator()(SetSwitch&) {}
   void operator()(SetOnReboot&) {}
   void operator()(SetExpectBuffer&) {}
+  void operator()(SetMonit&) {}
 
  private:
   template <typename T>

@@ -10,7 +10,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/service.hpp"
+#include "engine/settings.hpp"
 #include "engine/settings_diff.hpp"
+#include "util/monit_version.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -59,6 +61,29 @@ std::string text_of(const ChangeView& change) {
   return text;
 }
 
+/// What another version of Monit means by the same words.
+std::vector<std::string> meaning_of(MonitVersion before, MonitVersion after) {
+  std::vector<std::string> told;
+  if (before == after) return told;
+  told.push_back(fmt::format("set monit {} -> {}", to_string(before), to_string(after)));
+  const bool newer = after >= MonitVersion::V6;
+  if (newer != (before >= MonitVersion::V6)) {
+    told.push_back(newer ? "recovery within a window: only runs after the failure count as clear"
+                         : "recovery within a window: what was before the failure counts as clear");
+    told.push_back(newer ? "'repeat': also in clear runs before the recovery" : "'repeat': only in failing runs");
+    told.push_back(newer ? "memory of processes: their share (PSS), which is less than what is resident"
+                         : "memory of processes: all that is resident (RSS)");
+    told.push_back(newer ? "checksums without a kind: SHA256; what they were is taken anew"
+                         : "checksums without a kind: MD5; what they were is taken anew");
+  }
+  const bool verifies = after >= MonitVersion::V6_1;
+  if (verifies != (before >= MonitVersion::V6_1))
+    told.push_back(verifies
+                       ? "certificates and the names of hosts in them are verified, unless 'verify: disable' is said"
+                       : "certificates are verified only where 'verify: enable' is said");
+  return told;
+}
+
 }  // namespace
 
 ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& plan) {
@@ -68,6 +93,7 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
   if (plan.settings_changed)
     for (const std::string_view words : engine::changed_settings(*before.settings, *after.settings))
       view.changed_settings.emplace_back(words);
+  view.meaning = meaning_of(before.settings->monit, after.settings->monit);
   view.workflows = plan.workflows_changed;
   std::uint64_t touched = 0;
   for (const SlotChange& change : plan.changes) {
@@ -108,6 +134,7 @@ std::string changes_text(const ChangesView& changes) {
     text += text_of(change);
   }
   if (changes.settings) text += fmt::format("changed settings: {}\n", fmt::join(changes.changed_settings, ", "));
+  for (const std::string& one : changes.meaning) text += fmt::format("  {}\n", printable(one));
   if (changes.workflows)
     text += "the workflows have changed: a healing that is under way keeps its original workflow\n";
   const auto count = [&](std::string_view word) {

@@ -17,7 +17,7 @@ namespace healer::control {
 namespace {
 
 constexpr std::size_t kShortestName = 20;  // a longer one may be cut to this
-constexpr std::size_t kOutputLines = 5;    // of a program's output in a block
+constexpr std::size_t kOutputBytes = 512;  // of a program's output in a block, in whole lines
 
 std::string describe(const RunView& run) {
   if (run.outcome == "timed-out") return fmt::format("timed out after {}", format_duration(run.elapsed));
@@ -43,10 +43,13 @@ std::string output_field(std::string_view output, const Style& style) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), kOutputLines); ++i)
-    text += field(i == 0 ? "output" : "", lines[i], style);
-  if (lines.size() > kOutputLines)
-    text += field("", fmt::format("({} more lines)", lines.size() - kOutputLines), style);
+  std::size_t shown = 0;
+  for (std::size_t bytes = 0; shown < lines.size() && bytes + lines[shown].size() <= kOutputBytes; ++shown) {
+    bytes += lines[shown].size() + 1;
+    text += field(shown == 0 ? "output" : "", lines[shown], style);
+  }
+  if (shown == 0 && !lines.empty()) text += field("output", cut(lines[shown++], kOutputBytes, ellipsis(style)), style);
+  if (shown < lines.size()) text += field("", fmt::format("({} more lines)", lines.size() - shown), style);
   return text;
 }
 
@@ -113,6 +116,7 @@ std::string supervision(const ServiceStatus& status, const Style& style) {
   if (status.process) text += field("process", describe(*status.process), style);
   if (status.process && !status.process->doubt.empty()) text += field("doubt", status.process->doubt, style);
   text += measured_field(status.measured, style);
+  if (status.booted) text += field("booted", clock_time(*status.booted, style), style);
   for (const ConnectionView& connection : status.connections) text += field("connection", describe(connection), style);
   if (status.job) text += field("job", fmt::format("{}: {}", status.job->kind, job_text(*status.job)), style);
   if (status.healing) text += field("healing", healing_text(*status.healing, style), style);

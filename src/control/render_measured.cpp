@@ -20,10 +20,12 @@ namespace {
 
 enum class Topic : std::uint8_t { Processor, Load, Memory, Counts, Calls, Disk, Other };
 
-constexpr std::array<std::pair<std::string_view, Topic>, 11> kTopics{{{"cpu", Topic::Processor},
+constexpr std::array<std::pair<std::string_view, Topic>, 13> kTopics{{{"cpu", Topic::Processor},
                                                                       {"loadavg", Topic::Load},
                                                                       {"memory", Topic::Memory},
                                                                       {"swap", Topic::Memory},
+                                                                      {"pagein", Topic::Memory},
+                                                                      {"pageout", Topic::Memory},
                                                                       {"children", Topic::Counts},
                                                                       {"threads", Topic::Counts},
                                                                       {"filedescriptors", Topic::Counts},

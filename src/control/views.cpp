@@ -57,6 +57,7 @@ std::string_view unit_name(engine::Unit unit) {
     case Unit::OperationsPerSecond: return "operations/s";
     case Unit::Packets: return "packets";
     case Unit::PacketsPerSecond: return "packets/s";
+    case Unit::PagesPerSecond: return "pages/s";
     case Unit::Seconds: return "seconds";
     case Unit::Milliseconds: return "ms/operation";
     case Unit::Load: return "load";
@@ -406,6 +407,9 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
                         .when = state.last_when.value_or(now.wall),
                         .elapsed = state.last->elapsed,
                         .output = state.last->output ? state.last->output->substr(0, kExcerpt) : std::string{}};
+  if (block.kind->traits.is_machine && state.last && state.last_when)
+    if (const auto uptime = engine::value_of(*state.last, engine::Metric::Uptime))
+      view.booted = *state.last_when - seconds{static_cast<std::int64_t>(*uptime)};
   if (state.flight) {
     view.running = std::max(now.mono - state.flight->started, Duration{0});
     view.run_waits = state.flight->waits;

@@ -376,6 +376,7 @@ struct ServiceStatus : ServiceSummary {
   std::uint64_t overruns = 0;               ///< runs left out in a row because the one before had not finished
   std::optional<ProcessView> process;       ///< none: not a process, or not there
   std::vector<MeasureView> measured;        ///< by the last look at a process or the system
+  std::optional<WallTime> booted{};         ///< of the system: when it was
   std::vector<ConnectionView> connections;  ///< that its rules ask for
   std::optional<JobView> job;               ///< that it takes part in
   std::string waits;                        ///< why a start or restart that its rules want is not done now; or empty
@@ -474,6 +475,7 @@ struct ChangesView {
   bool settings = false;                        ///< a `set` statement says something else
   std::vector<std::string> changed_settings{};  ///< which: "set daemon", "set alert"
   bool workflows = false;                       ///< a workflow says something else, was added or removed
+  std::vector<std::string> meaning{};           ///< what means something else by another `set monit`, for people
 
   bool operator==(const ChangesView&) const = default;
 };

@@ -387,6 +387,7 @@ void fields(Walk walk, T& v) {
   walk("overruns", v.overruns);
   walk("process", v.process);
   walk("measured", v.measured);
+  if_any(walk, "booted", v.booted);
   walk("connections", v.connections);
   walk("job", v.job);
   walk("waits", v.waits);
@@ -467,6 +468,7 @@ void fields(Walk walk, T& v) {
   walk("settings", v.settings);
   if_any(walk, "changed_settings", v.changed_settings);
   if_any(walk, "workflows", v.workflows);
+  if_any(walk, "meaning", v.meaning);
 }
 
 template <typename Walk, Same<Done> T>

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include <spdlog/fmt/fmt.h>
+
+#include "util/hash.hpp"
+
 namespace healer::engine {
 namespace {
 
@@ -14,7 +18,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Attribute::Count
     "sha1",         "sha256",       "sha512",     "first-md5",   "first-sha1",
     "first-sha256", "first-sha512", "read-file",  "read-offset", "path",
     "link",         "link-errors",  "link-mode",  "link-speed",  "read-begin",
-    "lines-lost"};
+    "lines-lost",   "hardlinks",    "output"};
 
 }  // namespace
 
@@ -40,6 +44,12 @@ std::optional<Attribute> present_of(Attribute attribute) {
   for (const Attribute one : {Attribute::Md5, Attribute::Sha1, Attribute::Sha256, Attribute::Sha512})
     if (first_of(one) == attribute) return one;
   return std::nullopt;
+}
+
+Value output_value(std::string_view output) {
+  constexpr std::size_t kMost = 4096;
+  if (output.size() <= kMost) return std::string(output);
+  return fmt::format("{}\n[{} B, {}]", output.substr(0, kMost), output.size(), to_string(hash128(output)));
 }
 
 std::string format_value(const Value& value) {

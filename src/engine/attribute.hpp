@@ -44,6 +44,8 @@ enum class Attribute : std::uint8_t {
   LinkSpeed,   ///< in megabits a second
   ReadBegin,   ///< what a file begins with whose lines were read
   LinesLost,   ///< why lines of it may be missing in this run
+  HardLinks,   ///< of a path: how many names it has
+  Output,      ///< what a program has written, as output_value() has it
   Count_
 };
 
@@ -64,6 +66,10 @@ using Value = std::variant<std::int64_t, Shared<std::string>>;
   const auto* text = std::get_if<Shared<std::string>>(&value);
   return text != nullptr ? &**text : nullptr;
 }
+
+/// What is remembered of a program's output, to be compared with that of the next run: all of it or, of a long one, its
+/// beginning and a hash of the whole.
+[[nodiscard]] Value output_value(std::string_view output);
 
 /// As messages write it.
 [[nodiscard]] std::string format_value(const Value& value);

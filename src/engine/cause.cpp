@@ -71,6 +71,7 @@ std::string value_text(Unit unit, double value) {
 /// A value in a whole sentence, which says itself what it is per, or of.
 std::string amount_text(Unit unit, double value) {
   if (unit == Unit::Packets || unit == Unit::PacketsPerSecond) return fmt::format("{:.0f}", value);
+  if (unit == Unit::PagesPerSecond) return fmt::format("{:.0f}", value);
   return format_metric(unit == Unit::BytesPerSecond ? Unit::Bytes : unit, value);
 }
 
@@ -140,6 +141,25 @@ class Account {
                 before != nullptr ? *before : now);
   }
 
+  std::string operator()(const Worded& test) const {
+    const AttributeRow* row = block_.kind->find(test.what);
+    if (row == nullptr) return {};
+    const Value now = attribute_of(seen_.run, test.what).value_or(std::string());
+    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, test.text);
+  }
+
+  /// Whatever the test asks, it is told what has happened.
+  std::string operator()(const OutputChanged& /*test*/) const {
+    const std::optional<Value> now = attribute_of(seen_.run, Attribute::Output);
+    const Value* before = seen_.memory.find(Attribute::Output);
+    if (!now || before == nullptr) return {};
+    if (*now == *before)
+      return fmt::format("content remained the same:\n<<<<<<< Begin\n{}\n>>>>>>> End", shown_output(*now));
+    return fmt::format(
+        "content changed:\n<<<<<<< Begin previous\n{}\n======= End previous - Begin current\n{}\n>>>>>>> End current",
+        shown_output(*before), shown_output(*now));
+  }
+
   std::string operator()(const Present& test) const {
     const bool there = seen_.run.answer == Answer::Told;
     if (block_.has_process()) {
@@ -196,6 +216,11 @@ class Account {
                                  const Value& before) const {
     return fmt::format(fmt::runtime(sentence), fmt::arg("name", block_.name), fmt::arg("path", path()),
                        fmt::arg("now", written(row.form, now)), fmt::arg("before", written(row.form, before)));
+  }
+
+  static std::string_view shown_output(const Value& output) {
+    const std::string* text = text_in(output);
+    return text != nullptr ? engine::told(*text) : std::string_view{};
   }
 
   static std::string written(Form form, const Value& value) {

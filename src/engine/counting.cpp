@@ -7,6 +7,12 @@
 
 namespace healer::engine {
 
+int clear_runs(const Rule& rule, const RuleState& state, std::uint64_t runs) {
+  const std::uint8_t window = rule->recovery->tolerance.window;
+  const auto there = rule->newer_counting ? std::min<std::uint64_t>(window, runs) : window;
+  return static_cast<int>(there) - state.window.failed(window);
+}
+
 Verdict count_latched(const Rule& rule, RuleState& state, bool bad, Duration now) {
   state.window.push(bad, std::max(rule->tolerance.window, rule->recovery->tolerance.window));
   if (bad) {
@@ -25,8 +31,9 @@ Verdict count_latched(const Rule& rule, RuleState& state, bool bad, Duration now
     return bad && met ? Verdict::Fire : Verdict::Nothing;
   }
   const Tolerance& wanted = rule->recovery->tolerance;
-  const bool met = wanted.held > Duration{0} ? state.past->clear_since && now - *state.past->clear_since >= wanted.held
-                                             : wanted.window - state.window.failed(wanted.window) >= wanted.count;
+  const bool met = wanted.held > Duration{0}
+                       ? state.past->clear_since && now - *state.past->clear_since >= wanted.held
+                       : clear_runs(rule, state, std::uint64_t{state.since_fired} + 1) >= wanted.count;
   return !bad && met ? Verdict::Recover : Verdict::Failing;
 }
 

@@ -22,6 +22,11 @@ enum class Verdict : std::uint8_t { Nothing, Fire, Recover, Failing };
 /// A run that does not count: only rules that need a single run may turn by it.
 [[nodiscard]] Verdict peek_latched(const Rule& rule, const RuleState& state, bool bad);
 
+/// How many runs count as clear towards the recovery of a rule that stands failed, of those that its recovery looks
+/// back on; `runs` have been since it fired, the firing included. Runs that were before the firing, and those that
+/// never were, are clear; but not to Monit 6 (RuleBody::newer_counting).
+[[nodiscard]] int clear_runs(const Rule& rule, const RuleState& state, std::uint64_t runs);
+
 /// Whether a rule that stands failed, and whose action starts or stops the service, acts again at a failing run: its
 /// tolerance is met by the runs since it fired, or since the last job that was completed.
 [[nodiscard]] bool due_again(const Rule& rule, const RuleState& state, Duration now);

@@ -171,6 +171,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     if (go_on) continue;
     // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
     states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
+    // Where only runs since then count as clear, they are counted from here.
+    if (block.rules[i]->newer_counting && states[i].status == RuleStatus::Failed) states[i].since_fired = 1;
     states[i].past.set(&RulePast::failing_since, {});
     states[i].past.set(&RulePast::clear_since, {});
     states[i].past.set(&RulePast::again, {});
@@ -238,7 +240,7 @@ Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, A
   const Settings& settings = *graph_->settings;
   if (rule->dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
   if (settings.shadow) return Hold::Shadow;
-  if (kind == ActionKind::Alert) return Hold::None;
+  if (kind == ActionKind::Alert || kind == ActionKind::Ignore) return Hold::None;
   if (settings.dry_run) return Hold::DryRun;
   if (kind != ActionKind::Heal && paused(service, now)) return Hold::Paused;
   const bool is_job = Action{.kind = kind, .command = {}}.is_job();

@@ -155,7 +155,7 @@ std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
   if ((exec.recovery ? (*rule)->recovery->action : (*rule)->action).kind != ActionKind::Exec)
     return "its rule does something else now";
   if (!services_[id.index()].monitored) return "it is no longer monitored";
-  if ((*rule)->mode == Mode::Latched && (state->status == RuleStatus::Failed) == exec.recovery)
+  if ((*rule)->mode == Mode::Latched && !(*rule)->each_run && (state->status == RuleStatus::Failed) == exec.recovery)
     return exec.recovery ? "its rule has failed again" : "its rule has recovered";
   return to_string(hold(id, *rule, *state, ActionKind::Exec, now));
 }

@@ -233,10 +233,11 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   }
 
   const bool reminds = decision.what == What::Remind;
+  if (!action.tells() && (reminds || decision.what == What::Tell)) return;
   if (reminds && (state.told != Told::Alerted || in_maintenance(id, turn.now))) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : *block.recipients) {
-    if (!recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
+    if (!action.tells() || !recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
     const bool due = recipient.reminder != 0 && decision.count % recipient.reminder == 0;
     if (decision.what != What::Repeat && (!reminds || due)) recipients.push_back(recipient);
   }
@@ -275,7 +276,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     return;
   }
   switch (action.kind) {
-    case ActionKind::Alert: break;
+    case ActionKind::Alert:
+    case ActionKind::Ignore: break;
     case ActionKind::Start:
     case ActionKind::Restart:
       if (!ends)

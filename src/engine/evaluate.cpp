@@ -5,10 +5,15 @@
 #include <cmath>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "engine/service.hpp"
+#include "util/regex.hpp"
 
 namespace healer::engine {
 namespace {
+
+constexpr std::size_t kMostMatched = 512;  // bytes of a text that its process may choose
 
 /// One test at a time, by its shape.
 class Evaluation {
@@ -38,6 +43,21 @@ class Evaluation {
     if (changed == true || !test.also) return changed;
     const std::optional<bool> other = has_changed(*test.also);
     return other ? other : changed;
+  }
+
+  std::optional<bool> operator()(const Worded& test) const {
+    const std::optional<Value> value = attribute_of(seen_.run, test.what);
+    const std::string* text = value ? text_in(*value) : nullptr;
+    if (text == nullptr) return std::nullopt;
+    const std::optional<bool> same =
+        test.is_pattern ? matches_pattern(test.text, text->substr(0, kMostMatched)) : *text == test.text;
+    return same ? std::optional(*same != test.negated) : std::nullopt;
+  }
+
+  std::optional<bool> operator()(const OutputChanged& test) const {
+    const std::optional<bool> changed = has_changed(Attribute::Output);
+    if (!changed || seen_.memory.find(Attribute::Output) == nullptr) return changed;  // the baseline is no event
+    return *changed != test.negated;
   }
 
   std::optional<bool> operator()(const Linked& test) const {
@@ -114,6 +134,7 @@ std::optional<Value> attribute_of(const PathFacts& path, Attribute what) {
     case Attribute::ChangeTime: return path.changed;
     case Attribute::Timestamp: return path.touched();
     case Attribute::Size: return path.has_size ? std::optional<Value>(path.size) : std::nullopt;
+    case Attribute::HardLinks: return path.links > 0 ? std::optional<Value>(path.links) : std::nullopt;
     default: break;
   }
   return std::nullopt;
@@ -130,6 +151,7 @@ std::optional<double> figure_of(const PathFacts& path, Metric metric) {
     case Metric::ChangeAge: return since(path.changed);
     case Metric::Age: return since(path.touched());
     case Metric::Size: return path.has_size ? std::optional(static_cast<double>(path.size)) : std::nullopt;
+    case Metric::HardLinks: return path.links > 0 ? std::optional(static_cast<double>(path.links)) : std::nullopt;
     default: break;
   }
   return std::nullopt;
@@ -146,7 +168,7 @@ Metrics all_figures(const Facts& facts) {
   Metrics figures = facts.metrics;
   if (facts.path)
     for (const Metric metric :
-         {Metric::AccessAge, Metric::ModificationAge, Metric::ChangeAge, Metric::Age, Metric::Size})
+         {Metric::AccessAge, Metric::ModificationAge, Metric::ChangeAge, Metric::Age, Metric::Size, Metric::HardLinks})
       if (const std::optional<double> value = figure_of(*facts.path, metric)) figures.set(metric, *value);
   return figures;
 }
@@ -265,6 +287,7 @@ Memory fresh_memory(const ServiceBlock& block) {
         memory.add({.what = changed->what, .value = {}});
         if (changed->also) memory.add({.what = *changed->also, .value = {}});
       }
+      if (std::holds_alternative<OutputChanged>(asked)) memory.add({.what = Attribute::Output, .value = {}});
       const auto* differs = std::get_if<Differs>(&asked);
       if (differs != nullptr && !differs->wanted)
         if (const std::optional<Attribute> first = first_of(differs->what)) memory.add({.what = *first, .value = {}});
@@ -273,6 +296,8 @@ Memory fresh_memory(const ServiceBlock& block) {
   // Another path is another thing: what was remembered says nothing of it.
   if (block.kind->target == Target::Path && !memory.baselines.empty())
     memory.add({.what = Attribute::Path, .value = block.path});
+  if (std::ranges::find(memory.baselines, Attribute::Output, &Baseline::what) != memory.baselines.end())
+    memory.add({.what = Attribute::Path, .value = fmt::format("{}", fmt::join(block.program->command.arguments, " "))});
   if (block.kind->target == Target::Interface && !memory.baselines.empty())
     memory.add({.what = Attribute::Path, .value = block.other->interface.name + block.other->interface.address});
   return memory;

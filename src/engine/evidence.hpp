@@ -55,7 +55,8 @@ struct PathFacts {
   std::int64_t accessed = 0;     ///< seconds since the epoch, as are the next
   std::int64_t modified = 0;
   std::int64_t changed = 0;
-  std::int64_t seen = 0;  ///< when it was looked at
+  std::int64_t seen = 0;   ///< when it was looked at
+  std::int64_t links = 0;  ///< how many names it has; 0: not told
 
   bool operator==(const PathFacts&) const = default;
   [[nodiscard]] std::int64_t touched() const { return std::max(modified, changed); }

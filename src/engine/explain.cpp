@@ -34,14 +34,16 @@ std::string wanted(const Tolerance& tolerance) {
 }
 
 /// What is missing to the recovery of a rule that stands failed.
-std::string missing_to_recover(const Rule& rule, const RuleState& state, Duration now) {
+/// `more`: so many runs are not counted in it yet.
+std::string missing_to_recover(const Rule& rule, const RuleState& state, Duration now, unsigned more = 0) {
   const Tolerance& tolerance = rule->recovery->tolerance;
   if (tolerance.held > Duration{0})
     return fmt::format("it has passed for {} of {}",
                        lasting(state.past->clear_since ? now - *state.past->clear_since : Duration{0}),
                        format_duration(tolerance.held));
   return fmt::format("{} of the last {} runs passed, {} are needed",
-                     tolerance.window - state.window.failed(tolerance.window), tolerance.window, tolerance.count);
+                     clear_runs(rule, state, std::uint64_t{state.since_fired} + more), tolerance.window,
+                     tolerance.count);
 }
 
 std::string where_it_stands(const Rule& rule, const RuleState& state, Instant now) {
@@ -78,6 +80,7 @@ std::string if_failed(const Rule& rule, RuleState state, Hold hold, Duration at)
     return hold == Hold::None ? fmt::format("stays failed and is tried again: {}", action)
                               : fmt::format("stays failed; {} is held back", action);
   }
+  if (rule->each_run) return fmt::format("stays failed and acts again: {}", action);
   const std::uint32_t count = state.since_fired + 1;
   if (rule->action.repeat == 0) return "stays failed; nothing new is done";
   if (count % rule->action.repeat == 0) return fmt::format("stays failed and acts again: {}", action);
@@ -89,7 +92,9 @@ std::string if_clear(const Rule& rule, RuleState state, Duration at) {
   if (rule->mode != Mode::Latched || state.status == RuleStatus::Ok) return "does nothing";
   if (count_latched(rule, state, false, at) == Verdict::Recover)
     return fmt::format("recovers: {}", describe(rule->recovery->action));
-  return fmt::format("stays failed: {}", missing_to_recover(rule, state, at));
+  const std::uint16_t repeat = rule->action.repeat;
+  const bool repeats = rule->newer_counting && repeat != 0 && (state.since_fired + 1) % repeat == 0;
+  return fmt::format("stays failed{}: {}", repeats ? " and acts again" : "", missing_to_recover(rule, state, at, 1));
 }
 
 std::string held_back(Hold hold, std::string_view service) {
@@ -116,7 +121,7 @@ std::string held_back(Hold hold, std::string_view service) {
 Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const RuleState& state, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const bool recovery = state.status == RuleStatus::Failed;
-  const bool again = rule->action.repeat != 0 || rule->action.is_job();  // is done again while the rule stands failed
+  const bool again = rule->each_run || rule->action.repeat != 0 || rule->action.is_job();  // while it stands failed
   const Action& action = recovery && !again ? rule->recovery->action : rule->action;
   const Hold hold = engine.hold(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;

@@ -77,7 +77,7 @@ std::shared_ptr<const Workflow> Graph::workflow(std::string_view name) const {
 
 ActionKind action_kind_of(std::string_view name) {
   for (const auto kind : {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start,
-                          ActionKind::Stop, ActionKind::Heal})
+                          ActionKind::Stop, ActionKind::Heal, ActionKind::Ignore})
     if (name == to_string(kind)) return kind;
   return ActionKind::Restart;
 }
@@ -91,6 +91,7 @@ std::string_view to_string(ActionKind kind) {
     case ActionKind::Stop: return "stop";
     case ActionKind::Restart: return "restart";
     case ActionKind::Heal: return "heal";
+    case ActionKind::Ignore: return "ignore";
   }
   return "";
 }

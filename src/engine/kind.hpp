@@ -39,8 +39,7 @@ struct Quantity {
   /// What people are shown it as where other rows of that unit have the same words; empty: those.
   std::string_view shown{};
   EventKind event = EventKind::Resource;
-  bool is_part = false;      ///< a percentage of something that it is never more than
-  bool monit_skips = false;  ///< Monit takes such a test, but never makes it
+  bool is_part = false;  ///< a percentage of something that it is never more than
 };
 
 /// How the rules, and messages, write the value of an attribute.

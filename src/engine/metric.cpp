@@ -34,6 +34,8 @@ bool is_of_transfers(Metric metric) {
   }
 }
 
+bool is_of_memory(Metric metric) { return metric == Metric::MemoryBytes || metric == Metric::MemoryPercent; }
+
 Unit unit_of(Metric metric) {
   switch (metric) {
     case Metric::Cpu:
@@ -85,6 +87,8 @@ Unit unit_of(Metric metric) {
     case Metric::TotalDownloadPackets: return Unit::Packets;
     case Metric::ReadOperations:
     case Metric::WriteOperations: return Unit::OperationsPerSecond;
+    case Metric::PageIns:
+    case Metric::PageOuts: return Unit::PagesPerSecond;
     case Metric::Uptime:
     case Metric::AccessAge:
     case Metric::ModificationAge:
@@ -106,6 +110,7 @@ Unit unit_of(Metric metric) {
     case Metric::SystemFileDescriptors:
     case Metric::InodeUsageNumber:
     case Metric::InodeFreeNumber:
+    case Metric::HardLinks:
     case Metric::Count_: break;
   }
   return Unit::Number;
@@ -119,6 +124,7 @@ std::string format_metric(Unit unit, double value) {
     case Unit::OperationsPerSecond: return fmt::format("{:.1f} operations/s", value);
     case Unit::Packets: return fmt::format("{:.0f} packets", value);
     case Unit::PacketsPerSecond: return fmt::format("{:.1f} packets/s", value);
+    case Unit::PagesPerSecond: return fmt::format("{:.1f} pages/s", value);
     case Unit::Number: return fmt::format("{:.0f}", value);
     case Unit::Seconds: return fmt::format("{:.0f} s", value);
     case Unit::Milliseconds: return fmt::format("{:.{}f} ms/operation", value, value == std::floor(value) ? 0 : 3);

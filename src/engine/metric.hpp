@@ -96,6 +96,9 @@ enum class Metric : std::uint8_t {
   ChildrenMemory,
   ChildrenMemoryBytes,
   ExitStatus,  ///< of a foreground process that is not there: how it ended
+  HardLinks,   ///< of a path
+  PageIns,     ///< of check system: pages that came back from swap, a second
+  PageOuts,    ///< and that went there
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);
@@ -108,6 +111,7 @@ enum class Unit : std::uint8_t {
   OperationsPerSecond,
   Packets,
   PacketsPerSecond,
+  PagesPerSecond,
   Seconds,
   Milliseconds,  ///< of one operation
   Load
@@ -118,8 +122,10 @@ enum class Unit : std::uint8_t {
 [[nodiscard]] bool is_of_descriptors(Metric metric);
 /// Whether it tells of what a process reads and writes.
 [[nodiscard]] bool is_of_transfers(Metric metric);
+/// Whether it tells of the memory of a process, without its descendants.
+[[nodiscard]] bool is_of_memory(Metric metric);
 /// A value with its unit, as Monit writes it: "85.0%", "10.5 MB", "3", "2.0 MB/s", "12.0 operations/s", "5 packets",
-/// "90 s", "0.529 ms/operation", "0.52".
+/// "12.0 pages/s", "90 s", "0.529 ms/operation", "0.52".
 [[nodiscard]] std::string format_metric(Unit unit, double value);
 
 /// What one look has measured. What could not be measured (yet: rates need two looks) is not known. Of each service the

@@ -15,6 +15,8 @@ namespace measure {
 
 /// Runs the program of the service (ServiceBlock::program) to its end.
 struct Run {
+  bool output = false;  ///< also what it has written is compared (Attribute::Output)
+
   bool operator==(const Run&) const = default;
 };
 
@@ -28,6 +30,7 @@ struct FindProcess {
   bool owner = false;        ///< whose it is
   bool transfers = false;    ///< what it reads and writes
   bool descriptors = false;  ///< its file descriptors
+  bool memory = false;       ///< its proportional share of memory (ServiceBlock::shares_memory)
 
   bool operator==(const FindProcess&) const = default;
 };

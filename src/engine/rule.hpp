@@ -44,7 +44,7 @@ struct HealOrder {
   bool operator==(const HealOrder&) const = default;
 };
 
-/// The action of a branch. Every action but a plain recovery also raises an alert, as in Monit.
+/// The action of a branch. Every action but `ignore` and a plain recovery also raises an alert, as in Monit.
 struct Action {
   ActionKind kind = ActionKind::Alert;
   Shared<Command> command;                  ///< Exec only
@@ -63,6 +63,8 @@ struct Action {
   [[nodiscard]] bool waits_for_healing() const {
     return is_job() || kind == ActionKind::Heal || kind == ActionKind::Unmonitor;
   }
+  /// Whether people are told of what led to it.
+  [[nodiscard]] bool tells() const { return kind != ActionKind::Ignore; }
 };
 
 /// The `else` branch, or the implied one (recovers at the first clear run, alerts).
@@ -87,6 +89,11 @@ struct RuleBody {
   Shared<Recovery> recovery;  ///< used by Mode::Latched only
   Mode mode = Mode::Latched;
   EventKind event = EventKind::Status;
+  /// Of Mode::Latched: acts at each failing run, as on the first, while it stands failed (`content changed`).
+  bool each_run = false;
+  /// Counts as Monit 6 (`set monit 6`): only runs since the firing count towards recovery, and `repeat` goes on in
+  /// clear runs before that.
+  bool newer_counting = false;
   /// Comes alive only in healer where Monit silently drops it (language 1.4): judged and shown, not acted on until
   /// accepted.
   bool dormant = false;

@@ -9,8 +9,8 @@
 
 namespace healer::engine {
 
-enum class ActionKind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal };
-/// Monit's word: "alert", "exec", "unmonitor", "start", "stop", "restart"; healer's own "heal".
+enum class ActionKind : std::uint8_t { Alert, Exec, Unmonitor, Start, Stop, Restart, Heal, Ignore };
+/// Monit's word: "alert", "exec", "unmonitor", "start", "stop", "restart", "ignore"; healer's own "heal".
 [[nodiscard]] std::string_view to_string(ActionKind kind);
 /// By its name; Restart where there is none.
 [[nodiscard]] ActionKind action_kind_of(std::string_view name);

@@ -44,6 +44,7 @@ std::optional<double> times_of(Unit unit, std::string_view written) {
       return std::nullopt;
     case Unit::Packets: return written == "packets" ? std::optional(1.0) : std::nullopt;
     case Unit::PacketsPerSecond: return written == "packets/s" ? std::optional(1.0) : std::nullopt;
+    case Unit::PagesPerSecond: return written == "pages/s" ? std::optional(1.0) : std::nullopt;
     case Unit::Number:
     case Unit::OperationsPerSecond:
     case Unit::Load: break;
@@ -79,6 +80,7 @@ std::string_view form_of(Unit unit) {
     case Unit::Milliseconds: return "20ms";
     case Unit::Packets: return "500packets";
     case Unit::PacketsPerSecond: return "50packets/s";
+    case Unit::PagesPerSecond: return "50pages/s";
     case Unit::Load: return "0.5";
     case Unit::Number:
     case Unit::OperationsPerSecond: break;

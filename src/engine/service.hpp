@@ -142,6 +142,7 @@ struct ServiceBlock {
   OnReboot on_reboot = OnReboot::Start;
   enum class Activity : std::uint8_t { Active, Passive } activity = Activity::Active;
   bool end_leftovers = false;  ///< what its start program has left is ended before the next start
+  bool shares_memory = false;  ///< its memory is its share of it (PSS), as to Monit 6, not all that is resident
   Hash128 key;                 ///< hash of all that the block says (places left out)
   SourcePlace place;
 

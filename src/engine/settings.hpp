@@ -11,6 +11,7 @@
 #include "engine/healing_limits.hpp"
 #include "engine/recipient.hpp"
 #include "engine/schedule.hpp"
+#include "util/monit_version.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -91,6 +92,7 @@ struct MmonitSettings {
   TlsOptions tls_options;
   std::string certificate_checksum;
   bool register_credentials = true;
+  std::vector<std::string> host_groups;
 
   bool operator==(const MmonitSettings&) const = default;
 };
@@ -113,6 +115,7 @@ struct Limits {
   Duration stop_timeout{30'000};
   Duration start_timeout{30'000};
   Duration restart_timeout{30'000};
+  Duration exec_timeout{0};  ///< of the programs of `exec`; 0: none
 
   bool operator==(const Limits&) const = default;
 };
@@ -145,7 +148,8 @@ struct Settings {
   TlsOptions tls_options;  ///< set ssl
   bool fips = false;
   Duration settle{1000};
-  bool count_polls = false;  ///< set cycles count polls
+  bool count_polls = false;                  ///< set cycles count polls
+  MonitVersion monit = MonitVersion::V5_33;  ///< set monit: whose meaning counts where versions of it differ
   std::vector<std::pair<std::string, std::string>> environment;
   HealingSettings healing;
   std::string secrets;  ///< set secrets: the directory of `${secret:NAME}`; empty: the default one

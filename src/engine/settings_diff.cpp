@@ -50,6 +50,7 @@ constexpr std::array kStatements{
     Statement{"set mmonit", same<&Settings::mmonit>},
     Statement{"set ssl", same<&Settings::tls_options>},
     Statement{"set fips", same<&Settings::fips>},
+    Statement{"set monit", same<&Settings::monit>},
     Statement{"set settle", same<&Settings::settle>},
     Statement{"set cycles", same<&Settings::count_polls>},
     Statement{"set environment", same<&Settings::environment>},

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <list>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/request.hpp"
 #include "engine/json_test.hpp"
 #include "engine/service.hpp"
+#include "util/regex.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -23,6 +26,26 @@ std::size_t place_in(std::size_t size, bool repeated, std::uint64_t place) {
 }
 
 double seconds_of(Duration span) { return static_cast<double>(span.count()) / 1000; }
+
+/// An attribute by which no rule of the service fails, where there is one.
+std::string usual_attribute(const ServiceBlock& block, std::string given) {
+  std::vector<std::string> candidates{std::move(given), "unconfined", ""};
+  std::vector<const Worded*> tests;
+  for (const Rule& rule : block.rules)
+    for (const Test& asked : rule->condition->tests)
+      if (const auto* test = std::get_if<Worded>(&asked); test != nullptr && test->what == Attribute::Security) {
+        tests.push_back(test);
+        candidates.push_back(test->text);
+      }
+  for (const std::string& candidate : candidates) {
+    const auto holds_of = [&](const Worded* test) {
+      const bool same = test->is_pattern ? matches_pattern(test->text, candidate) == true : candidate == test->text;
+      return same != test->negated;
+    };
+    if (std::ranges::none_of(tests, holds_of)) return candidate;
+  }
+  return candidates.front();
+}
 
 /// A process whose owner and security attribute are what the rules ask for.
 ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
@@ -42,7 +65,17 @@ ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
       }
     }
   }
+  process.attribute = usual_attribute(block, std::move(process.attribute));
   return process;
+}
+
+/// Whether a program whose output never changes would fail.
+bool wants_new_output(const ServiceBlock& block) {
+  bool wants = false, minds = false;
+  for (const Rule& rule : block.rules)
+    for (const Test& asked : rule->condition->tests)
+      if (const auto* test = std::get_if<OutputChanged>(&asked)) (test->negated ? wants : minds) = true;
+  return wants && !minds;
 }
 
 JsonTest opposite(JsonTest test) {
@@ -209,9 +242,21 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
     seen.status = 9;
     seen.elapsed = timeout;
   }
+  if (run == &kGood && wants_new_output(block))
+    seen.output = std::make_shared<const std::string>(fmt::format("run {}", place + 1));
+  const bool compares = std::ranges::any_of(block.plan->parts, [](const Measurement& part) {
+    const auto* run_of = std::get_if<measure::Run>(&part);
+    return run_of != nullptr && run_of->output;
+  });
+  const bool ended = seen.outcome == Outcome::Exited || seen.outcome == Outcome::Signalled;
+  if (compares && ended) {
+    auto facts = std::make_shared<Facts>();
+    facts->attributes.push_back({Attribute::Output, output_value(*seen.output)});
+    seen.facts = std::move(facts);
+  }
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
   if (!block.program->filters.empty()) {
-    auto facts = std::make_shared<Facts>();
+    auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
     facts->further.edit().values =
         run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
     seen.facts = std::move(facts);

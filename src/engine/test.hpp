@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,20 @@ struct Changed {
   std::optional<Attribute> also{};  ///< holds as well where this one has changed
 };
 
+/// `security attribute =~ "re"`: holds where it is that text, or matches that expression; where negated, where not.
+struct Worded {
+  Attribute what = Attribute::Security;
+  bool is_pattern = false;  ///< POSIX extended
+  bool negated = false;
+  std::string text;
+};
+
+/// `content changed`, `content not changed`, of a program: holds where its output is not, or is, that of the run
+/// before; the first run is the baseline.
+struct OutputChanged {
+  bool negated = false;
+};
+
 /// `link up`, `link down`: whether a network interface can be used. One that is not there is down.
 struct Linked {
   bool up = false;
@@ -89,8 +104,8 @@ struct Queried {
   Shared<JsonTest> test;
 };
 
-using Test =
-    std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts, Members, Queried>;
+using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts, Members,
+                          Queried, Worded, OutputChanged>;
 
 /// What an `if` asks: tests, joined by `and`, `or`, `not` and parentheses.
 struct RuleCondition {

@@ -99,7 +99,7 @@ ProcessFacts read_process(ByteReader& in) {
 
 // ---- a path -------------------------------------------------------------------------------------------------------
 
-using PathNumbers = std::array<std::int64_t, 9>;
+using PathNumbers = std::array<std::int64_t, 10>;
 
 /// What changes most often first: a bit for each tells which have changed.
 PathNumbers numbers_of(const PathFacts& path) {
@@ -111,7 +111,8 @@ PathNumbers numbers_of(const PathFacts& path) {
           std::int64_t{path.uid},
           std::int64_t{path.gid},
           path.permission,
-          path.has_size ? 1 : 0};
+          path.has_size ? 1 : 0,
+          path.links};
 }
 
 void write_path(const PathNumbers& was, const PathNumbers& is, ByteWriter& out) {
@@ -126,7 +127,7 @@ PathFacts read_path(PathNumbers numbers, ByteReader& in) {
   const std::uint64_t changed = in.number();
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if ((changed >> i & 1) != 0) numbers[i] = sum(numbers[i], in.difference());
-  const auto& [seen, accessed, modified, changed_at, size, uid, gid, permission, has_size] = numbers;
+  const auto& [seen, accessed, modified, changed_at, size, uid, gid, permission, has_size, links] = numbers;
   return {.uid = static_cast<std::uint32_t>(uid),
           .gid = static_cast<std::uint32_t>(gid),
           .permission = static_cast<std::uint32_t>(permission),
@@ -135,7 +136,8 @@ PathFacts read_path(PathNumbers numbers, ByteReader& in) {
           .accessed = accessed,
           .modified = modified,
           .changed = changed_at,
-          .seen = seen};
+          .seen = seen,
+          .links = links};
 }
 
 // ---- what was looked at -------------------------------------------------------------------------------------------

@@ -75,8 +75,10 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   Memory& memory = memory_of(run.service);
   const Duration pace = memory.last_look ? look.begun - *memory.last_look : kFreshForTotals;
   memory.last_look = look.begun;
-  look.wish = {
-      .attribute = wanted.attribute, .total_descriptors = wanted.total_descriptors, .of_children = wanted.of_children};
+  look.wish = {.attribute = wanted.attribute,
+               .total_descriptors = wanted.total_descriptors,
+               .of_children = wanted.of_children,
+               .shares = block->shares_memory};
   if (memory.whole_at) {
     const Duration age = look.begun - *memory.whole_at;
     const bool due = age >= (memory.transfers.has_former() ? kFreshForPeople : kShortestMean);
@@ -84,6 +86,8 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
     look.wish.owner = wanted.owner || due;
     look.wish.transfers = wanted.transfers || due;
     look.wish.descriptors = wanted.descriptors || due;
+    look.wish.memory = wanted.memory || due;
+    look.wish.total_memory = (wanted.memory && wanted.descendants) || due;
   }
   if (!memory.died && pace >= kFreshForTotals) look.walk_age = std::min(pace, kFreshForPeople);
   if (wanted.descendants) look.walk_age = kFreshForTotals;
@@ -315,8 +319,11 @@ void Inspector::submit(Look& look, Tasks& tasks) {
   note_clock();
   Request request{look.run,  look.block,     look.own,          look.wish,       look.commands, watched,
                   may_watch, options_.stuck, options_.programs, options_.groups, look.came_by,  stepped_};
+  if (look.wish.shares && look.wish.total_memory) request.walk = table_.snapshot;
   tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
                      auto seen = std::make_shared<Found>(find(request, *guard));
+                     if (request.walk != nullptr && seen->look && !seen->look->facts.zombie)
+                       seen->shares = shares_of_descendants(*request.walk, seen->look->sample.pid);
                      return [this, run = request.run, seen] { found(run, *seen); };
                    },
                    refused});
@@ -355,6 +362,7 @@ bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Fact
   if (identity != seen) {
     process = {};
     transfers = {};
+    shares.reset();
   }
   identity = seen;
   died = false;
@@ -366,10 +374,13 @@ bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Fact
     owner = *facts.process;
     rest = {};
     for (const auto& [metric, value] : facts.metrics.all())
-      if (engine::is_of_descriptors(metric) || engine::is_of_transfers(metric)) rest.set(metric, value);
+      if (engine::is_of_descriptors(metric) || engine::is_of_transfers(metric) || engine::is_of_memory(metric))
+        rest.set(metric, value);
   } else {
     for (const auto& [metric, value] : rest.all())
-      if (engine::is_of_transfers(metric) ? !look.has_transfers : !look.has_descriptors)
+      if (engine::is_of_transfers(metric) ? !look.has_transfers
+          : engine::is_of_memory(metric)  ? !look.has_memory
+                                          : !look.has_descriptors)
         facts.metrics.set(metric, value);
   }
   return true;
@@ -389,7 +400,9 @@ void Inspector::found(std::uint64_t run, Found& found) {
     const bool is_known = kept != memories_.end() && kept->second->add(*found.look, look.begun, *facts);
     if (!is_known && !found.look->is_whole()) return look_again(look);
     if (is_known && !facts->process->zombie) {
-      if (shows_totals(look, identity)) add_totals(facts->metrics, table_, found.look->sample, look.wish);
+      if (found.shares) kept->second->shares = found.shares;
+      if (shows_totals(look, identity))
+        add_totals(facts->metrics, table_, found.look->sample, look.wish, kept->second->shares);
       if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));
     }
   }

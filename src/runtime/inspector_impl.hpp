@@ -57,7 +57,8 @@ struct Inspector::Request {
   std::shared_ptr<OwnPrograms> programs;
   std::shared_ptr<const ControlGroups> groups;
   engine::ActionId came_by;
-  std::optional<WallTime> stepped;  // the clock, then
+  std::optional<WallTime> stepped;             // the clock, then
+  std::shared_ptr<const ProcSnapshot> walk{};  // null: nobody asks for the memory of descendants
 
   [[nodiscard]] bool is_of_start(const ProcessIdentity& process) const;
   [[nodiscard]] ProcessWish wish_of(const PidFile& file) const;
@@ -69,6 +70,7 @@ struct Inspector::Found {
   bool unknown = false;  // it could not be looked for
   std::string output;
   Descriptor pidfd;
+  std::optional<double> shares;  // of its descendants, in the memory
 };
 
 /// A look at a path.
@@ -120,6 +122,7 @@ struct Inspector::Memory {
   std::optional<Duration> whole_at;  // when all of it was looked at last; what follows was seen then
   engine::ProcessFacts owner;        // whose it was
   engine::Metrics rest;              // the figures that other looks may leave out
+  std::optional<double> shares;      // of its descendants, in the memory (PSS), as far as anybody has asked
   Means<SystemSample> system;
   Means<DeviceSample> device;
   Means<InterfaceSample> interface;

@@ -94,7 +94,8 @@ Result<PathLook> look_at_path(const std::string& path, PathType type) {
                                        .accessed = bounded(seen.st_atim),
                                        .modified = bounded(seen.st_mtim),
                                        .changed = bounded(seen.st_ctim),
-                                       .seen = std::time(nullptr)};
+                                       .seen = std::time(nullptr),
+                                       .links = static_cast<std::int64_t>(seen.st_nlink)};
   if (is_file) look.state = state_of(seen);
   return look;
 }

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/clock.hpp"
+
 namespace healer::runtime {
 namespace {
 
@@ -125,6 +127,13 @@ Descriptor open_pidfd(pid_t pid) { return Descriptor(static_cast<int>(::syscall(
 
 Duration start_time(std::uint64_t start_ticks) {
   return Duration{static_cast<std::int64_t>(start_ticks * 1000 / ticks_per_second())};
+}
+
+bool started_after(std::uint64_t start_ticks, std::int64_t written) {
+  constexpr Duration kClocksDiffer{10'000};  // between the file system's and ours, without a step
+  const Instant moment = now();
+  const WallTime started = moment.wall - (moment.mono - start_time(start_ticks));
+  return started - kClocksDiffer > WallTime{Duration{written / 1'000'000}};
 }
 
 std::uint64_t ticks_at(Duration mono) { return static_cast<std::uint64_t>(mono.count()) * ticks_per_second() / 1000; }

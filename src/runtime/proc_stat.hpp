@@ -63,6 +63,9 @@ inline constexpr std::size_t kMostOfEnvironment = 256 * 1024;
 [[nodiscard]] bool has_number(pid_t pid);
 /// A start time as mono time.
 [[nodiscard]] Duration start_time(std::uint64_t start_ticks);
+/// Whether a process was started after a file was written (nanoseconds since the epoch), as far as the clocks of today
+/// can tell.
+[[nodiscard]] bool started_after(std::uint64_t start_ticks, std::int64_t written);
 /// A mono time as a start time.
 [[nodiscard]] std::uint64_t ticks_at(Duration mono);
 /// How many ticks of start times and cpu times make a second.

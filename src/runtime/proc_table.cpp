@@ -101,6 +101,12 @@ std::optional<ProcessSample::Io> io_of(const Result<std::string>& text) {
                            number("write_bytes:"), number("syscr:"), number("syscw:")};
 }
 
+/// Bytes, by the text of smaps_rollup.
+std::optional<double> share_in(const Result<std::string>& text) {
+  const auto kilobytes = text ? number_of(*text, "Pss:") : std::nullopt;
+  return kilobytes ? std::optional(1024 * static_cast<double>(*kilobytes)) : std::nullopt;
+}
+
 std::string attribute_of(const Result<std::string>& text) {
   return text ? std::string(trim(text->substr(0, text->find('\0')))) : std::string();
 }
@@ -264,8 +270,8 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
 
 Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   const auto gone = [pid] { return Error{ESRCH, fmt::format("there is no process {}", pid)}; };
-  const bool only_stat =
-      wish.known.pid == pid && !wish.attribute && !wish.owner && !wish.transfers && !wish.descriptors;
+  const bool only_stat = wish.known.pid == pid && !wish.attribute && !wish.owner && !wish.transfers &&
+                         !wish.descriptors && !(wish.shares && wish.memory);
   Descriptor folder = only_stat ? Descriptor() : open_folder(pid);
   const auto read = [&](const char* name, std::size_t most) {
     if (folder) return read_head(folder.get(), name, most);
@@ -294,6 +300,7 @@ Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   look.has_owner = wish.owner || !known;
   look.has_transfers = wish.transfers || !known;
   look.has_descriptors = wish.descriptors || !known;
+  look.has_memory = !wish.shares || wish.memory || !known;
   if (look.has_owner) {
     const auto status = read("status", kMostOfStatus);
     if (!status) return is_gone(status.error()) ? gone() : failed(status.error());
@@ -310,8 +317,11 @@ Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   if (wish.attribute) look.facts.attribute = attribute_of(read("attr/current", kMostOfAttribute));
   if (look.has_transfers) look.sample.io = io_of(read("io", kMostOfStatus));
   const double resident = static_cast<double>(stat->resident_pages) * page_size();
-  look.metrics.set(Metric::MemoryBytes, resident);
-  look.metrics.set(Metric::MemoryPercent, 100 * resident / all_memory());
+  if (look.has_memory) {
+    const double bytes = wish.shares ? share_in(read("smaps_rollup", kMostOfStatus)).value_or(resident) : resident;
+    look.metrics.set(Metric::MemoryBytes, bytes);
+    look.metrics.set(Metric::MemoryPercent, 100 * bytes / all_memory());
+  }
   look.metrics.set(Metric::Threads, stat->threads);
   const Duration uptime = look.sample.taken - start_time(stat->start_ticks);
   look.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));
@@ -353,7 +363,18 @@ void add_transfers(Metrics& metrics, const ProcessSample& former, const ProcessS
   set_rate(Metric::WriteOperations, &ProcessSample::Io::writes);
 }
 
-void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish) {
+double shares_of_descendants(const ProcSnapshot& snapshot, pid_t pid) {
+  double bytes = 0;
+  for (const ProcStat* one : snapshot.descendants(pid)) {
+    const double resident = static_cast<double>(one->resident_pages) * page_size();
+    const auto text = read_head(AT_FDCWD, fmt::format("/proc/{}/smaps_rollup", one->pid).c_str(), kMostOfStatus);
+    bytes += share_in(text).value_or(resident);
+  }
+  return bytes;
+}
+
+void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish,
+                std::optional<double> shares) {
   const auto descendants = table.snapshot->descendants(process.pid);
   double of_children = 0;
   std::uint64_t ticks = 0;
@@ -367,13 +388,16 @@ void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& p
     const bool same = before != nullptr && before->start_ticks == one->start_ticks;
     ticks += one->cpu_ticks - (same ? std::min(before->cpu_ticks, one->cpu_ticks) : 0);
   }
+  if (wish.shares) of_children = shares.value_or(0);
   const double resident = metrics.get(Metric::MemoryBytes).value_or(0) + of_children;
   metrics.set(Metric::Children, static_cast<double>(descendants.size()));
-  metrics.set(Metric::TotalMemoryBytes, resident);
-  metrics.set(Metric::TotalMemory, 100 * resident / all_memory());
-  if (wish.of_children) {
-    metrics.set(Metric::ChildrenMemoryBytes, of_children);
-    metrics.set(Metric::ChildrenMemory, 100 * of_children / all_memory());
+  if (!wish.shares || shares) {
+    metrics.set(Metric::TotalMemoryBytes, resident);
+    metrics.set(Metric::TotalMemory, 100 * resident / all_memory());
+    if (wish.of_children) {
+      metrics.set(Metric::ChildrenMemoryBytes, of_children);
+      metrics.set(Metric::ChildrenMemory, 100 * of_children / all_memory());
+    }
   }
   if (table.former != nullptr) {
     const Duration time = table.taken - table.former->taken();

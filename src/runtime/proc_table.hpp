@@ -159,9 +159,12 @@ struct ProcessWish {
   /// The process that a former look has found; of another, everything is looked at. What is not wanted of the known one
   /// costs nothing.
   ProcessIdentity known{};
-  bool owner = true;        ///< whose it is
-  bool transfers = true;    ///< what it reads and writes
-  bool descriptors = true;  ///< how many it has open
+  bool owner = true;         ///< whose it is
+  bool transfers = true;     ///< what it reads and writes
+  bool descriptors = true;   ///< how many it has open
+  bool shares = false;       ///< its memory is its proportional share (PSS), not all that is resident
+  bool memory = true;        ///< with `shares`: that is read now
+  bool total_memory = true;  ///< and of its descendants
 };
 
 /// What /proc says of one process.
@@ -173,8 +176,9 @@ struct ProcessLook {
   bool has_owner = false;
   bool has_transfers = false;
   bool has_descriptors = false;
+  bool has_memory = false;
 
-  [[nodiscard]] bool is_whole() const { return has_owner && has_transfers && has_descriptors; }
+  [[nodiscard]] bool is_whole() const { return has_owner && has_transfers && has_descriptors && has_memory; }
 };
 /// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
 /// another process; with another code where that is not known, for instance since /proc hides it. May wait for that
@@ -185,8 +189,12 @@ struct ProcessLook {
 void add_means(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
 /// ... and what it has read and written, where both know that.
 void add_transfers(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
-/// Adds the figures of a process with its descendants, by a table. Those of its own must be there already.
-void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process,
-                const ProcessWish& wish);
+/// The proportional share of memory (PSS) of the descendants of a process. May wait for each of them: not for the loop
+/// thread.
+[[nodiscard]] double shares_of_descendants(const ProcSnapshot& snapshot, pid_t pid);
+/// Adds the figures of a process with its descendants, by a table. Those of its own must be there already. `shares`:
+/// what the memory of its descendants is, where that is not all that is resident.
+void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish,
+                std::optional<double> shares = {});
 
 }  // namespace healer::runtime

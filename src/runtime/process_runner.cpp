@@ -372,6 +372,16 @@ void ProcessRunner::deliver(Run& run, Evidence evidence) {
   Observed observed{run.request.service, run.id(), std::move(evidence)};
   const auto& patterns = run.spec().patterns;
   matching_.insert(run.id().number());
+  const bool compares = std::ranges::any_of(run.request.block->plan->parts, [](const engine::Measurement& part) {
+    const auto* wanted = std::get_if<engine::measure::Run>(&part);
+    return wanted != nullptr && wanted->output;
+  });
+  // What was cut off by a timeout is not what it would have written.
+  if (compares && (observed.evidence.outcome == Outcome::Exited || observed.evidence.outcome == Outcome::Signalled)) {
+    auto facts = std::make_shared<engine::Facts>();
+    facts->attributes.push_back({engine::Attribute::Output, engine::output_value(*observed.evidence.output)});
+    observed.evidence.facts = std::move(facts);
+  }
   if (!run.spec().filters.empty()) put_questions(run, observed.evidence);
   if (patterns.empty() || observed.evidence.outcome == Outcome::NotStarted) {
     loop_.post([this, observed = std::move(observed), alive = std::weak_ptr<char>(alive_)] {
@@ -428,9 +438,10 @@ void ProcessRunner::ask(std::uint64_t id) {
   Questions& questions = *asking_.at(id);
   const auto& filters = questions.block->program->filters;
   if (questions.values.size() == filters.size()) {
-    auto facts = std::make_shared<engine::Facts>();
-    facts->further.edit().values = std::move(questions.values);
     Observed observed = std::move(questions.observed);
+    auto facts = observed.evidence.facts ? std::make_shared<engine::Facts>(*observed.evidence.facts)
+                                         : std::make_shared<engine::Facts>();
+    facts->further.edit().values = std::move(questions.values);
     observed.evidence.facts = std::move(facts);
     asking_.erase(id);
     return report(std::move(observed));

@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
 #include "runtime/proc_stat.hpp"
@@ -78,6 +82,13 @@ void add_descriptors(Metrics& metrics) {
   metrics.set(Metric::SystemFileDescriptorsPercent, 100 * (allocated - free) / most);
 }
 
+/// The number of a line "NAME 123".
+std::optional<std::uint64_t> count_of(const std::string& text, std::string_view name) {
+  const auto found = ("\n" + text).find(fmt::format("\n{} ", name));
+  if (found == std::string::npos) return std::nullopt;
+  return std::strtoull(text.c_str() + found + name.size() + 1, nullptr, 10);
+}
+
 }  // namespace
 
 SystemLook look_at_system() {
@@ -93,10 +104,21 @@ SystemLook look_at_system() {
     std::ranges::transform(ticks, look.sample.ticks.begin(),
                            [](double one) { return static_cast<std::uint64_t>(one); });
   }
+  const std::string paging = contents("/proc/vmstat");
+  look.sample.paged_in = count_of(paging, "pswpin");
+  look.sample.paged_out = count_of(paging, "pswpout");
   return look;
 }
 
 void add_means(Metrics& metrics, const SystemSample& former, const SystemSample& present) {
+  const Duration time = present.taken - former.taken;
+  const auto add_rate = [&](Metric metric, const std::optional<std::uint64_t>& was,
+                            const std::optional<std::uint64_t>& is) {
+    if (!was || !is || time <= Duration{0}) return;
+    metrics.set(metric, static_cast<double>(*is - std::min(*was, *is)) * 1000 / static_cast<double>(time.count()));
+  };
+  add_rate(Metric::PageIns, former.paged_in, present.paged_in);
+  add_rate(Metric::PageOuts, former.paged_out, present.paged_out);
   std::array<double, SystemSample::kFields> used{};
   for (std::size_t i = 0; i < used.size(); ++i) {
     // Time of waiting may be counted back.

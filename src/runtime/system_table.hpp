@@ -17,6 +17,7 @@ struct SystemSample {
   enum Field : std::uint8_t { User, Nice, System, Idle, Wait, HardIrq, SoftIrq, Steal, Guest, GuestNice, kFields };
   Duration taken{0};
   std::array<std::uint64_t, kFields> ticks{};
+  std::optional<std::uint64_t> paged_in, paged_out;  ///< pages that came from swap, and that went there, since the boot
 };
 
 struct SystemLook {

@@ -167,6 +167,15 @@ PatternSlip pattern_slip(std::string_view pattern) {
   return {};
 }
 
+std::optional<bool> matches_pattern(const std::string& pattern, const std::string& text) {
+  regex_t compiled;
+  if (!regex_problem(pattern).empty() || ::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    return std::nullopt;
+  const bool matches = ::regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
+  ::regfree(&compiled);
+  return matches;
+}
+
 std::string required_literal(std::string_view pattern) {
   constexpr std::string_view kOperators = ".[]{}()*+?|^$\\";
   constexpr std::string_view kOptional = "*?{";

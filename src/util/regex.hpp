@@ -3,6 +3,7 @@
 // repetition out, one in another, without a bound; and which text it cannot do without.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ struct PatternSlip {
   std::string meant;
 };
 [[nodiscard]] PatternSlip pattern_slip(std::string_view pattern);
+/// Whether a part of the text matches the POSIX extended regular expression. None: it is none that is compiled. Of a
+/// text whose length others choose it may take for ever.
+[[nodiscard]] std::optional<bool> matches_pattern(const std::string& pattern, const std::string& text);
 
 /// A text that is a part of whatever a POSIX extended regular expression matches, the longest that is easily seen.
 /// Empty: there is none. Of an expression that does not compile it may be any.

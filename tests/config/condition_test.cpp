@@ -132,7 +132,8 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
     INFO(text);
     CHECK(one->text == "if does not exist then alert");
     CHECK(one->condition->postfix.empty());
-    CHECK(load_text("set daemon 5\n" + process + "if " + text + " then alert\n", {.monit_dialect = true}).ok());
+    CHECK(load_text("set daemon 5\n" + process + "if " + text + " then alert\n", {.monit_dialect = MonitVersion::V5_33})
+              .ok());
   }
   CHECK(written("not (exist and cpu > 5%)", process) == "not (exist and cpu > 5%)");
   const std::string file = "check file x with path /tmp/x\n";
@@ -144,8 +145,8 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
 
 TEST_CASE("what Monit takes is taken, and what it refuses is told of", "[condition]") {
   const auto monit = [](const std::string& condition) {
-    return first_line(
-        load_text("set daemon 5\n" + kSystem + "if " + condition + " then alert\n", {.monit_dialect = true}));
+    return first_line(load_text("set daemon 5\n" + kSystem + "if " + condition + " then alert\n",
+                                {.monit_dialect = MonitVersion::V5_33}));
   };
   CHECK(monit("(cpu > 5% or memory > 6%) and swap > 3%").find("error") == std::string::npos);
   CHECK(monit("not cpu > 5%") == "/etc/main:3:4: error: only healer understands 'not' before a test");
@@ -168,7 +169,8 @@ TEST_CASE("a parenthesis without its other half is an error, and a warning in wh
         "  if (status = 1 then alert\n"
         "     ^\n"
         "  note: write ')' where it should end\n");
-  CHECK(load_text("set daemon 5\n" + kSystem + "if (cpu > 5% and memory > 6% then alert\n", {.monit_dialect = true})
+  CHECK(load_text("set daemon 5\n" + kSystem + "if (cpu > 5% and memory > 6% then alert\n",
+                  {.monit_dialect = MonitVersion::V5_33})
             .ok());
 }
 
@@ -241,7 +243,8 @@ TEST_CASE("a filter that is none, or asks for more than its text, is refused", "
     many += "if json '.a" + std::to_string(i) + "' > 1 then alert\n";
   CHECK(first_line(load_text(many)) ==
         "/etc/main:1:1: error: 'x' has 17 different filters of jq: at most 16 are possible");
-  CHECK(first_line(load_text("set daemon 5\n" + kProgram + "if json '.a' > 1 then alert\n", {.monit_dialect = true})) ==
+  CHECK(first_line(load_text("set daemon 5\n" + kProgram + "if json '.a' > 1 then alert\n",
+                             {.monit_dialect = MonitVersion::V5_33})) ==
         "/etc/main:3:4: error: only healer understands a test of JSON");
 }
 

@@ -3,10 +3,12 @@
 //
 // accept/NAME.rules with NAME.expect, reject/NAME.rules with NAME.diag. A case is one or more files: a line
 // `--- PATH [mode=0644] [uid=1000]` begins the next one (a PATH that ends in `/` is a directory of which only that is
-// said). The first line may be `# options: ` with any of `monit` (the dialect), `strict`, `offline`, `directory`, and
-// `unsupported` where Monit accepts what this version of healer does not know yet.
+// said). The first line may be `# options: ` with any of `monit` (the dialect of 5.33), `monit-5.34`, `monit-6`,
+// `strict`, `offline`, `directory`, and `unsupported` where Monit accepts what this version of healer does not know
+// yet.
 // `@DIR@` stands for the directory of the files. HEALER_UPDATE_CORPUS=1 in the environment writes the expectations.
 // monit.tsv holds Monit's verdict on each case; monit_verdicts.py asks the real Monit for it.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -84,7 +86,10 @@ Case read_case(const fs::path& path) {
       continue;
     }
     if (first && line.starts_with("# options: ")) {
-      result.options.load.monit_dialect = line.find("monit") != std::string::npos;
+      if (const std::size_t dialect = line.find("monit"); dialect != std::string::npos)
+        result.options.load.monit_dialect = line.substr(dialect).starts_with("monit-6")      ? MonitVersion::V6
+                                            : line.substr(dialect).starts_with("monit-5.34") ? MonitVersion::V5_34
+                                                                                             : MonitVersion::V5_33;
       result.options.load.strict = line.find("strict") != std::string::npos;
       result.machine.online = line.find("offline") == std::string::npos;
       if (line.find("directory") != std::string::npos) result.main = kDirectory;
@@ -182,12 +187,15 @@ TEST_CASE("what is printed is understood the same again", "[corpus]") {
 }
 
 TEST_CASE("with --dialect monit it gives Monit's verdict, and all that Monit accepts is accepted", "[corpus]") {
+  static constexpr std::array kVersions{MonitVersion::V5_33, MonitVersion::V6};
   std::istringstream in(read_file(kCorpus / "monit.tsv"));
-  std::map<std::string, std::string> verdicts;
+  std::map<std::string, std::array<std::string, kVersions.size()>> verdicts;
   for (std::string line; std::getline(in, line);) {
-    const std::size_t tab = line.find('\t');
-    if (line.empty() || line.starts_with('#') || tab == std::string::npos) continue;
-    verdicts[line.substr(0, tab)] = line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1);
+    if (line.empty() || line.starts_with('#')) continue;
+    std::istringstream columns(line);
+    std::string name;
+    std::getline(columns, name, '\t');
+    for (std::string& verdict : verdicts[name]) std::getline(columns, verdict, '\t');
   }
   for (const std::string kind : {"accept", "reject"})
     for (const std::string& name : names(kind)) {
@@ -196,10 +204,12 @@ TEST_CASE("with --dialect monit it gives Monit's verdict, and all that Monit acc
       const std::string key = kind + "/" + name;
       INFO(key);
       REQUIRE(verdicts.contains(key));
-      const LoadResult result = load(test.main, {.monit_dialect = true}, test.machine);
-      INFO(format_all(result.diagnostics, result.sources, false));
-      CHECK((result.ok() ? "ok" : "reject") == verdicts[key]);
-      if (verdicts[key] == "ok") CHECK(load(test.main, {}, test.machine).ok());
+      for (std::size_t i = 0; i < kVersions.size(); ++i) {
+        const LoadResult result = load(test.main, {.monit_dialect = kVersions[i]}, test.machine);
+        INFO(to_string(kVersions[i]) << '\n' << format_all(result.diagnostics, result.sources, false));
+        CHECK((result.ok() ? "ok" : "reject") == verdicts[key][i]);
+        if (verdicts[key][i] == "ok") CHECK(load(test.main, {}, test.machine).ok());
+      }
       verdicts.erase(key);
     }
   for (const auto& [key, verdict] : verdicts) FAIL_CHECK("monit.tsv has a verdict on " << key << ", which is no case");

@@ -56,8 +56,8 @@ TEST_CASE("includes become files of the directory, and comments stay", "[import]
   CHECK(import.difference.empty());
   CHECK(names(import) == "00-monitrc.rules\n01-b.rules\n02-c.rules\n");
   REQUIRE(import.files.size() == 3);
-  CHECK(import.files[0].text ==
-        "# From /etc/monit/monitrc\n# mine\nset daemon 30\n" + service("a") + "# include /etc/monit/conf.d/*\n# all\n");
+  CHECK(import.files[0].text == "# From /etc/monit/monitrc\nset monit 5.33\n# mine\nset daemon 30\n" + service("a") +
+                                    "# include /etc/monit/conf.d/*\n# all\n");
   CHECK(import.files[1].text == "# From /etc/monit/conf.d/b\n# of b\n" + service("b"));
 }
 
@@ -86,13 +86,13 @@ TEST_CASE("what is Monit's own is left out, and said", "[import]") {
   REQUIRE(import.files.size() == 1);
   CHECK(
       import.files[0].text ==
-      "# From /etc/monit/monitrc\n# set pidfile /run/monit.pid\n# set idfile /var/lib/monit/id\n"
+      "# From /etc/monit/monitrc\nset monit 5.33\n# set pidfile /run/monit.pid\n# set idfile /var/lib/monit/id\n"
       "# set log /var/log/monit.log\nset log syslog\n# set eventqueue\n#   basedir /var/lib/monit/events\n#   slots 5\n"
       "# set statefile /x\n" +
           service("a"));
-  REQUIRE(topics(import).starts_with("left-out "));
-  CHECK(import.report[0].places.size() == 5);
-  CHECK(import.report[0].places[1] == "/etc/monit/monitrc:1: set idfile /var/lib/monit/id");
+  REQUIRE(topics(import).starts_with("monit left-out "));
+  CHECK(import.report[1].places.size() == 5);
+  CHECK(import.report[1].places[1] == "/etc/monit/monitrc:1: set idfile /var/lib/monit/id");
 }
 
 TEST_CASE("what healer does otherwise is in the report", "[import]") {
@@ -103,7 +103,36 @@ TEST_CASE("what healer does otherwise is in the report", "[import]") {
         "include /etc/none/*\n"}});
   INFO(format_all(import.source.diagnostics, import.source.sources, false));
   CHECK(import.difference.empty());
-  CHECK(topics(import) == "includes dormant not-yet counting restarts settle ");
+  CHECK(topics(import) == "monit includes dormant not-yet counting restarts settle ");
+}
+
+TEST_CASE("the files say which Monit they mean, and the report where healer differs from it", "[import]") {
+  const auto of = [](const std::string& text, const std::string& installed) {
+    test::FakeEnvironment machine;
+    machine.files = {{kMain, text}};
+    return import_rules(kMain, "/etc/healer/rules.d", machine, installed);
+  };
+  const std::string file = "check file f with path /etc/passwd\n  if failed checksum then alert\n";
+  const auto begins = [](const Import& import) {
+    REQUIRE(import.difference.empty());
+    const std::string& text = import.files[0].text;
+    return text.substr(0, text.find("check"));
+  };
+  const std::string from = "# From /etc/monit/monitrc\n";
+  CHECK(begins(of(file, "")) == from + "set monit 5.33\n");
+  CHECK(begins(of(file, "5.27.2")) == from + "set monit 5.33\n");
+  CHECK(begins(of(file, "5.34.3")) == from + "set monit 5.34\n");
+  const Import six = of(file, "6.0.0");
+  CHECK(begins(six) == from + "set monit 6\n");
+  CHECK(six.source.rules->services[0]->rules[0]->text == "if failed sha256 checksum then alert");
+  CHECK(six.report[0].text == "Monit 6.0.0 was found: 'set monit 6' keeps the meaning.");
+  // What the files say beats what is installed.
+  const Import newer = of(service("p") + "  if content changed then exec \"/bin/true\" timeout 3 seconds\n", "5.33.0");
+  CHECK(begins(newer) == from + "set monit 5.34\n");
+  CHECK(newer.report[0].text == "Monit 5.33.0 was found, but its files need 5.34: 'set monit 5.34' keeps the meaning.");
+  REQUIRE(newer.report[0].places.size() == 1);
+  CHECK(newer.report[0].places[0].starts_with("timeouts of 'exec': Monit 5.34 checks nothing"));
+  CHECK(begins(of(service("p") + "  every \"*/5 * * * *\"\n", "")) == from + "set monit 6\n");
 }
 
 TEST_CASE("files with errors are not imported", "[import]") {

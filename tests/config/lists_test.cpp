@@ -330,7 +330,7 @@ TEST_CASE("errors of lists", "[lists]") {
 }
 
 TEST_CASE("Monit knows neither", "[lists]") {
-  const LoadResult result = load_text("define A \"x\"\n" + ping("\"a\""), {.monit_dialect = true});
+  const LoadResult result = load_text("define A \"x\"\n" + ping("\"a\""), {.monit_dialect = MonitVersion::V5_33});
   CHECK(said(result) == "1:1: only healer understands 'define'\n2:5: only healer understands 'for each'\n");
 }
 

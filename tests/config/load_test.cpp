@@ -224,7 +224,7 @@ TEST_CASE("Monit takes no directory of rules files", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/etc/d/a.rules"] = service("a");
   CHECK(load("/etc/d", {}, machine).ok());
-  CHECK(said(load("/etc/d", {.monit_dialect = true}, machine)) ==
+  CHECK(said(load("/etc/d", {.monit_dialect = MonitVersion::V5_33}, machine)) ==
         "/etc/d: error: only healer understands a directory of rules files\n");
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("an include may stand anywhere in a statement, as if its text stood th
     REQUIRE(result.ok());
     const std::string all = print(*result.rules);
     CHECK(all.substr(all.rfind("onreboot start\n") + 15).starts_with(row.rules));
-    CHECK(load_text("set daemon 5\n" + row.main, machine, {.monit_dialect = true}).ok());
+    CHECK(load_text("set daemon 5\n" + row.main, machine, {.monit_dialect = MonitVersion::V5_33}).ok());
   }
 }
 
@@ -487,7 +487,7 @@ TEST_CASE("a program that gives up root's user but keeps its group is warned of"
         "  check program a with path \"/bin/true\" if status != 0 then exec \"/bin/x\" as uid www\n"
         "                                                                                 ^~~\n"
         "  note: write 'as uid www and gid www'\n");
-  CHECK(load_text(text, {}, {.monit_dialect = true}).ok());
+  CHECK(load_text(text, {}, {.monit_dialect = MonitVersion::V5_33}).ok());
   CHECK_FALSE(load_text(text, {}, {.strict = true}).ok());
 }
 

@@ -1,26 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the real Monit give the verdicts that corpus/monit.tsv says it gives?
+"""Do the real Monits give the verdicts that corpus/monit.tsv says they give?
 
 usage: monit_verdicts.py [--update]
 
-Lays each case of the corpus out in a directory of its own and runs `monit -t` on it. The C++ side (corpus_test.cpp)
-compares `--dialect monit` with the same table, so together they compare healer with Monit. Exit status 77 (skipped)
-where there is no monit 5.33. `--update` writes the table from what Monit says.
+Lays each case of the corpus out in a directory of its own and runs `monit -t` of 5.33 and of 6.0.0 on it. The C++ side
+(corpus_test.cpp) compares `--dialect monit-5.33` and `--dialect monit` with the same table, so together they compare healer
+with Monit. A version that is not here is passed over, and exit status is 77 (skipped) where none is. `--update` writes the
+table from what both say, and needs both.
 """
 import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import monits  # noqa: E402
+
 CORPUS = HERE / "corpus"
 TABLE = CORPUS / "monit.tsv"
-HEADER = "# case\tMonit's verdict (5.33.0)\twhat it says first\n"
+HEADER = "# case\tverdict of Monit 5.33.0\tof 6.0.0\twhat 5.33.0 says first\n"
 
 
 def is_for_monit(text):
@@ -76,9 +79,10 @@ def ask(monit, case):
 
 
 def main():
-    monit = shutil.which("monit")
-    if monit is None or "5.33" not in subprocess.run([monit, "-V"], capture_output=True, text=True).stdout:
-        print("skipped: there is no monit 5.33 on this machine")
+    found = monits.found()
+    missing = [version for version in monits.DIALECT if version not in found]
+    if not found or ("--update" in sys.argv and missing):
+        print(f"skipped: there is no monit {' and none '.join(missing)} here")
         return 77
     if os.geteuid() != 0:
         print("skipped: some cases need root")
@@ -87,22 +91,26 @@ def main():
     if TABLE.exists():
         for line in TABLE.read_text().splitlines():
             if line and not line.startswith("#"):
-                name, verdict = line.split("\t")[:2]
-                table[name] = verdict
+                name, *verdicts = line.split("\t")[:3]
+                table[name] = dict(zip(monits.DIALECT, verdicts))
     result, bad, asked = [HEADER], 0, 0
     for case in sorted(CORPUS.glob("*/*.rules")):
         if not is_for_monit(case.read_text(encoding="utf-8", errors="surrogateescape")):
             continue
         name = f"{case.parent.name}/{case.stem}"
-        verdict, message = ask(monit, case)
-        asked += 1
-        result.append(f"{name}\t{verdict}\t{message}\n")
-        if table.get(name) != verdict and "--update" not in sys.argv:
-            print(f"{name}: the table says {table.get(name)}, Monit says {verdict}: {message}")
-            bad += 1
+        said = {version: ask(monit, case) for version, monit in found.items()}
+        for version, (verdict, message) in said.items():
+            asked += 1
+            if table.get(name, {}).get(version) != verdict and "--update" not in sys.argv:
+                print(f"{name}: the table says {table.get(name)}, Monit {version} says {verdict}: {message}")
+                bad += 1
+        if "--update" in sys.argv:
+            verdicts = [said[version][0] for version in monits.DIALECT]
+            result.append("\t".join([name, *verdicts, said[monits.OLD][1]]) + "\n")
     if "--update" in sys.argv:
         TABLE.write_text("".join(result))
-    print(f"Monit gives the verdict of the table on {asked - bad} of {asked} cases")
+    print(f"Monit gives the verdict of the table on {asked - bad} of {asked} cases" +
+          "".join(f"; monit {version} is not here" for version in missing))
     return 1 if bad or asked == 0 else 0
 
 

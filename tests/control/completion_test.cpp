@@ -198,7 +198,7 @@ TEST_CASE("the options of healerd are completed", "[control][completion]") {
   };
   CHECK(words_of(offer("healerd -")) == options);
   CHECK(offer("healerd --of") == "--offline\n");
-  CHECK(offer("healerd --dialect m") == "monit\n");
+  CHECK(offer("healerd --dialect m") == "monit\nmonit-5.33\nmonit-5.34\n");
   CHECK(offer("healerd -l sy") == "syslog\n");
   const std::string zsh = read_whole(kFolder + "/_healerd");
   for (const std::string& one : options) {

@@ -279,7 +279,8 @@ ping_db1
              3
              4
              5
-             (2 more lines)
+             6
+             7
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
   runs       120, the last 2 skipped:
@@ -321,7 +322,8 @@ ping_db1
              3
              4
              5
-             (2 more lines)
+             6
+             7
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
   runs       120, the last 2 skipped: the previous one has not finished
@@ -350,7 +352,8 @@ ping_db1
              3
              4
              5
-             (2 more lines)
+             6
+             7
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
   runs       120, the last 2 skipped: the previous one has not finished
@@ -535,7 +538,8 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
              3
              4
              5
-             (2 more lines)
+             6
+             7
   running    for 1.5 s
   next run   in 12 s (every 2 cycles)
   runs       120, the last 2 skipped: the previous one has

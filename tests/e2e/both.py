@@ -5,11 +5,11 @@ Beside the services each has a program that runs once a cycle, by which the test
 to do.
 """
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import monits
 import supervised
 
 # Six threads, of which one always computes and writes, four children, forty files and 40 MB.
@@ -41,10 +41,14 @@ QUIET = 2  # cycles after which nothing more comes: the second begins after the 
 
 
 class Case(supervised.Case):
+    VERSION = monits.OLD  # of Monit
+    MEANING = ""          # what healer's rules begin with
+
     def setUp(self) -> None:
         super().setUp()
-        if not shutil.which("monit"):
-            self.skipTest("monit is not installed")
+        self.real = monits.find(self.VERSION)
+        if self.real is None:
+            self.skipTest(f"monit {self.VERSION} is not here")
         self.known = dict.fromkeys(self.folders(), 0)
 
     def folders(self) -> tuple[Path, Path]:
@@ -60,7 +64,7 @@ class Case(supervised.Case):
             self.services.append({one.name: one for one in processes})
             texts.append(self.rules(*processes) + more(folder) +
                          f'check program beat with path "{beat}"\n  if status != 0 then alert\n')
-        self.daemon = self.start(texts[0], cycle=str(cycle))
+        self.daemon = self.start(self.MEANING + texts[0], cycle=str(cycle))
         folder = self.path("monit")
         folder.mkdir()
         self.monitrc = folder / "monitrc"
@@ -74,7 +78,7 @@ class Case(supervised.Case):
         self.launch_monit()
 
     def launch_monit(self) -> None:
-        self.monit = self.begin("monit", "-I", "-c", self.monitrc)
+        self.monit = self.begin(self.real, "-I", "-c", self.monitrc)
         self.addCleanup(self.end_monit, self.monit)
 
     @staticmethod
@@ -126,7 +130,7 @@ class Case(supervised.Case):
     def command(self, *words: str) -> None:
         done = self.ctl(self.daemon, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        done = self.end(self.begin("monit", "-c", self.monitrc, *words))
+        done = self.end(self.begin(self.real, "-c", self.monitrc, *words))
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
 
     def watched(self, *names: str) -> None:
@@ -136,7 +140,7 @@ class Case(supervised.Case):
         self.assertEqual({name for name, on in told.items() if on}, set(names))
 
         def of_monit() -> set[str]:
-            text = self.end(self.begin("monit", "-B", "-c", self.monitrc, "summary")).stdout
+            text = self.end(self.begin(self.real, "-B", "-c", self.monitrc, "summary")).stdout
             return {line.split()[0] for line in text.splitlines()
                     if line.split() and line.split()[0] in told and "Not monitored" not in line}
 

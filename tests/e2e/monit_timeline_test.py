@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""The same rules, the same outcomes: healer, the real monit and a model of its counting fire at the same runs."""
-import shutil
+"""The same rules, the same outcomes: healer, the real monit of 5.33 and of 6.0.0, and a model of their counting fire at the
+same runs. Nothing in it differs on purpose."""
 import subprocess
 
 import support
 from support import processes
 
+import monits
 import plans
 
 RUNS = 14
 
 
 class MonitTimeline(support.Case):
-    def run_monit(self, plan) -> subprocess.Popen:
+    def run_monit(self, monit: str, plan) -> subprocess.Popen:
         folder = self.path("monit")
         folder.mkdir()
         control = folder / "monitrc"
         control.write_text(f"set daemon 1\nset log {folder}/log\nset pidfile {folder}/pid\nset idfile {folder}/id\n"
                            f"set statefile {folder}/state\n" + plans.programs(folder, plan))
         control.chmod(0o600)
-        return subprocess.Popen(["monit", "-I", "-c", str(control)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        return subprocess.Popen([monit, "-I", "-c", str(control)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
 
     def same(self, folder, expected: list[str]) -> None:
@@ -29,19 +30,21 @@ class MonitTimeline(support.Case):
         except self.failureException:
             self.assertEqual(plans.fired(folder, RUNS), expected)
 
-    def compare(self, seed: int) -> None:
+    def compare(self, seed: int, version: str = monits.OLD) -> None:
         plan = plans.services(seed, 20, RUNS)
-        expected = sorted(line for service in plan for line in service.firings())
+        newer = version == monits.NEW
+        expected = sorted(line for service in plan for line in service.firings(newer))
         self.assertGreater(len(expected), 20)
         folder = self.path("healer")
         folder.mkdir()
-        daemon = self.start(plans.programs(folder, plan))
-        monit = self.run_monit(plan) if shutil.which("monit") else None
+        daemon = self.start(("set monit 6\n" if newer else "") + plans.programs(folder, plan))
+        program = monits.find(version)
+        monit = self.run_monit(program, plan) if program else None
         limit = 5 * support.LIMIT
         self.wait_for(lambda: plans.finished(folder, plan, RUNS), "the last run", limit=limit)
         self.same(folder, expected)
         if monit is None:
-            self.skipTest("monit is not installed: compared with the model only")
+            self.skipTest(f"monit {version} is not here: compared with the model only")
         self.wait_for(lambda: plans.finished(self.path("monit"), plan, RUNS), "the last run of monit", limit=limit)
         self.same(self.path("monit"), expected)
         monit.terminate()
@@ -55,6 +58,12 @@ class MonitTimeline(support.Case):
 
     def test_seed_3_fires_as_in_monit(self):
         self.compare(3)
+
+    def test_seed_4_fires_as_in_monit_6(self):
+        self.compare(4, monits.NEW)
+
+    def test_seed_5_fires_as_in_monit_6(self):
+        self.compare(5, monits.NEW)
 
 
 if __name__ == "__main__":

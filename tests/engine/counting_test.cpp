@@ -21,6 +21,7 @@ namespace {
 std::string judged(const Course& plan, bool crashes) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
   if (plan.recovery) rule->recovery->tolerance = *plan.recovery;
+  rule->newer_counting = plan.newer;
   rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
   const RuleSet rules = rule_set({service("s", {rule})});
   auto world = std::make_unique<World>(rules);
@@ -58,6 +59,7 @@ std::string judged(const Course& plan, bool crashes) {
 std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
   Rule rule = status_rule(Comparison::NotEqual, 0, plan.fail, static_cast<std::uint16_t>(plan.repeat));
   rule->recovery->tolerance = plan.recovery.value_or(Tolerance{});
+  rule->newer_counting = plan.newer;
   rule->recovery->action = {.kind = ActionKind::Exec, .command = Command{.arguments = {"/bin/recovered"}}};
   Rule other = status_rule(Comparison::Equal, 77, {5, 9, Duration{0}});
   Rule another = status_rule(Comparison::Equal, 78, {5, 9, Duration{0}});

@@ -382,4 +382,62 @@ TEST_CASE("A connection is told where it was tried, and only then") {
   CHECK(told(failed, program(0)) == kUnknown);
 }
 
+TEST_CASE("a security attribute is, or is not, a text, and matches an expression or does not") {
+  const Evidence seen = look({.pid = 7, .attribute = "unconfined (enforce)"});
+  const auto of = [&](std::string text, bool is_pattern, bool negated) {
+    return told(
+        Worded{.what = Attribute::Security, .is_pattern = is_pattern, .negated = negated, .text = std::move(text)},
+        seen);
+  };
+  CHECK(of("unconfined (enforce)", false, false) == true);
+  CHECK(of("unconfined", false, false) == false);
+  CHECK(of("unconfined", false, true) == true);
+  CHECK(of("^unconf.*\\(e", true, false) == true);
+  CHECK(of("^conf", true, false) == false);
+  CHECK(of("^conf", true, true) == true);
+  CHECK(of("(", true, false) == kUnknown);
+  CHECK(told(Worded{.what = Attribute::Security, .text = ""}, nothing()) == kUnknown);
+}
+
+TEST_CASE("an output is compared with that of the run before, and the first run is no change") {
+  const auto run = [](std::string output) {
+    Facts facts;
+    facts.attributes.push_back({Attribute::Output, output_value(output)});
+    return Evidence{.output = std::make_shared<const std::string>(output),
+                    .facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  Memory memory;
+  memory.add({.what = Attribute::Output, .value = {}});
+  const auto both = [&](const Evidence& seen) {
+    const std::pair said{told(OutputChanged{}, seen, memory), told(OutputChanged{.negated = true}, seen, memory)};
+    remember(memory, seen);
+    return said;
+  };
+  using Said = std::pair<std::optional<bool>, std::optional<bool>>;
+  CHECK(both(run("a")) == Said{false, false});
+  CHECK(both(run("a")) == Said{false, true});
+  CHECK(both(run("b")) == Said{true, false});
+  CHECK(both(program(9)) == Said{kUnknown, kUnknown});  // it has timed out: nobody knows
+  CHECK(both(run("b")) == Said{false, true});
+  // Behind what is kept of a long one, too.
+  const std::string much(100'000, 'x');
+  CHECK(both(run(much + "1")).first == true);
+  CHECK(both(run(much + "2")).first == true);
+  CHECK(both(run(much + "2")).first == false);
+  CHECK(text_in(*memory.find(Attribute::Output))->size() < 5000);
+}
+
+TEST_CASE("hard links are counted where a look has told of them") {
+  Facts facts;
+  facts.path = PathFacts{.links = 2};
+  const Evidence seen{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
+  CHECK(told(Compare{Metric::HardLinks, Comparison::Greater, 1}, seen) == true);
+  Memory memory;
+  memory.add({.what = Attribute::HardLinks, .value = Value{1}});
+  CHECK(told(Changed{Attribute::HardLinks}, seen, memory) == true);
+  facts.path->links = 0;
+  const Evidence untold{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
+  CHECK(told(Compare{Metric::HardLinks, Comparison::Greater, 1}, untold) == kUnknown);
+}
+
 }  // namespace evaluate_test

@@ -20,7 +20,9 @@ LoadResult load(const std::string& text, bool monit_dialect) {
   healer::test::FakeEnvironment machine;
   machine.files = {{"/rules", text},
                    {"/other.rules", "check program other path \"/bin/true\"\n if status != 0 then alert\n"}};
-  return healer::config::load("/rules", {.monit_dialect = monit_dialect}, healer::config::OfflineEnvironment(machine));
+  return healer::config::load("/rules",
+                              {.monit_dialect = monit_dialect ? std::optional(healer::MonitVersion::V6) : std::nullopt},
+                              healer::config::OfflineEnvironment(machine));
 }
 
 std::string messages(const LoadResult& result) {

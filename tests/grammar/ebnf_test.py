@@ -23,7 +23,7 @@ LEAVES = {
     "NAME": ["one", '"two words"', "three"], "STRING": ['"a text"', "'b'", "foo"], "PATH": ["/bin/true", '"/x y"'],
     "NUMBER": ["3", "7", "20"], "MAIL": ["a@b"], "SCHEDULE": ['"* 5 * * 1-5"'], "COMMAND": ['"/bin/true a \'b c\'"'],
     "PATTERN": ["/etc/none/*.x"], "LINE": ["some line\n"], "TEXT": ["some\ntext\n"], "URL": ["http://a.b/c"],
-    "PROTOCOL": ["http", "smtp"], "HEADERS": ["[Host: a.b, X: y]"], "any-word": ["word"],
+    "PROTOCOL": ["http", "smtp"], "HOSTGROUPS": ["[ one, \"two words\" ]"], "HEADERS": ["[Host: a.b, X: y]"], "any-word": ["word"],
     "operator": [">", "<", "!=", "=="], "event": ["timeout", "exec", "nonexist"], "tls-version": ["tlsv12", "auto"],
     "tls-path": ["pemfile", "cacertificatefile"], "size-unit": ["kB", "MB", "B"], "size-name": ["programOutput"],
     "time-name": ["networkTimeout"], "limit-name": ["loglimit"], "tight-duration": ["5minutes", "30s"],

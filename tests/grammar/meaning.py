@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import monit_diff
+import monits
 import mutants
 
 # Lines of the dump that tell of the run, not of the rules.
@@ -160,7 +161,8 @@ def compared(program: str, texts: list[str], folder: Path, comparison: Compariso
 
 
 def main() -> None:
-    monit_diff.require_monit()
+    if monits.OLD not in monit_diff.require_monit():
+        sys.exit(77)
     program = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 200

@@ -1,26 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does `--dialect monit` give the real Monit's verdict on rules files that are broken by one token?
+"""Do `--dialect monit-5.33` and `--dialect monit` give the verdict of the real Monits, 5.33 and 6.0.0, on rules files that are
+broken by one token?
 
 usage: monit_diff.py VERDICT [SEED [COUNT [SHOWN]]]     VERDICT is the program of verdict.cpp
 Makes COUNT files of the statements that are supported, breaks most of them by one token, and compares `monit -t` with
-VERDICT --dialect monit; what Monit accepts must be accepted without the dialect, too. Prints each disagreement and
-last `agree N of M`; exit status 0 only where all agree. Prints `skipped` and exits with 77 where there is no monit 5.33.
+VERDICT --dialect; what Monit accepts must be accepted without the dialect, too. Prints each disagreement and last `agree N of
+M` of each version; exit status 0 only where all agree. A version that is not here is told of and passed over; where none is,
+exit status is 77.
 """
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+import monits  # noqa: E402
 
 ACTIONS = ['alert', 'unmonitor', 'restart', 'start', 'stop', 'exec "/bin/true"', 'exec "/bin/true" repeat every 3 cycles', "exec '/bin/true'",
            'exec "/bin/true" as uid root', 'exec "/bin/true a \'b c\' d" as uid root and gid root',
+           'ignore', 'exec "/bin/true" with timeout 5 seconds', 'exec "/bin/true" as uid root timeout 0 s repeat every 2 cycles',
            'exec /bin/true', 'exec "/bin/true" "a b" /c d', 'exec "/bin/true" gid root repeat every 2 cycle']
 TOLERANCES = ['', '', '', 'for 3 cycles', '3 times within 5 cycles', '2 cycles', 'times 2 4 cycles', 'for 2 5 cycles']
 STATUS = ['status != 0', 'status 1', 'status > 3', 'status = 5', 'status >= 2', 'status lt 7', 'status is greater than 2',
           'status notequal 1', '(status != 0)', 'status !=0', 'status eq 1', 'status == 255']
+NEWER_MATCHES = ['content changed', 'content not changed', 'the content has changed', 'content is not changed']
 MATCHES = ['content = "a b"', "content != 'x'", 'content == foo', 'content equal "y"', 'changed status', 'changed the status']
 RECOVERIES = ['', '', 'else alert', 'else if succeeded then alert', 'else if recovered for 2 cycles then exec "/bin/true"',
               'else if passed 2 times within 4 cycles then unmonitor', 'else exec "/bin/true" repeat every 2 cycles']
@@ -38,10 +45,11 @@ RESOURCES = ['cpu > 50%', '(memory > 10 MB', 'cpu > 5%)', '((memory > 10 MB) cpu
 OF_PROCESS = RESOURCES + ['total cpu > 5%', 'totalmem > 5 kilobytes', 'total memory usage < 5%', 'children > 3', 'threads 5',
                           'read > 1 MB/s', 'disk read rate > 5 operations/s', 'disk write activity > 1.5 GB', 'write 5',
                           'disk write > 3 operation']
-OF_SYSTEM = RESOURCES + ['cpu (user) > 5%', 'cpu usage (wait) > 5.5%', 'cpu(guestnice) 5%', 'swap > 5%', 'swap usage > 5.5 MB']
+OF_SYSTEM = RESOURCES + ['pagein > 50 per second', 'pageout rate 3 s', 'pageouts changed 5 seconds', 'cpu (user) > 5%', 'cpu usage (wait) > 5.5%', 'cpu(guestnice) 5%', 'swap > 5%', 'swap usage > 5.5 MB']
 ALONE_OF_PROCESS = ['filedescriptors > 5', 'filedescriptors > 5.5%', 'total filedescriptors > 5', 'uptime > 3 days', 'uptime 5',
                     'uptime < 2 months', 'failed uid root', 'failed euid 0', 'failed gid "root"', 'not exist', 'not (exist)', '(not exist', 'does exist',
-                    'does not exists', 'failed security attribute "s"', 'failed security attribute foo']
+                    'does not exists', 'failed security attribute "s"', 'failed security attribute foo',
+                    'security attribute = "a"', 'security attribute =~ "a.*"', 'security attribute !=~ a.*', 'security attribute ne foo']
 ALONE_OF_SYSTEM = ['filedescriptors > 5', 'filedescriptors > 5 %', 'uptime > 3 hours', 'uptime 5 seconds']
 CHANGES = ['changed pid', 'changed ppid', 'changed the pid']
 RESTARTS = ['3 restarts within 5 cycles', '1 restart 1 cycle', '2 restarts for 4 cycles', '70 restarts within 100 cycles']
@@ -49,7 +57,7 @@ PROGRAMS = ['start program = "/bin/true"', 'stop program "/bin/true a" as uid ro
             'start program is "/bin/true" with timeout 30 seconds', "stop '/bin/true'", 'start /bin/true a "b c"',
             'restart program = "/bin/true \'a b\'" gid root uid root', 'stop signal TERM', 'stop program "/bin/true" ready on notify']
 DEPENDS = ['depends on y', 'depends y', 'depend on y, y', 'depends on "y"', "depends on 'Y'", 'depends on y; y']
-SERVICE = ['every 2 cycles', 'every "* * * * *"', "not every '* 0-5 * * 1,2'", 'every "0 8,9 1-5 * *"', 'group www',
+SERVICE = ['every "*/5 * * * *"', 'not every "0-10/2,7 * * * *"', 'every "1,,2 * * * -5"', 'every 2 cycles', 'every "* * * * *"', "not every '* 0-5 * * 1,2'", 'every "0 8,9 1-5 * *"', 'group www',
            'group "a"', 'group if', 'mode active', 'mode passive', 'onreboot start', 'onreboot nostart',
            'onreboot laststate', 'alert a@b', 'alert a@b on { status, timeout }', 'alert a@b not on {pid} with reminder on 3 cycles',
            'alert a@b with mail-format { subject: x y }', 'noalert a@b',
@@ -78,14 +86,18 @@ OF_NETWORK = ['link down', 'link up', 'failed link', 'changed link', 'changed li
 FILES = ['check file x with path /tmp/x', 'check file x path "/tmp/x y"']
 PATHS = ['check directory x with path /tmp/x', 'check fifo x path /tmp/x']
 OF_PATH = ['timestamp > 5 minutes', 'mtime older than 3 days', 'changed timestamp', 'failed permission 0644', 'failed uid root', 'failed gid 0',
-           'changed permission', 'not exist', 'does exist', 'access time > 5 seconds', 'changed ctime']
-OF_FILE = OF_PATH + ['size > 5 MB', 'changed size', 'failed checksum', 'failed md5 checksum expect the sum 8f7f419955cefa0b33a2ba316cba3659',
+           'changed permission', 'not exist', 'does exist', 'access time > 5 seconds', 'changed ctime',
+           'hardlink > 1', 'hardlinks 2', 'changed hardlink', 'changed the hardlinks']
+OF_FILE = OF_PATH + ['failed sha256 checksum', 'changed sha256 checksum', 'size > 5 MB',
+                     'failed checksum expect e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 'changed size', 'failed checksum', 'failed md5 checksum expect the sum 8f7f419955cefa0b33a2ba316cba3659',
                      'changed sha1 checksum', 'content = "x"', 'match "x y"', 'not match foo', 'size 5']
 IGNORES = ['ignore content = "x"', 'ignore match foo', 'ignore not match "x y"', 'ignore content eq x']
 FILESYSTEMS = ['check filesystem x with path /', 'check device x path /dev/sda1', 'check filesystem x path "//a/b"', 'check filesystem x path a:/b']
 OF_FILESYSTEM = ['space usage > 90%', 'space > 5 GB', 'space free < 10%', 'inode usage > 90 percent', 'inodes free < 500', 'changed fsflags',
                  'read rate > 5 MB/s', 'write > 3 operations/s', 'service time > 20 ms', 'servicetime > 1 second', 'failed permission 755', 'not exist']
-SETS = ['set httpd port 2812 allow localhost', 'set httpd port 2812 read-only and use address localhost allow admin:monit allow @users readonly',
+SETS = ['set limits { execTimeout: 5 s }', 'set limits { networkTimeout: 0 s }', 'set log syslog facility log_user', 'set mailserver a.b timeout 0 seconds',
+        'set mmonit http://a.b/c hostgroups [ one, "two words" ] timeout 5 seconds', 'set mmonit http://a.b/c with hostgroups [a b] and register without credentials',
+        'set httpd port 2812 allow localhost', 'set httpd port 2812 read-only and use address localhost allow admin:monit allow @users readonly',
         'set httpd unixsocket /tmp/u uid root gid root permission 0600 read-only allow 192.0.2.0/24', 'set httpd allow "u v":\'p\' read-only allow ::1',
         'set httpd port 2812 signature disable ssl disable allow 192.0.2.0/255.255.255.0', 'set httpd',
         'set mmonit http://u:p@a.b:8080/c', 'set mmonit http://a.b/c https://u:p@c.d/e with timeout 30 seconds and register without credentials',
@@ -115,6 +127,7 @@ VOCABULARY = ('set check program if then else status content changed succeeded >
               'expect responsetime ms retry url http://a.b/x certificate valid md5 sha1 type tcp udp tcpssl ipv4 ipv6 unixsocket unix '
               'network interface link up down capacity saturation upload download total packets packets/s hour last day allow httpd signature '
               'read-only @users admin:monit mmonit register credentials fips expectbuffer 2001:db8::1 1.2.3.0/24 ignore match permission '
+              'hardlink hardlinks pagein pageouts sha256 sha1 exectimeout hostgroups =~ ~ changed 0 [a] [ a ] log_user '
               'space inode free fsflags timestamp loglimit secret database target version origin').split(' ')
 TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z0-9_/.\-@]+:?|[<>=!]+|\S|\n')
 
@@ -127,6 +140,8 @@ class Maker:
         return self.random.choice(of)
 
     def rule(self) -> str:
+        if self.random.random() < 0.1:
+            return f'if {self.pick(NEWER_MATCHES)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {self.pick(RECOVERIES)}'
         if self.random.random() < 0.3:
             return f'if {self.pick(MATCHES)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)}'
         return f'if {self.pick(STATUS)} {self.pick(TOLERANCES)} then {self.pick(ACTIONS)} {self.pick(RECOVERIES)}'
@@ -245,16 +260,20 @@ def healer(program: str, paths: list, *options: str) -> list:
     return said
 
 
-def require_monit() -> None:
-    version = subprocess.run(['monit', '-V'], capture_output=True, text=True).stdout if shutil.which('monit') else ''
-    if 'version 5.33' not in version:
-        print('skipped: there is no monit 5.33 here')
+def require_monit() -> dict[str, str]:
+    """The Monits that are here, by version: at least one."""
+    found = monits.found()
+    for version in monits.DIALECT:
+        if version not in found:
+            print(f'{"skipped" if not found else "passed over"}: there is no monit {version} here')
+    if not found:
         sys.exit(77)
+    return found
 
 
-def judge(program: str, texts: list, shown: int) -> tuple[int, int, int]:
+def judge(program: str, texts: list, shown: int, version: str, real: str) -> tuple[int, int, int]:
     """Asks both about each text and prints the first disagreements: how many texts Monit rejects, how many are left out
-    as beyond what can be compared, and how many get another verdict."""
+    as beyond what can be compared, and how many get another verdict. `real` is the Monit of that version."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ['HOME'] = folder
         paths = []
@@ -263,14 +282,15 @@ def judge(program: str, texts: list, shown: int) -> tuple[int, int, int]:
             with open(paths[-1], 'w', encoding='utf8', errors='surrogateescape', newline='') as out:
                 out.write(text)
             os.chmod(paths[-1], 0o600)
-        strict, free = healer(program, paths, '--dialect', 'monit'), healer(program, paths)
+        strict, free = healer(program, paths, '--dialect', monits.DIALECT[version]), healer(program, paths)
         rejected = bad = beyond = 0
         for path, text, verdict, generous in zip(paths, texts, strict, free):
-            run = subprocess.run(['monit', '-t', '-c', path], capture_output=True, text=True, errors='replace',
+            run = subprocess.run([real, '-t', '-c', path], capture_output=True, text=True, errors='replace',
                                  stdin=subprocess.DEVNULL, timeout=60)
             monit = 'ok' if run.returncode == 0 else 'reject'
             rejected += monit == 'reject'
-            message = (run.stderr + run.stdout).replace(path, 'f').split('\n')[0]
+            said = (run.stderr + run.stdout).replace(path, 'f').split('\n')
+            message = next((line for line in said if line.strip() and 'deprecated' not in line), '')
             if 'version of healer' in verdict or 'opening the log file' in message:
                 beyond += 1  # not supported yet, or not a matter of the language: nothing to compare
                 continue
@@ -278,21 +298,25 @@ def judge(program: str, texts: list, shown: int) -> tuple[int, int, int]:
                 continue
             bad += 1
             if bad <= shown:
-                print(f'Monit: {monit} ({message})\nhealer: {verdict}; without the dialect: {generous}\n{text}')
+                print(f'Monit {version}: {monit} ({message})\nhealer: {verdict}; without the dialect: {generous}\n{text}')
     return rejected, beyond, bad
 
 
 def main() -> None:
-    require_monit()
+    found = require_monit()
     program = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
     shown = int(sys.argv[4]) if len(sys.argv) > 4 else 20
     maker = Maker(seed)
-    rejected, beyond, bad = judge(program, [maker.file() for _ in range(count)], shown)
-    print(f'seed {seed}: {rejected} rejected by Monit, {beyond} left out; '
-          f'agree {count - beyond - bad} of {count - beyond}')
-    sys.exit(bad != 0)
+    texts = [maker.file() for _ in range(count)]
+    wrong = 0
+    for version, real in found.items():
+        rejected, beyond, bad = judge(program, texts, shown, version, real)
+        wrong += bad
+        print(f'seed {seed}, Monit {version}: {rejected} rejected by Monit, {beyond} left out; '
+              f'agree {count - beyond - bad} of {count - beyond}')
+    sys.exit(wrong != 0)
 
 
 if __name__ == '__main__':

@@ -6,7 +6,7 @@ usage: mutants.py VERDICT [--seed N] [--count N] [--long] [--shown N]     VERDIC
 Takes files that Monit accepts and breaks each at one to three places: a word taken away, put in, replaced by one of the
 language, doubled, or changed for its neighbour; a line taken away, doubled, or moved; newlines and blanks put in and
 taken away. As monit_diff.py, which does the same to single statements, it prints each disagreement and last `agree N of
-M`; exit status 0 only where all agree, 77 where there is no monit 5.33. `--long` is a count of 20000.
+M` of each version of Monit; exit status 0 only where all agree, 77 where there is no Monit. `--long` is a count of 20000.
 """
 import argparse
 import os
@@ -43,7 +43,7 @@ def corpus() -> list[str]:
     return texts
 
 
-def accepted(texts: list[str]) -> list[str]:
+def accepted(texts: list[str], monit: str) -> list[str]:
     """Those that Monit accepts: what is broken already tells nothing when more of it is broken."""
     kept = []
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def accepted(texts: list[str]) -> list[str]:
         for text in texts:
             path.write_text(text, encoding='utf8', errors='surrogateescape')
             path.chmod(0o600)
-            done = subprocess.run(['monit', '-t', '-c', path], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+            done = subprocess.run([monit, '-t', '-c', path], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
             if done.returncode == 0:
                 kept.append(text)
     return kept
@@ -126,24 +126,27 @@ def main() -> None:
     words.add_argument('--long', action='store_true')
     words.add_argument('--shown', type=int, default=20)
     said = words.parse_args()
-    monit_diff.require_monit()
+    found = monit_diff.require_monit()
     count = 20000 if said.long else said.count
     texts = corpus()
     random.Random(said.seed).shuffle(texts)
-    texts = accepted(texts if said.long else texts[:max(30, count // 8)])
+    texts = accepted(texts if said.long else texts[:max(30, count // 8)], next(iter(found.values())))
     breaker = Breaker(said.seed, texts)
-    rejected = beyond = bad = done = 0
+    done = 0
+    sums = {version: [0, 0, 0] for version in found}
     while done < count:
         part = []
         while len(part) < min(1000, count - done):
             if not OTHERS.search(text := breaker.mutant()):
                 part.append(text)
         done += len(part)
-        numbers = monit_diff.judge(said.verdict, part, max(0, said.shown - bad))
-        rejected, beyond, bad = rejected + numbers[0], beyond + numbers[1], bad + numbers[2]
-    print(f'seed {said.seed}: {len(texts)} files broken {count} times, {rejected} rejected by Monit, {beyond} left out; '
-          f'agree {count - beyond - bad} of {count - beyond}')
-    sys.exit(bad != 0)
+        for version, real in found.items():
+            numbers = monit_diff.judge(said.verdict, part, max(0, said.shown - sums[version][2]), version, real)
+            sums[version] = [one + more for one, more in zip(sums[version], numbers)]
+    for version, (rejected, beyond, bad) in sums.items():
+        print(f'seed {said.seed}, Monit {version}: {len(texts)} files broken {count} times, {rejected} rejected by Monit, '
+              f'{beyond} left out; agree {count - beyond - bad} of {count - beyond}')
+    sys.exit(any(bad for _, _, bad in sums.values()))
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// verdict [--dialect monit] FILE...: what a daemon's `-t` would say of each file, as "ok" or "reject MESSAGE", a line
-// each. One process for thousands of files, for monit_diff.py. Users, groups and programs are looked up on this
-// machine.
+// verdict [--dialect monit|monit-5.34|monit-5.33] FILE...: what a daemon's `-t` would say of each file, as "ok" or
+// "reject MESSAGE", a line each. One process for thousands of files, for monit_diff.py. Users, groups and programs are
+// looked up on this machine.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -15,8 +15,10 @@ int main(int argc, char** argv) {
   const healer::test::Machine machine;
   config::LoadOptions options;
   int first = 1;
-  if (argc > 2 && std::string_view(argv[1]) == "--dialect" && std::string_view(argv[2]) == "monit") {
-    options.monit_dialect = true;
+  if (argc > 2 && std::string_view(argv[1]) == "--dialect") {
+    const std::string_view dialect = argv[2];
+    options.monit_dialect =
+        dialect == "monit" ? healer::MonitVersion::V6 : healer::monit_version(dialect.substr(dialect.find('-') + 1));
     first = 3;
   }
   for (int i = first; i < argc; ++i) {

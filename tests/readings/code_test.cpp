@@ -60,7 +60,8 @@ class Chance {
                               .accessed = pick(3),
                               .modified = std::numeric_limits<std::int64_t>::min(),
                               .changed = -pick(2),
-                              .seen = pick(1000)};
+                              .seen = pick(1000),
+                              .links = pick(3)};
     if (one_in(2)) facts->attributes.push_back({Attribute::Pid, std::int64_t{pick(3)}});
     if (one_in(2)) facts->attributes.push_back({Attribute::Md5, std::string("abc")});
     if (one_in(3)) facts->further.edit().totals.push_back({Metric::TotalUpload, hours{1}, figure()});

@@ -344,6 +344,47 @@ TEST_CASE("descriptors of descendants are counted where they are asked for", "[p
   CHECK(look->metrics.get(Metric::TotalFileDescriptors) == 2 * listed(parent.pid()) + 7);
 }
 
+TEST_CASE("of memory that processes share each has its share", "[proc-table]") {
+  const Child parent(
+      {"/usr/bin/python3", "-c", "import os,sys\nroom=bytearray(os.urandom(1<<20)*32)\nos.fork()\nsys.stdin.read()"});
+  constexpr double kRoom = 32.0 * (1 << 20);
+  pid_t child = 0;
+  std::shared_ptr<const ProcSnapshot> all;
+  REQUIRE(eventually([&] {
+    all = take();
+    const auto descendants = all->descendants(parent.pid());
+    child = descendants.empty() ? 0 : descendants.front()->pid;
+    return child != 0;
+  }));
+  const auto memory = [&](const ProcessWish& wish) {
+    const auto look = look_at_process(parent.pid(), wish);
+    REQUIRE(look);
+    return look->metrics.get(Metric::MemoryBytes);
+  };
+  const double resident = memory({}).value();
+  const double share = memory({.shares = true}).value();
+  CHECK(resident > kRoom);
+  CHECK(share < resident - kRoom / 4);
+  const double of_child = shares_of_descendants(*all, parent.pid());
+  CHECK(of_child > kRoom / 4);
+  CHECK(of_child < kRoom);
+  // Where it is not wanted it is not read, nor taken for something else.
+  const std::uint64_t began = read_proc_stat(parent.pid())->start_ticks;
+  ProcessWish less{.known = {parent.pid(), began}, .owner = false, .transfers = false, .descriptors = false};
+  less.shares = true;
+  less.memory = false;
+  CHECK_FALSE(memory(less));
+  ProcTable table;
+  table.add(all);
+  auto look = look_at_process(parent.pid(), {.shares = true});
+  REQUIRE(look);
+  add_totals(look->metrics, table, look->sample, {.shares = true});
+  CHECK_FALSE(look->metrics.get(Metric::TotalMemoryBytes));  // nobody has asked for the others
+  add_totals(look->metrics, table, look->sample, {.shares = true}, of_child);
+  CHECK(look->metrics.get(Metric::TotalMemoryBytes).value() ==
+        Approx(look->metrics.get(Metric::MemoryBytes).value() + of_child));
+}
+
 TEST_CASE("command lines are the arguments joined by blanks, or the name, as Monit sees them", "[proc-table]") {
   const Child child({"/bin/sh", "-c", "read line; true", "", "a  b", "", ""});
   const pid_t zombie = ::fork();
@@ -451,6 +492,27 @@ TEST_CASE("what the cores did is told in percent of all their time", "[system-ta
   Metrics none;
   add_means(none, before, before);
   CHECK(none == Metrics{});
+}
+
+TEST_CASE("pages that came from swap and went there are told per second", "[system-table]") {
+  SystemSample before;
+  before.taken = seconds{10};
+  before.paged_in = 100;
+  before.paged_out = 50;
+  SystemSample after = before;
+  after.taken = seconds{14};
+  after.paged_in = 120;
+  after.paged_out = 250;
+  Metrics metrics;
+  add_means(metrics, before, after);
+  CHECK(metrics.get(Metric::PageIns) == 5.0);
+  CHECK(metrics.get(Metric::PageOuts) == 50.0);
+  after.paged_in.reset();  // a kernel without it
+  Metrics fewer;
+  add_means(fewer, before, after);
+  CHECK_FALSE(fewer.get(Metric::PageIns));
+  CHECK(fewer.get(Metric::PageOuts) == 50.0);
+  CHECK(look_at_system().sample.paged_in);
 }
 
 }  // namespace proc_table_test

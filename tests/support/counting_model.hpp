@@ -20,6 +20,7 @@ struct Course {
   Tolerance fail;
   std::optional<Tolerance> recovery;
   int repeat = 0;
+  bool newer = false;  ///< as Monit 6 counts
 };
 
 inline Course random_course(std::mt19937& random, int runs) {
@@ -42,6 +43,7 @@ inline Course random_course(std::mt19937& random, int runs) {
   plan.fail = tolerance(pick(0, 20) == 0 ? 64 : 7);
   if (pick(0, 3) != 0) plan.recovery = tolerance(6);
   plan.repeat = pick(0, 4);
+  plan.newer = pick(0, 1) == 1;
   return plan;
 }
 
@@ -68,14 +70,16 @@ inline std::string model(const Course& plan) {
       }
     } else {
       const auto window = last(recovery.window);
-      const auto clear = std::ranges::count(window, false) + recovery.window - static_cast<int>(window.size());
+      // What was before the failure counts as clear; but not to Monit 6.
+      const auto before = plan.newer ? 0 : recovery.window - static_cast<int>(window.size());
+      const auto clear = std::ranges::count(window, false) + before;
       if (!bad && clear >= recovery.count) {
         failed = false;
         history.clear();
         what = 'c';
       } else {
         ++since;
-        if (bad && plan.repeat != 0 && since % plan.repeat == 0) what = 'r';
+        if ((bad || plan.newer) && plan.repeat != 0 && since % plan.repeat == 0) what = 'r';
       }
     }
     if (what != 0) fired += what + std::to_string(run) + " ";

@@ -43,8 +43,8 @@ class Service:
             text += f'    else if succeeded {self.recovery.words()} then exec "{act} {self.name} recovered"\n'
         return text
 
-    def firings(self) -> list[str]:
-        """By a model of Monit's counting, which was found by experiment."""
+    def firings(self, newer: bool = False) -> list[str]:
+        """By a model of Monit's counting, which was found by experiment; `newer`: as Monit 6 counts."""
         found, history, failed, since = [], [], False, 0
         recovery = self.recovery or Tolerance()
         for run, bad in enumerate(self.fails, 1):
@@ -53,12 +53,14 @@ class Service:
             if not failed:
                 if bad and sum(history[-self.failure.window:]) >= self.failure.count:
                     failed, since, history, fired = True, 1, [True], "failed"
-            elif not bad and recovery.window - sum(history[-recovery.window:]) >= recovery.count:
+            # What was before the failure counts as clear; but not to Monit 6.
+            elif not bad and (min(recovery.window, len(history)) if newer else recovery.window) - sum(
+                    history[-recovery.window:]) >= recovery.count:
                 failed, history = False, []
                 fired = "recovered" if self.recovery else None
             else:
                 since += 1
-                if bad and self.repeat and since % self.repeat == 0:
+                if (bad or newer) and self.repeat and since % self.repeat == 0:
                     fired = "failed"
             if fired:
                 found.append(f"{self.name} {fired} {run}")

@@ -98,11 +98,16 @@ class Judge {
     const Action& action = rule(i)->action;
     ++now.since_fired;
     if (action.is_job()) now.past.edit().again.push(bad, 64);
-    if (!bad) return;
+    const bool repeats = action.repeat != 0 && now.since_fired % action.repeat == 0;
+    if (!bad) {
+      if (repeats && rule(i)->newer_counting) decide(i, What::Repeat);
+      return;
+    }
+    if (rule(i)->each_run) return decide(i, What::Fire);
     if (action.is_job() && due_again(rule(i), now, run_.now.mono)) decide(i, What::Again);
     if (action.kind == ActionKind::Unmonitor) decide(i, What::Again);  // held back while its target was healed
     if (now.told == Told::Kept && !run_.in_maintenance) decide(i, What::Tell);
-    if (action.repeat != 0 && now.since_fired % action.repeat == 0) decide(i, What::Repeat);
+    if (repeats) decide(i, What::Repeat);
     decide(i, What::Remind);
   }
 
