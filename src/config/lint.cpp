@@ -122,7 +122,7 @@ class Linter {
   void check(const SetSsl&, const SourceRange& range) {
     not_yet(ssl_, range, "'set ssl' is accepted, but only the options of each server are used yet");
   }
-  void check(const SetMonit&, const SourceRange& range) { only_last(monit_, range, "set monit"); }
+  void check(const SetMonit&, const SourceRange&) {}
   void check(const SetExpectBuffer& set, const SourceRange&) {
     if (set.bytes.value > kMaxSize)
       warn(Code::Clamped, set.bytes.range, fmt::format("this is limited to {}", written_size(kMaxSize)));
@@ -325,11 +325,6 @@ class Linter {
   void statement(const IfSyntax& rule) {
     for (const TermSyntax& term : rule.condition.terms) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
-      if (const auto* test = std::get_if<DiffersSyntax>(&term.test); test != nullptr && test->is_loose)
-        warn(Code::NeverTrue, test->value.range,
-             fmt::format("{} is no SHA256 checksum: no file has it, so this is always true",
-                         in_quotes(test->value.value)),
-             "it has 64 hexadecimal digits");
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
       if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) pattern(test->pattern);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
@@ -587,7 +582,6 @@ class Linter {
   const CheckSyntax* check_ = nullptr;
   const EverySyntax* every_ = nullptr;
   const SourceRange* daemon_ = nullptr;
-  const SourceRange* monit_ = nullptr;
   const SourceRange* log_ = nullptr;
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;

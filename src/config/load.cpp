@@ -65,6 +65,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   check_workflows(document, result.sources, said);
   check_composites(document, said);
   lint(document, result.sources, said);
+  lint_versions(document, said);
   if (options.advice) advise(document, result.sources, said);
   if (options.advice) advise_newer_monit(document, said);
   apply_defaults(document);

@@ -155,6 +155,26 @@ std::vector<std::string> differences(const Document& document, MonitVersion moni
   return told;
 }
 
+void lint_versions(const Document& document, Diagnostics& said) {
+  const SourceRange* before = nullptr;
+  for_each_set<SetMonit>(document, [&](const SetMonit&, const SourceRange& range) {
+    if (before != nullptr)
+      report(said, DiagnosticSeverity::Warning, Code::DuplicateStatement, *before,
+             "'set monit' is set again further down: only the last one counts");
+    before = &range;
+  });
+  for_each_check(document, [&](const CheckSyntax& check) {
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* rule = std::get_if<IfSyntax>(&statement))
+        for (const TermSyntax& term : rule->condition.terms)
+          if (const auto* test = std::get_if<DiffersSyntax>(&term.test); test != nullptr && test->is_loose)
+            report(said, DiagnosticSeverity::Warning, Code::NeverTrue, test->value.range,
+                   fmt::format("{} is no SHA256 checksum: no file has it, so this is always true",
+                               in_quotes(test->value.value)),
+                   "it has 64 hexadecimal digits");
+  });
+}
+
 void advise_newer_monit(const Document& document, Diagnostics& said) { Newer(said).run(document); }
 
 }  // namespace healer::config

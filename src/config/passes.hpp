@@ -130,6 +130,9 @@ void validate(const Document& document, const Sources& sources, Diagnostics& sai
 /// What is accepted but may not mean what its writer thinks: warnings and notes, about the text as written.
 void lint(const Document& document, const Sources& sources, Diagnostics& said);
 
+/// The same of what depends on the version of Monit.
+void lint_versions(const Document& document, Diagnostics& said);
+
 /// LoadOptions::advice: what could be said better, as notes. The only reader of that option is load().
 void advise(const Document& document, const Sources& sources, Diagnostics& said);
 /// What newer versions of Monit warn of.
