@@ -301,11 +301,13 @@ void Daemon::compare() {
                                     .text = outcome->loaded.messages(),
                                     .diagnostics = outcome->loaded.views(),
                                     .changes = std::move(outcome->changes)};
-        if (told.changes)
-          told.text += told.changes->services.empty() && !told.changes->settings
-                           ? "a reload would change nothing"
-                           : changes_line("a reload would give: ", *told.changes);
         loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
+          if (told.changes) {
+            if (outcome->plan) told.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            told.text += told.changes->services.empty() && !told.changes->settings && told.changes->healings.empty()
+                             ? "a reload would change nothing"
+                             : changes_line("a reload would give: ", *told.changes);
+          }
           if (outcome->plan) {
             const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
             if (!loss.ended.empty())
@@ -407,7 +409,7 @@ bool Daemon::held_back(const Vanished& loss) {
 }
 
 /// Makes what was loaded the rules in force. Returns what is to be said of it, a line each.
-std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss) {
+std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& loss) {
   stale_.reset();
   std::string text;
   const auto warn = [&](const std::string& what) {
@@ -418,6 +420,7 @@ std::string Daemon::take_over(const RulesCompiler::Outcome& outcome, const Vanis
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
   witness_->loaded_from(outcome.text);
+  outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());

@@ -130,7 +130,7 @@ class Daemon : public engine::EffectSink {
   void lists_reloaded(RulesCompiler::Outcome outcome);
   void next_reload();
   [[nodiscard]] bool held_back(const Vanished& loss);
-  std::string take_over(const RulesCompiler::Outcome& outcome, const Vanished& loss);
+  std::string take_over(RulesCompiler::Outcome& outcome, const Vanished& loss);
   void hang_up();
   void wake_all();
   void beat();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "healerctl_ask.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <optional>
 #include <set>
 #include <string>
@@ -250,10 +253,54 @@ int quit(Client& client, const Request& request, Duration patience, Output& outp
   return show_done(reply.header, {true, "healerd has ended"}, output);
 }
 
+/// Shows the plan of the healing that is to be approved, and asks whether it is: what was shown is what is approved.
+/// The request with its hash; nothing: it is not to be. Where there is none to show, healerd says why.
+std::optional<Request> confirmed_plan(const std::string& socket, Request request, Duration patience, Output& output) {
+  auto connected = Client::connect(socket, patience);
+  if (std::holds_alternative<Failure>(connected)) return request;
+  std::vector<control::HealingView> waiting;
+  (void)std::get<Client>(connected).call({.verb = Verb::HealingStatus}, [&](const Json& item) {
+    if (auto healing = item.get<control::HealingView>(); !healing.plan_hash.empty())
+      waiting.push_back(std::move(healing));
+  });
+  const std::string& name = request.names.front();
+  auto meant = std::ranges::find_if(waiting, [&](const auto& one) { return request.id != 0 && one.id == request.id; });
+  if (meant == waiting.end())
+    meant = std::ranges::find_if(waiting, [&](const auto& one) { return iequals(one.target, name); });
+  if (meant == waiting.end())
+    meant = std::ranges::find_if(waiting, [&](const auto& one) { return iequals(one.service, name); });
+  if (meant == waiting.end()) return request;
+  output.print(fmt::format("healing {} of {} with {}, plan {}:\n", meant->id, printable(meant->target),
+                           printable(meant->plan), meant->plan_hash));
+  output.print(control::plan_text(*meant, output.style()));
+  output.print("Approve this? [y/N] ");
+  output.flush();
+  std::string answer;
+  std::getline(std::cin, answer);
+  answer = to_lower(trim(answer));
+  if (answer != "y" && answer != "yes") return std::nullopt;
+  request.id = meant->id;
+  request.names = {fmt::format("{}", meant->id)};
+  request.plan = meant->plan_hash;
+  return request;
+}
+
+/// Whether a person sits there who can be asked.
+bool can_ask(const Output& output) { return !output.json() && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
+
 }  // namespace
 
 int ask(const std::string& socket, const Request& request, const AskOptions& options, Output& output) {
   if (!options.state_file.empty()) return read_state(options.state_file, request, output);
+  if (request.verb == Verb::Approve && request.plan.empty() && can_ask(output)) {
+    const Duration patience = std::min<Duration>(options.timeout.value_or(kConnect), kConnect);
+    const std::optional<Request> meant = confirmed_plan(socket, request, patience, output);
+    if (!meant) {
+      output.print("nothing was approved\n");
+      return output.finish(kExitFailed);
+    }
+    if (!meant->plan.empty()) return ask(socket, *meant, options, output);
+  }
   auto connected = Client::connect(socket, std::min<Duration>(options.timeout.value_or(kConnect), kConnect));
   if (const auto* failure = std::get_if<Failure>(&connected)) return output.fail(*failure);
   auto& client = std::get<Client>(connected);

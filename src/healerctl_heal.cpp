@@ -45,12 +45,19 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
        {std::tuple(Verb::Approve, "Approve a healing that waits for approval", "that `healing status` shows"),
         {Verb::Reject, "Reject a healing that waits for approval", "that `healing status` shows"},
         {Verb::Cancel, "Cancel a healing, or whatever `jobs cancel` can cancel",
-         "that `healing status` or `jobs` shows"}})
-    add_command(app, request, verb, std::string(to_string(verb)), help)
-        ->add_option("id", request.names, fmt::format("The number {}, or the target or service", number))
+         "that `healing status` or `jobs` shows"}}) {
+    CLI::App* const command = add_command(app, request, verb, std::string(to_string(verb)), help);
+    command->add_option("id", request.names, fmt::format("The number {}, or the target or service", number))
         ->type_name("ID|NAME")
         ->required()
         ->expected(1);
+    if (verb == Verb::Approve)
+      command
+          ->add_option("--plan", request.plan,
+                       "The hash of the plan, as `healing status` shows it; at a terminal the plan is shown without it")
+          ->type_name("HASH")
+          ->check([](const std::string& text) { return text.empty() ? "HASH must not be empty" : ""; });
+  }
 
   CLI::App* healing = app.add_subcommand("healing", "Show what is being healed or held back, and how healings ended");
   healing->fallthrough();

@@ -80,7 +80,7 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_workflows)
       return
       ;;
-    -n | --lines | --since | --until | --reason | --interval | --timeout | --within) return ;;
+    -n | --lines | --since | --until | --reason | --interval | --timeout | --within | --plan) return ;;
   esac
 
   case $command in
@@ -93,6 +93,7 @@ _healerctl() {
     graph) options="--dot --svg --group" ;;
     pause | ack) options="--reason --group" ;;
     heal) options="--with --override --group" ;;
+    approve) options="--plan" ;;
     explain) options="--group --all" ;;
     start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
     history) options="--since --lines --follow --state" ;;

@@ -431,6 +431,7 @@ engine::RuleSet compile(const Document& document, const Lookups& lookups, const 
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     rules.workflows.push_back(compile_workflow(workflow, lookups, sources));
   });
+  for (const ListDeclaration& list : document.expansion.lists) rules.lists.push_back(list.source.name);
   ServiceCompiler services(rules.settings, lookups, sources, names);
   rules.services.reserve(names.size());
   for_each_check(document, [&](const CheckSyntax& check) {

@@ -137,6 +137,7 @@ std::string changes_text(const ChangesView& changes) {
   for (const std::string& one : changes.meaning) text += fmt::format("  {}\n", printable(one));
   if (changes.workflows)
     text += "the workflows have changed: a healing that is under way keeps its original workflow\n";
+  for (const std::string& healing : changes.healings) text += fmt::format("{:<8} {}\n", "ends", printable(healing));
   const auto count = [&](std::string_view word) {
     return std::ranges::count(changes.services, word, &ChangeView::change);
   };

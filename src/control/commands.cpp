@@ -22,6 +22,7 @@
 #include "control/selection.hpp"
 #include "control/views.hpp"
 #include "engine/explain.hpp"
+#include "engine/rows.hpp"
 #include "engine/service.hpp"
 #include "util/text.hpp"
 
@@ -420,6 +421,7 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
                                  .reason = request.reason,
                                  .job = engine::JobId{request.id},
                                  .workflow = request.workflow,
+                                 .plan = request.plan,
                                  .overrides = overrides_of(request),
                                  .everything = request.all,
                                  .groups = request.groups};
@@ -475,11 +477,16 @@ std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Pee
   if (request.names.size() != 1)
     return refuse({"bad-request", "forget which row?", "name one that is missing from its list"});
   const std::string& row = request.names.front();
+  if (const engine::KeptRow kept = engine::why_row_is_kept(daemon.engine, row); !kept.why.empty())
+    return refuse({"being-healed", printable(kept.why), kept.remedy});
+  std::string text = fmt::format("{} is forgotten", printable(row));
+  for (const engine::Healing* const healing : engine::healings_of_row(daemon.engine, row))
+    text += fmt::format("\nhealing {} of {} with {} is dropped: it had not begun", healing->id.number(),
+                        printable(healing->target), healing->plan->name);
   if (!daemon.forget_row(row, peer.name()))
     return refuse({"unknown-row", fmt::format("no list has a row \"{}\" that is being removed", printable(row)),
                    "`healerctl lists` shows which are missing"});
-  return std::make_unique<ReadyAnswer>(header(request.verb) +
-                                       end_line(Done{true, fmt::format("{} is forgotten", printable(row))}));
+  return std::make_unique<ReadyAnswer>(header(request.verb) + end_line(Done{true, std::move(text)}));
 }
 
 std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {

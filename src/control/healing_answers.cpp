@@ -14,6 +14,7 @@
 #include "control/healing_views.hpp"
 #include "control/job_answers.hpp"
 #include "engine/healing/named.hpp"
+#include "engine/healing/plan_text.hpp"
 #include "engine/service.hpp"
 #include "engine/workflow.hpp"
 #include "util/text.hpp"
@@ -52,6 +53,28 @@ Failure unknown_workflow(const engine::Graph& graph, std::string_view name) {
   const std::string_view near = nearest_word(name, names);
   return {"unknown-workflow", fmt::format("there is no workflow \"{}\"", printable(name)),
           near.empty() ? "`healerctl healing report` lists them" : fmt::format("did you mean \"{}\"?", near)};
+}
+
+/// A plan is approved that was shown, by its hash: it may be another by now.
+std::optional<Failure> cannot_approve(const engine::Healing& healing, const std::string& plan) {
+  const std::string line = fmt::format("`{}`", engine::approval_line(healing));
+  if (plan.empty())
+    return Failure{"plan-needed",
+                   fmt::format("healing {} is approved by the hash of its plan, which `healerctl healing status` shows",
+                               healing.id.number()),
+                   line};
+  const bool is_hash = plan.size() >= engine::kHashShown && std::ranges::all_of(plan, [](char c) {
+                         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+                       });
+  if (!is_hash)
+    return Failure{
+        "bad-request",
+        fmt::format("\"{}\" is no hash of a plan: {} digits or more are needed", printable(plan), engine::kHashShown),
+        line};
+  if (engine::hash_of_plan(healing).starts_with(to_lower(plan))) return std::nullopt;
+  return Failure{"other-plan",
+                 fmt::format("nothing was approved: the plan of healing {} is not {}", healing.id.number(), plan),
+                 fmt::format("`healerctl healing status` shows it; {}", line)};
 }
 
 }  // namespace
@@ -109,7 +132,7 @@ std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& 
                                  found->second.reason.empty() ? std::string(to_string(found->second.stage))
                                                               : found->second.reason),
                      request.verb == Verb::Reject ? fmt::format("`healerctl cancel {}` ends it", request.id) : ""};
-    return std::nullopt;
+    return request.verb == Verb::Approve ? cannot_approve(found->second, request.plan) : std::nullopt;
   }
   for (const std::string& one : request.overrides) {
     if (std::ranges::find(kOverrides, one) != kOverrides.end()) continue;

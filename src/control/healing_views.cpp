@@ -8,6 +8,7 @@
 
 #include "control/views.hpp"
 #include "engine/engine.hpp"
+#include "engine/healing/plan_text.hpp"
 #include "engine/rule.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
@@ -140,7 +141,12 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
                    .failure = healing.failure,
                    .overrides = {},
                    .approved_by = healing.approved_by,
-                   .cancelled_by = healing.cancelled_by};
+                   .cancelled_by = healing.cancelled_by,
+                   .abandoned = healing.abandoned};
+  if (healing.stage == Stage::Approval) {
+    view.plan_hash = engine::hash_of_plan(healing).substr(0, engine::kHashShown);
+    view.plan_lines = engine::lines_of_plan(healing, engine.host());
+  }
   if (step_under_way(healing) != nullptr) {
     view.step = healing.position + 1;
     view.steps = static_cast<std::uint32_t>(healing.steps().size());
@@ -232,7 +238,7 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
   if (healing->waits() && !by_plan && (healing->stage == Stage::Held || healing->stage == Stage::Between))
     return fmt::format("healing with {} held back: {}", plan, healing->reason);
   if (healing->stage == Stage::Approval)
-    return fmt::format("healing with {} waits for approval: healerctl approve {}", plan, healing->id.number());
+    return fmt::format("healing with {} waits for approval: {}", plan, engine::approval_line(*healing));
   const std::string doing = describe_doing(*healing);
   const std::string name = doing.empty() ? std::string(to_string(healing->stage)) : doing;
   if (step_under_way(*healing) == nullptr) return fmt::format("being healed with {}: {}", plan, name);
@@ -288,6 +294,7 @@ std::vector<WorkflowReport> view_report(const Engine& engine) {
       report.ran = memory.counts.ran;
       report.recovered = memory.counts.recovered;
       report.failed = memory.counts.failed;
+      report.abandoned = memory.counts.abandoned;
     }
     reports.push_back(std::move(report));
   };

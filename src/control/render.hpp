@@ -53,6 +53,9 @@ struct Style {
 [[nodiscard]] std::string render_healings(std::span<const HealingView> healings, const HealingHolds& holds,
                                           const Style& style);
 
+/// What a healing that waits for approval is to do, a line each.
+[[nodiscard]] std::string plan_text(const HealingView& healing, const Style& style);
+
 /// `healing report`: a table of the workflows.
 [[nodiscard]] std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style);
 

@@ -23,8 +23,25 @@ std::string what_of(const HealingView& healing) {
   if (!details.empty()) text += fmt::format(" ({})", details);
   if (!healing.hint.empty()) text += "; " + healing.hint;
   if (!healing.failure.empty() && text.find(healing.failure) == std::string::npos) text += "; " + healing.failure;
-  if (healing.stage == "waits for approval") text += fmt::format("; healerctl approve {}", healing.id);
   if (!healing.cancelled_by.empty()) text += fmt::format("; cancelled by {}", healing.cancelled_by);
+  if (!healing.abandoned.empty()) text += fmt::format("; abandoned, nothing follows: {}", healing.abandoned);
+  return text;
+}
+
+std::string approval_line(const HealingView& healing) {
+  return fmt::format("healerctl approve {} --plan {}", healing.id, healing.plan_hash);
+}
+
+/// What waits for an answer of people, with all that they are to know of it.
+std::string approvals_text(std::span<const HealingView> healings, const Style& style) {
+  std::string text;
+  for (const HealingView& healing : healings) {
+    if (healing.plan_hash.empty()) continue;
+    text +=
+        hanging("", fmt::format("healing {} of {} waits for approval:", healing.id, printable(healing.target)), style);
+    text += fmt::format("  {}\n", approval_line(healing));
+    text += plan_text(healing, style);
+  }
   return text;
 }
 
@@ -73,6 +90,15 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
 
 }  // namespace
 
+std::string plan_text(const HealingView& healing, const Style& style) {
+  std::string text;
+  for (const std::string& line : healing.plan_lines) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    text += hanging("  " + std::string(indent, ' '), printable(line.substr(indent)), style);
+  }
+  return text;
+}
+
 std::string rest_text(const CooldownView& one, const Style& style) {
   std::string text;
   const auto add = [&](const std::string& part) { text += text.empty() ? part : ", " + part; };
@@ -92,6 +118,7 @@ std::string healing_text(const HealingView& healing, const Style& style) {
   if (healing.step != 0) text += fmt::format(", step {} of {}", healing.step, healing.steps);
   if (healing.since) text += fmt::format(", for {}", lasting(*healing.since, style));
   if (const std::string what = what_of(healing); what != healing.stage) text += ": " + what;
+  if (!healing.plan_hash.empty()) text += "; " + approval_line(healing);
   text += fmt::format(" (healing {}, requested {} by {}", healing.id, ago(healing.asked, style),
                       healing.by == "rule" ? "its rule" : healing.by);
   if (!healing.overrides.empty()) text += fmt::format(", {} overridden", join_words(healing.overrides, "and"));
@@ -148,8 +175,9 @@ std::string render_healings(std::span<const HealingView> healings, const Healing
                                       : table({std::move(id), std::move(target), std::move(plan), std::move(stage),
                                                std::move(round), std::move(step), std::move(since), std::move(what)},
                                               style);
-  const std::string rest = holds_text(holds, style);
-  return rest.empty() ? text : text + "\n" + rest;
+  for (const std::string& rest : {approvals_text(healings, style), holds_text(holds, style)})
+    if (!rest.empty()) text += "\n" + rest;
+  return text;
 }
 
 std::string render_healing_report(std::span<const WorkflowReport> reports, const Style& style) {
@@ -157,6 +185,7 @@ std::string render_healing_report(std::span<const WorkflowReport> reports, const
   Column name{.title = "WORKFLOW"}, proposed{.title = "PROPOSED"}, would_run{.title = "WOULD HAVE RUN", .spare = true};
   Column approved{.title = "APPROVED", .spare = true}, rejected{.title = "REJECTED", .spare = true};
   Column ran{.title = "RAN"}, recovered{.title = "RECOVERED"}, failed{.title = "FAILED"};
+  Column abandoned{.title = "ABANDONED", .spare = true};
   name.most = style.width == 0 ? 0 : std::max<std::size_t>(style.width / 4, 12);
   const auto number = [](std::uint64_t count) { return fmt::format("{}", count); };
   for (const WorkflowReport& report : reports) {
@@ -168,9 +197,10 @@ std::string render_healing_report(std::span<const WorkflowReport> reports, const
     ran.add(number(report.ran));
     recovered.add(number(report.recovered));
     failed.add(number(report.failed), report.failed == 0 ? "" : colour_of("failed"));
+    abandoned.add(report.abandoned == 0 ? "" : number(report.abandoned));
   }
   return table({std::move(name), std::move(proposed), std::move(would_run), std::move(approved), std::move(rejected),
-                std::move(ran), std::move(recovered), std::move(failed)},
+                std::move(ran), std::move(recovered), std::move(failed), std::move(abandoned)},
                style);
 }
 

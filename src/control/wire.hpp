@@ -110,6 +110,7 @@ struct Request {
 
   std::string workflow{};                ///< Heal: empty: what the rules say; HealingReset
   std::vector<std::string> overrides{};  ///< Heal: "limit", "cooldown", "pause"
+  std::string plan{};                    ///< Approve: the hash of the plan that was shown, or how it begins
 
   bool operator==(const Request&) const = default;
 };
@@ -476,6 +477,7 @@ struct ChangesView {
   std::vector<std::string> changed_settings{};  ///< which: "set daemon", "set alert"
   bool workflows = false;                       ///< a workflow says something else, was added or removed
   std::vector<std::string> meaning{};           ///< what means something else by another `set monit`, for people
+  std::vector<std::string> healings{};          ///< that end by it, each with why, for people
 
   bool operator==(const ChangesView&) const = default;
 };

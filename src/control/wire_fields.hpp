@@ -49,6 +49,7 @@ void fields(Walk walk, T& v) {
   walk("confirmed", v.confirmed);
   walk("workflow", v.workflow);
   walk("overrides", v.overrides);
+  walk("plan", v.plan);
 }
 
 template <typename Walk, Same<DiagnosticView> T>
@@ -301,6 +302,9 @@ void fields(Walk walk, T& v) {
   walk("overrides", v.overrides);
   walk("approved_by", v.approved_by);
   walk("cancelled_by", v.cancelled_by);
+  if_any(walk, "abandoned", v.abandoned);
+  if_any(walk, "plan_hash", v.plan_hash);
+  if_any(walk, "plan_lines", v.plan_lines);
 }
 
 template <typename Walk, Same<ClosedBrakeView> T>
@@ -353,6 +357,7 @@ void fields(Walk walk, T& v) {
   walk("ran", v.ran);
   walk("recovered", v.recovered);
   walk("failed", v.failed);
+  walk("abandoned", v.abandoned);
 }
 
 template <typename Walk, Same<HealExplanation> T>
@@ -469,6 +474,7 @@ void fields(Walk walk, T& v) {
   if_any(walk, "changed_settings", v.changed_settings);
   if_any(walk, "workflows", v.workflows);
   if_any(walk, "meaning", v.meaning);
+  if_any(walk, "healings", v.healings);
 }
 
 template <typename Walk, Same<Done> T>

@@ -60,6 +60,9 @@ struct HealingView {
   std::vector<std::string> overrides;  ///< that a person has overridden: "limit", "cooldown", "pause"
   std::string approved_by;
   std::string cancelled_by;
+  std::string abandoned{};  ///< why nothing of it follows what is under way: its target was taken away; or empty
+  std::string plan_hash{};  ///< of what it is to do, so much as an approval names; empty: it waits for none
+  std::vector<std::string> plan_lines{};  ///< what it is to do, where it waits for approval
 
   bool operator==(const HealingView&) const = default;
 };
@@ -122,6 +125,7 @@ struct WorkflowReport {
   std::uint64_t ran = 0;
   std::uint64_t recovered = 0;
   std::uint64_t failed = 0;
+  std::uint64_t abandoned = 0;
 
   bool operator==(const WorkflowReport&) const = default;
 };

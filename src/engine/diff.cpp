@@ -166,6 +166,7 @@ std::shared_ptr<const SwapPlan> plan_swap(const Graph& current, RuleSet next) {
   graph->order.reserve(next.services.size());
   graph->workflows = std::move(next.workflows);
   graph->left_out = std::move(next.left_out);
+  graph->lists = std::move(next.lists);
   const auto same_workflow = [](const auto& one, const auto& other) {
     return *one == *other && one->place == other->place;
   };

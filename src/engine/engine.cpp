@@ -429,6 +429,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     if (next == nullptr || !same_target(*next, now))
       fail_job(*job, fmt::format("{} is no longer in the rules, or is a different process now", now.name), turn);
   }
+  const std::set<HealingId> taken = healings_.taken_by(*graph_, *plan.graph);
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   know_absent_rules();
   services_.resize(graph_->slots.size());
@@ -470,7 +471,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
   forget_absent(turn);
   if (plan.empty()) return;
-  reload_healings(turn);
+  reload_healings(taken, turn);
   all_composites_due();
 
   const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",

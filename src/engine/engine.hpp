@@ -212,6 +212,12 @@ class Engine {
   [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
   /// How much of the group of each closed brake is not well now, for people, in their order.
   [[nodiscard]] std::vector<std::string> unwell_of_closed(Instant now) const;
+  /// The name of this machine.
+  [[nodiscard]] const std::string& host() const { return host_; }
+  /// As Healings::lost_to(), by a swap to these rules.
+  [[nodiscard]] std::vector<std::string> healings_lost_to(const Graph& next) const {
+    return healings_.lost_to(*graph_, next);
+  }
   /// What a step saves of the output of its program.
   [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Whether a maintenance window is in force for the service.
@@ -264,6 +270,7 @@ class Engine {
       bool started = false;
     };
     std::map<ServiceId, Touched> touched{};
+    std::vector<std::string> ended{};  // healings, since people have taken their targets away by it
   };
   [[nodiscard]] std::string validated_text(const PendingCommand& command) const;
   [[nodiscard]] std::string done_text(const PendingCommand& command) const;
@@ -503,8 +510,8 @@ class Engine {
   void stir_healings(Turn& turn);
   [[nodiscard]] std::optional<Duration> time_releases(Instant now) const;
   bool cancel_healing(const event::Command& command, Turn& turn);
-  void let_go_healings(ServiceId id, const std::string& by, Turn& turn);
-  void reload_healings(Turn& turn);
+  std::vector<std::string> take_from_healings(const std::set<ServiceId>& services, const std::string& how, Turn& turn);
+  void reload_healings(const std::set<HealingId>& taken, Turn& turn);
   void stop_healings(Turn& turn);
   void healing_lingers(const effect::Exec& exec, const std::string& what, Turn& turn);
   void restore_healing_program(const PendingExec& pending, Turn& turn);

@@ -437,6 +437,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   }
   if (event.kind == Kind::Accept && event.job != JobId{}) return accept_processes(event, turn);
   std::vector<ServiceId> done;
+  std::set<ServiceId> taken;
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     done.push_back(id);
@@ -447,6 +448,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
       monitor(id, event.by, turn);
       tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
     } else {
+      for (const ServiceId dependent : dependents_of(*graph_, id)) taken.insert(dependent);
+      taken.insert(id);
       unmonitor(id, {.by = event.by, .service = {}, .rule = {}, .since = turn.now.wall, .until = event.until}, turn);
       tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
     }
@@ -463,9 +466,11 @@ void Engine::on(const event::Command& event, Turn& turn) {
   std::string verb = event.kind == Kind::Monitor ? "monitored" : "unmonitored";
   if (event.until && !done.empty() && event.kind != Kind::Monitor)
     verb += fmt::format(" for {}", format_duration(std::max(*event.until - turn.now.wall, Duration{0})));
-  turn.replies.push_back(
-      {event.id, true,
-       done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb)});
+  std::string text =
+      done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb);
+  for (const std::string& ended : take_from_healings(taken, fmt::format("unmonitored by {}", event.by), turn))
+    text += "\n" + ended;
+  turn.replies.push_back({event.id, true, std::move(text)});
 }
 
 void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {

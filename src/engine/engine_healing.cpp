@@ -438,14 +438,17 @@ void Engine::stop_healings(Turn& turn) {
   healings_.stop(ward);
 }
 
-void Engine::reload_healings(Turn& turn) {
+void Engine::reload_healings(const std::set<HealingId>& taken, Turn& turn) {
   Ward ward(*this, turn);
-  healings_.reloaded(ward);
+  healings_.reloaded(ward, taken);
 }
 
-void Engine::let_go_healings(ServiceId id, const std::string& by, Turn& turn) {
+/// A person stops or unmonitors these services: what healings that ends.
+std::vector<std::string> Engine::take_from_healings(const std::set<ServiceId>& services, const std::string& how,
+                                                    Turn& turn) {
+  if (healings_.idle()) return {};
   Ward ward(*this, turn);
-  healings_.let_go(ward, id, by);
+  return healings_.taken_away(ward, services, how);
 }
 
 // ---- after a restart ----------------------------------------------------------------------------------------------
@@ -543,7 +546,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     turn.replies.push_back({command.id, answer.good, answer.text});
   };
   const HealingId id{command.job.number()};
-  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, command.by));
+  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, command.by, command.plan));
   if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, command.by));
   if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, command.by));
   std::vector<Healings::Asked> asked;

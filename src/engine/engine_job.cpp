@@ -134,6 +134,14 @@ void Engine::begin_job(Order order, Turn& turn) {
               fmt::format("{} by {}: {}", to_string(job.kind), job.by, fmt::join(told, ", ")))
       .subject = id.number();
   turn.save(job.id);
+  if (job.unmonitor && is_person(job.by)) {
+    std::set<ServiceId> stopped;
+    for (const JobStep& step : job.steps) stopped.insert(step.service);
+    const std::vector<std::string> ended = take_from_healings(stopped, fmt::format("stopped by {}", job.by), turn);
+    for (const CommandId command : job.asked_by)
+      if (const auto asked = commands_.find(command.number()); asked != commands_.end())
+        asked->second.ended.insert(asked->second.ended.end(), ended.begin(), ended.end());
+  }
   go_on(job, begin_step(job, turn), turn);
 }
 

@@ -117,7 +117,6 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   state.trouble.set(&Trouble::taken_out, std::move(how));
   tell_owners(id);
   finish_validate(id, false, turn);
-  if (!healings_.idle() && by != kByRule) let_go_healings(id, by, turn);
   turn.save(id);
   turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, std::move(text));
 }

@@ -328,6 +328,7 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
     if (pending.failed.size() > kMostNamed) text += fmt::format("\nand {} more", pending.failed.size() - kMostNamed);
     if (const std::string also = done_text(pending); !also.empty()) text += "\n" + also;
   }
+  for (const std::string& ended : pending.ended) text += "\n" + ended;
   turn.replies.push_back({id, pending.failed.empty(), text});
   commands_.erase(found);
 }

@@ -202,6 +202,7 @@ struct Command {
   JobId job{};
   static constexpr JobId kAnyProcess{1};  ///< that of init, which is never signalled
   std::string workflow{};                 ///< Heal, ResetHealing
+  std::string plan{};                     ///< Approve: the beginning of the hash of the plan; empty: whatever it is
   Overrides overrides{};                  ///< Heal
   bool everything = false;            ///< Pause, Resume: `services` are all there are, and those to come are meant too
   std::vector<std::string> groups{};  ///< Pause, Resume: the same of groups; their services are among `services`

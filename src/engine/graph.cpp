@@ -75,6 +75,10 @@ std::shared_ptr<const Workflow> Graph::workflow(std::string_view name) const {
   return found == workflows.end() ? nullptr : *found;
 }
 
+bool Graph::reads(std::string_view list) const {
+  return std::ranges::any_of(lists, [&](const std::string& one) { return iequals(one, list); });
+}
+
 ActionKind action_kind_of(std::string_view name) {
   for (const auto kind : {ActionKind::Alert, ActionKind::Exec, ActionKind::Unmonitor, ActionKind::Start,
                           ActionKind::Stop, ActionKind::Heal, ActionKind::Ignore})

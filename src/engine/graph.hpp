@@ -60,11 +60,14 @@ struct Graph {
   std::vector<std::uint32_t> ranks;                        ///< by slot: of a composite more than of any member; else 0
   std::vector<std::shared_ptr<const Workflow>> workflows;  ///< in the order of the files
   LeftOut left_out;                                        ///< what lists have, and `slots` have not now
+  std::vector<std::string> lists;                          ///< variables whose rows commands and files say
 
   /// The service of that name (any case), if it exists.
   [[nodiscard]] std::optional<ServiceId> find(std::string_view name) const;
   /// The workflow of that name (any case); null: there is none.
   [[nodiscard]] std::shared_ptr<const Workflow> workflow(std::string_view name) const;
+  /// Whether rows of that variable come from a command or a file.
+  [[nodiscard]] bool reads(std::string_view list) const;
   [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
   /// Finds out, from `slots` and `order`, which services the names in them mean. A name that is none is left out.
   void resolve_names();

@@ -36,6 +36,8 @@ struct ServiceBlock;
 inline constexpr std::string_view kByRule = "rule";
 /// The same of a healing, before its number.
 inline constexpr std::string_view kByHealing = "healing ";
+/// Whether it is neither.
+[[nodiscard]] inline bool is_person(std::string_view by) { return by != kByRule && !by.starts_with(kByHealing); }
 
 struct JobStep {
   ServiceId service;

@@ -47,6 +47,7 @@ std::shared_ptr<const Graph> placed(const Graph& all, const RuleSet& rules) {
   graph->settings = std::make_shared<const Settings>(rules.settings);
   graph->files = rules.files;
   graph->workflows = rules.workflows;
+  graph->lists = rules.lists;
   graph->slots.resize(all.slots.size());
   for (const auto& block : rules.services) {
     const ServiceId id = *all.find(block->name);
@@ -87,6 +88,7 @@ PlayedRules played_rules(const RuleSet& rules, const std::vector<DayRules>& day,
     if (same_workflows(rules, day.back().rules)) played.workflows = then.workflows;
     std::unordered_map<std::string, Block> there;
     for (const Block& block : then.services) there.emplace(to_lower(block->name), block);
+    played.lists.insert(played.lists.end(), then.lists.begin(), then.lists.end());
     played.services.clear();
     // In the order of that time: whatever comes later in the rules comes after it.
     for (const Block& block : then.services) {

@@ -21,6 +21,7 @@ struct RuleSet {
   std::vector<std::shared_ptr<const ServiceBlock>> services;
   std::vector<std::shared_ptr<const Workflow>> workflows;
   LeftOut left_out{};
+  std::vector<std::string> lists{};  ///< the variables of lists from commands and files
 };
 
 }  // namespace healer::engine

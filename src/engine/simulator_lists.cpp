@@ -52,6 +52,9 @@ void Simulation::change_list(const ScriptedCommand& command) {
   using Kind = ScriptedCommand::Kind;
   if (command.kind == Kind::ListSays) return lists_->change(command.statement);
   if (!engine_) return add({.kind = "reply", .text = "no healer runs: the command was lost"}, nullptr);
+  if (command.kind == Kind::ForgetRow)
+    if (const KeptRow kept = why_row_is_kept(*engine_, command.target); !kept.why.empty())
+      return add({.kind = "reply", .text = fmt::format("{}: {}", kept.why, kept.remedy)}, nullptr);
   take(command.kind == Kind::AcceptList ? lists_->accept(command.target) : lists_->forget(command.target));
 }
 

@@ -188,6 +188,7 @@ event::Command read_command(ByteReader& in) {
   command.everything = (overrides & 8) != 0;
   if ((overrides & 16) != 0)
     for (std::size_t left = in.count(); left > 0 && in.ok(); --left) command.groups.push_back(in.text());
+  if ((overrides & 32) != 0) command.plan = in.text();
   return command;
 }
 
@@ -202,10 +203,12 @@ void write_command(const event::Command& command, ByteWriter& out) {
   const Overrides& overrides = command.overrides;
   out.byte(static_cast<std::uint8_t>((overrides.limit ? 1 : 0) | (overrides.cooldown ? 2 : 0) |
                                      (overrides.pause ? 4 : 0) | (command.everything ? 8 : 0) |
-                                     (command.groups.empty() ? 0 : 16)));
-  if (command.groups.empty()) return;
-  out.number(command.groups.size());
-  for (const std::string& group : command.groups) out.text(group);
+                                     (command.groups.empty() ? 0 : 16) | (command.plan.empty() ? 0 : 32)));
+  if (!command.groups.empty()) {
+    out.number(command.groups.size());
+    for (const std::string& group : command.groups) out.text(group);
+  }
+  if (!command.plan.empty()) out.text(command.plan);
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ constexpr std::array<std::string_view, 11> words_of(For<StepRun::State>) {
   return {"fresh",     "running", "requesting", "polling", "bringing", "waiting",
           "verifying", "pausing", "ending",     "done",    "failed"};
 }
-constexpr std::array<std::string_view, 9> words_of(For<HealingEnd>) {
-  return {"verified", "done", "failed", "refused", "cancelled", "rejected", "interrupted", "dropped", "would run"};
+constexpr std::array<std::string_view, 10> words_of(For<HealingEnd>) {
+  return {"verified", "done",        "failed",  "refused",   "cancelled",
+          "rejected", "interrupted", "dropped", "would run", "abandoned"};
 }
 constexpr std::array<std::string_view, 8> words_of(For<Healing::Stage>) {
   return {"held", "approval", "confirming", "guarding", "stepping", "between", "failing", "cancelling"};
@@ -232,14 +233,16 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, not_before, approved_by, seen, refused, told_long, held_since, round, position, under_way,
-         detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] = healing;
+         mode, stage, reason, not_before, approved_by, approved_early, seen, refused, told_long, held_since, round,
+         position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned, queued, escalated,
+         in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "not_before", not_before, "approved_by",
-      approved_by, "seen", seen, "refused", refused, "told_long", told_long, "held_since", held_since, "round", round,
-      "position", position, "under_way", under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun",
-      begun, "failure", failure, "cancelled_by", cancelled_by, "escalated", escalated, "in_probation", in_probation);
+      approved_by, "approved_early", approved_early, "seen", seen, "refused", refused, "told_long", told_long,
+      "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour", detour,
+      "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
+      "abandoned", abandoned, "queued", queued, "escalated", escalated, "in_probation", in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {
@@ -249,9 +252,9 @@ void fields(auto& all, Is<TargetMemory> auto& memory) {
 }
 
 void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {
-  auto& [proposed, would_run, approved, rejected, ran, recovered, failed] = counts;
+  auto& [proposed, would_run, approved, rejected, ran, recovered, failed, abandoned] = counts;
   all("proposed", proposed, "would_run", would_run, "approved", approved, "rejected", rejected, "ran", ran, "recovered",
-      recovered, "failed", failed);
+      recovered, "failed", failed, "abandoned", abandoned);
 }
 
 void fields(auto& all, Is<WorkflowMemory::Try> auto& one) {

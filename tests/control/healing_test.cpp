@@ -119,6 +119,10 @@ std::string id_of(DaemonWorld& world, std::size_t at = 0) {
   return std::to_string(ask(world, {.verb = Verb::HealingStatus}).items.at(at).at("id").get<std::uint64_t>());
 }
 
+std::string plan_of(DaemonWorld& world) {
+  return ask(world, {.verb = Verb::HealingStatus}).items.at(0).at("plan_hash").get<std::string>();
+}
+
 }  // namespace
 
 TEST_CASE("healing status tells what runs, what is held back, and why", "[control][healing]") {
@@ -315,6 +319,23 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
   });
 }
 
+TEST_CASE("who unmonitors or stops a target is told which healing that ends", "[control][healing]") {
+  HealedWorld world({.targets = 2});
+  world.fail(0);
+  world.wait_for("guard");
+  const std::string id = id_of(world);
+  CHECK(healerctl(world, "unmonitor n0") ==
+        "0|n0 unmonitored\nhealing " + id +
+            " of n0 with rebuild is abandoned: its guard goes on to its end, and nothing follows\n");
+  const Json healing = ask(world, {.verb = Verb::HealingStatus}).items.at(0);
+  CHECK(healing.at("abandoned").get<std::string>().starts_with("its target was unmonitored by "));
+  CHECK(has(healerctl(world, "healing"), "abandoned, nothing follows: its target was unmonitored by "));
+  world.end_program(0);
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).items.empty());
+  CHECK(ask(world, {.verb = Verb::HealingReport}).items.at(0).at("abandoned") == 1);
+  CHECK(has(healerctl(world, "healing"), "(healing " + id + ": abandoned "));
+}
+
 TEST_CASE("people ask for healings, approve, reject and cancel them", "[control][healing]") {
   HealedWorld world({.targets = 6, .mode = HealingMode::Approval});
   CHECK(has(healerctl(world, "heal n0"), "0|healing of n0 with rebuild is held back: storm: "));
@@ -324,11 +345,28 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
   CHECK(waits.at("stage") == "waits for approval");
   CHECK(waits.at("mode") == "approval");
   CHECK(waits.at("left_ms") > 0);
-  CHECK(has(healerctl(world, "summary n0"), "waits for approval: healerctl approve " + id));
-  CHECK(has(healerctl(world, "healing"), "healerctl approve " + id));
-  CHECK(has(healerctl(world, "approve " + id), "0|healing of n0 with rebuild approved by "));
+  const std::string line = "healerctl approve " + id + " --plan " + plan_of(world);
+  CHECK(has(healerctl(world, "summary n0"), "waits for approval: " + line));
+  CHECK(has(healerctl(world, "status n0"), line));
+  const std::string status = healerctl(world, "healing");
+  INFO(status);
+  CHECK(has(status, "\nhealing " + id + " of n0 waits for approval:\n  " + line +
+                        "\n  guard program /bin/guard n0, timeout 10 s\n"
+                        "  step \"shutdown\": program /bin/shutdown n0, timeout 20 m, retry 2 times\n"));
+  CHECK(healerctl(world, "approve " + id) ==
+        "1|healerctl: healing " + id +
+            " is approved by the hash of its plan, which `healerctl healing status` shows\n  `" + line + "`\n");
+  CHECK(healerctl(world, "approve n0 --plan 0123456") ==
+        "1|healerctl: \"0123456\" is no hash of a plan: 8 digits or more are needed\n  `" + line + "`\n");
+  CHECK(healerctl(world, "approve n0 --plan 01234567") ==
+        "1|healerctl: nothing was approved: the plan of healing " + id +
+            " is not 01234567\n  `healerctl healing status` shows it; `" + line + "`\n");
+  CHECK(ask(world, {.verb = Verb::HealingStatus}).items.at(0).at("stage") == "waits for approval");
+  CHECK(has(healerctl(world, "approve " + id + " --plan " + plan_of(world)),
+            "0|healing of n0 with rebuild approved by "));
   world.wait_for("guard");
-  CHECK(has(healerctl(world, "approve " + id), "1|healerctl: healing " + id + " does not wait for approval"));
+  CHECK(has(healerctl(world, "approve " + id + " --plan 01234567"),
+            "1|healerctl: healing " + id + " does not wait for approval"));
   CHECK(has(healerctl(world, "cancel " + id), "0|healing of n0 with rebuild cancelled\n"));
   world.end_program(0);
   CHECK(has(healerctl(world, "heal n1 --with REBUILD"), "0|healing of n1 with rebuild"));
@@ -344,17 +382,17 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
   REQUIRE(report.items.size() == 2);
   CHECK(report.items[0].dump() ==
         R"({"workflow":"rebuild","known":true,"proposed":2,"would_run":0,"approved":1,"rejected":1,"ran":0,)"
-        R"("recovered":0,"failed":0})");
+        R"("recovered":0,"failed":0,"abandoned":0})");
   const std::string shown = healerctl(world, "healing report");
   INFO(shown);
-  CHECK(has(shown, "WORKFLOW  PROPOSED  WOULD HAVE RUN  APPROVED UNCHANGED  REJECTED  RAN  RECOVERED  FAILED\n"));
-  CHECK(has(shown, "rebuild   2         0               1                   1         0    0          0\n"));
+  CHECK(has(shown, "WORKFLOW  PROPOSED  WOULD HAVE RUN  APPROVED  REJECTED  RAN  RECOVERED  FAILED  ABANDONED\n"));
+  CHECK(has(shown, "rebuild   2         0               1         1         0    0          0\n"));
 }
 
 TEST_CASE("who asks for a healing that wants approval is told so", "[control][healing]") {
   HealedWorld world({.targets = 1, .mode = HealingMode::Approval});
   CHECK(has(healerctl(world, "heal n0"), "0|healing of n0 with rebuild waits for approval (healing "));
-  CHECK(has(healerctl(world, "approve " + id_of(world)), "0|"));
+  CHECK(has(healerctl(world, "approve " + id_of(world) + " --plan " + plan_of(world)), "0|"));
   world.wait_for("guard");
   CHECK(one(world, Verb::Status, "n0").at("healing").at("approved_by") != "");
 }
@@ -405,7 +443,7 @@ TEST_CASE("healings are named by number, by target and by service", "[control][h
   CHECK(has(healerctl(world, "approve row0"), "1|healerctl: no healing of row0 waits for approval"));
   CHECK(has(healerctl(world, "approve row9"), "1|healerctl: there is no target and no service \"row9\""));
   CHECK(has(healerctl(world, "heal row9"), "there is no target and no service \"row9\""));
-  CHECK(has(healerctl(world, "approve ROW1"), "0|healing of row1 with rebuild approved by "));
+  CHECK(has(healerctl(world, "approve ROW1 --plan " + plan_of(world)), "0|healing of row1 with rebuild approved by "));
   CHECK(has(healerctl(world, "cancel n1"), "0|healing of row1 with rebuild cancelled\n"));  // by its service
   world.wait_for("guard");
   world.end_program(0);

@@ -123,8 +123,8 @@ exit "$(cat {self.path("status")})" """)
         daemon = self.launch('  step "tell" alert "${TARGET} is being rebuilt"\n', "  approval within 1 hour\n",
                              'save "key (.*)" as KEY secret')
         self.wait_mail("approv")
-        number, = {one["id"] for one in daemon.ask("healing", "status")["healings"]}
-        self.assertEqual(daemon.ctl("approve", str(number)).returncode, 0)
+        (number, plan), = {(one["id"], one["plan_hash"]) for one in daemon.ask("healing", "status")["healings"]}
+        self.assertEqual(daemon.ctl("approve", str(number), "--plan", plan).returncode, 0)
         self.wait_told(daemon, "healing of node with rebuild recovered")
         self.wait_mail("node is being rebuilt")
         self.wait_mail("Healing recovered")

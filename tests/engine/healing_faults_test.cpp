@@ -174,15 +174,16 @@ TEST_CASE("what is held back is not begun where the rules that are loaded then o
   CHECK(world.engine.healings().idle());
 }
 
-TEST_CASE("a target that is not watched between two tries is not taken for well", "[healing]") {
+TEST_CASE("a target that nobody watches is not taken for well between two tries", "[healing]") {
   FleetWorld world({.targets = 1});
-  world.fail(0);
+  world.advance(seconds{3});
+  say(world, event::Command::Kind::Unmonitor);
+  say(world, event::Command::Kind::Heal);
   world.pass("guard");
   world.pass("shutdown");
   world.wait_for("rebuild");
   world.end_program(1);
   CHECK(only(world).stage == Healing::Stage::Between);
-  say(world, event::Command::Kind::Unmonitor);
   world.advance(minutes{11});
   CHECK(world.programs("rebuild") == 1);
   CHECK(world.wait_for("guard") == "n0");  // of its second try
@@ -215,7 +216,7 @@ TEST_CASE("an approval is for one plan: a reload while the target is looked at m
   world.answer = nullptr;  // its program runs long
   say(world, event::Command::Kind::Approve, id);
   REQUIRE(only(world).stage == Healing::Stage::Confirming);
-  reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.cooldown = minutes{3}; }));
+  reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.steps.front().timeout = minutes{3}; }));
   CHECK(only(world).approved_by.empty());
   world.answer = [](ServiceId) { return 1; };
   for (const effect::Measure& run : std::exchange(world.open, {})) world.observe(run.service, 1);

@@ -115,9 +115,9 @@ TEST_CASE("maintenance of everything holds a target that is gone from the rules,
         .length = minutes{50}}};
     return all;
   };
-  FleetWorld world = world_of(rules({.targets = 2}), 2);
+  FleetWorld world = world_of(rules({.targets = 2, .listed = true}), 2);
   fail_first_try(world);
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rules({.targets = 2, .absent = {0}}))});
+  world.handle(event::Swap{plan_swap(*world.engine.graph(), rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.advance(minutes{40});
   CHECK(world.programs("guard") == 1);
   REQUIRE(world.engine.healings().all().size() == 1);

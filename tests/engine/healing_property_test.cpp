@@ -62,6 +62,7 @@ class Storm {
     fleet.calls = chance(50);
     if (chance(25)) fleet.approval = Approval{.within = minutes{10}};
     fleet.listed = chance(40);
+    fleet.written = chance(30);
     fleet.sentinel = chance(30);
     fleet.maintenance = chance(30);
     return fleet;
@@ -133,6 +134,22 @@ class Storm {
       model_.resume(name);
     world_->handle(command(kind, {name}));
   }
+  void watch(bool on) {
+    using Kind = event::Command::Kind;
+    const std::string name = some_target();
+    if (on)
+      model_.monitor(name);
+    else
+      model_.unmonitor(name);
+    world_->handle(command(on ? Kind::Monitor : chance(50) ? Kind::Unmonitor : Kind::Stop, {name}));
+    hear();
+    check_taken();
+  }
+  /// What lost its target while it was under way is known to be abandoned, and only that.
+  void check_taken() const {
+    for (const auto& [id, healing] : world_->engine.healings().all())
+      CHECK(healing.is_abandoned() == model_.is_taken(id));
+  }
   void pause_everything(bool on) {
     event::Command said = command(on ? event::Command::Kind::Pause : event::Command::Kind::Resume);
     said.everything = true;
@@ -172,7 +189,7 @@ class Storm {
 
   void step() {
     using Kind = event::Command::Kind;
-    const int what = pick(110);
+    const int what = pick(116);
     if (what < 40)
       world_->advance(milliseconds{100 + pick(60'000)});
     else if (what < 50)
@@ -207,8 +224,12 @@ class Storm {
       world_->sentinel_failed = chance(30);
     else if (what < 109)
       say_of_some(Kind::Approve);
-    else
+    else if (what < 110)
       say_of_some(Kind::Reject);
+    else if (what < 112)
+      watch(false);
+    else
+      watch(true);
   }
 
   void reset() {
@@ -349,13 +370,14 @@ class Storm {
     CHECK(world_->effects.size() == effects);
   }
   void reload_changed() {
-    if (fleet_.listed)
+    if (fleet_.listed || chance(30))
       for (int i = 0; i < fleet_.targets; ++i)
         if (chance(20) && !fleet_.absent.erase(i) && static_cast<int>(fleet_.absent.size()) + 1 < fleet_.targets)
           fleet_.absent.insert(i);
     fleet_.over_all = chance(15) ? HealingMode::Approval : HealingMode::Automatic;
     model_.rules(fleet_);
     world_->handle(event::Swap{plan_swap(*world_->engine.graph(), fleet_rules(fleet_))});
+    check_taken();
   }
 
   void check() {
@@ -373,6 +395,11 @@ class Storm {
     fleet_.over_all = HealingMode::Automatic;
     model_.rules(fleet_);
     world_->handle(event::Swap{plan_swap(*world_->engine.graph(), fleet_rules(fleet_))});
+    for (int i = 0; i < fleet_.targets; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      model_.monitor(name);
+      world_->handle(command(event::Command::Kind::Monitor, {name}));
+    }
     pause_everything(false);
     model_.lists(false, {});
     world_->handle(event::ListsDoubted{});

@@ -255,9 +255,10 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
 }
 
 TEST_CASE("a pause of everything holds a target that is no longer in the rules, too", "[healing]") {
-  FleetWorld world({.targets = 2});
+  FleetWorld world({.targets = 2, .listed = true});
   fail_first_try(world);
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .absent = {0}}))});
+  world.handle(
+      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.handle(event::Command{.id = CommandId{77},
                               .kind = event::Command::Kind::Pause,
                               .services = {world.id("n1")},

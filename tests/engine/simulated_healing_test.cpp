@@ -379,6 +379,27 @@ TEST_CASE("people approve, reject, cancel, pause and ask for healings", "[engine
   }
 }
 
+TEST_CASE("who unmonitors or stops a target abandons its healing", "[engine][simulator][healing]") {
+  for (const std::string act : {"unmonitor", "stop"}) {
+    INFO(act);
+    const Timeline timeline = play(app(kRebuild),
+                                   "step rebuild rebuild takes 15 minutes\n"
+                                   "at 5 minutes app fails\n"
+                                   "at 10 minutes " +
+                                       act +
+                                       " app\n"
+                                       "run for 2 hours\n"
+                                       "expect healing app abandoned 1 time\n"
+                                       "expect healing app abandoned \"by the script; done: \"\n"
+                                       "expect not healing app escalated\n"
+                                       "expect not healing app step deploy\n");
+    CHECK(std::ranges::any_of(timeline.entries, [](const TimelineEntry& entry) {
+      return entry.kind == "reply" &&
+             entry.text.ends_with("is abandoned: step \"rebuild\" goes on to its end, and nothing follows");
+    }));
+  }
+}
+
 TEST_CASE("a script names a target or a service, as people do", "[engine][simulator][healing]") {
   // The service of the target's own name does not say with what it is healed; another of the target's does.
   const std::string text = kRebuild + R"(

@@ -194,8 +194,8 @@ class AnyHealing {
       auto& [a, b, c, d, e, f] = value;
       all(a, b, c, d, e, f);
     } else if constexpr (is<Struct, WorkflowMemory::Counts>) {
-      auto& [a, b, c, d, e, f, g] = value;
-      all(a, b, c, d, e, f, g);
+      auto& [a, b, c, d, e, f, g, h] = value;
+      all(a, b, c, d, e, f, g, h);
     } else if constexpr (is<Struct, StepRun, HttpRequest>) {
       auto& [a, b, c, d, e, f, g, h] = value;
       all(a, b, c, d, e, f, g, h);
@@ -211,8 +211,9 @@ class AnyHealing {
     } else {
       static_assert(is<Struct, Healing>);
       auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
-             hh] = value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh);
+             hh, ii, jj, kk] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh,
+          ii, jj, kk);
     }
   }
   template <typename T, typename... Ts>
@@ -247,12 +248,13 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
-                 asked, mode, stage, reason, not_before, approved_by, seen, refused, told_long, held_since, round,
-                 position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation] =
-        healing;
+                 asked, mode, stage, reason, not_before, approved_by, approved_early, seen, refused, told_long,
+                 held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
+                 abandoned, queued, escalated, in_probation] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
-                    stage, reason, not_before, approved_by, seen, refused, told_long, held_since, round, position,
-                    under_way, detour, outcomes, saved, begun, failure, cancelled_by, escalated, in_probation);
+                    stage, reason, not_before, approved_by, approved_early, seen, refused, told_long, held_since, round,
+                    position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned, queued,
+                    escalated, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

@@ -73,6 +73,7 @@ RuleSet fleet_rules(const Fleet& fleet) {
     services.push_back(service(std::string(kSentinel), {rule}));
   }
   RuleSet rules = rule_set(std::move(services));
+  if ((fleet.listed || fleet.of_rows) && !fleet.written) rules.lists = {"NODE"};
   rules.settings.healing.mode = fleet.over_all;
   if (fleet.maintenance)
     rules.settings.maintenance = {Maintenance{

@@ -30,6 +30,7 @@ struct Fleet {
   bool listed = false;                            ///< targets are rows of the list NODE
   bool maintenance = false;                       ///< of everything, ten minutes in each hour, at 30
   bool sentinel = false;                          ///< `set healing only while sentinel`
+  bool written = false;                           ///< the rows of `listed` stand in the rules
   std::set<int> absent{};                         ///< targets that the rules do not have now
   HealingMode over_all = HealingMode::Automatic;  ///< `set healing mode`
 };

@@ -43,14 +43,26 @@ class HealingModel {
   }
   /// The rules have these targets, and this mode over all.
   void rules(const Fleet& fleet) {
-    fleet_ = fleet;
+    const std::set<int> before = std::exchange(fleet_, fleet).absent;
     for (const int absent : fleet.absent) {
       const std::string name = "n" + std::to_string(absent);
+      if (!before.contains(absent) && (!fleet.listed || fleet.written)) taken_away(name);
+      unmonitored_.erase(name);
       paused_.erase(name);
       ill_.erase(name);
       well_.erase(name);
       failing_.erase(name);
     }
+  }
+  void unmonitor(const std::string& service) {
+    taken_away(service);
+    unmonitored_.insert(service);
+    ill_.erase(service);
+    failing_.erase(service);
+  }
+  /// It begins afresh.
+  void monitor(const std::string& service) {
+    if (unmonitored_.erase(service) > 0) well_.erase(service);
   }
   void pause(const std::string& service) { paused_.insert(service); }
   void resume(const std::string& service) { paused_.erase(service); }
@@ -92,6 +104,7 @@ class HealingModel {
         break;
       case Kind::HealingHeld:
         if (!says("; requested by")) its.place = false;
+        if (says("; the approval by anna is void")) its.approved = false;
         break;
       case Kind::HealingBegun:
         its.place = true;
@@ -121,11 +134,20 @@ class HealingModel {
 
   // ---- what is released --------------------------------------------------------------------------------------------
 
+  /// Whether its target was taken away while it was under way: it ends as abandoned.
+  [[nodiscard]] bool is_taken(HealingId healing) const {
+    const auto its = accounts_.find(healing);
+    return its != accounts_.end() && its->second.taken;
+  }
+
   /// What is wrong with a program that is released now; empty: nothing.
   std::string begins(HealingId healing, ActionId action, const std::string& program, const std::string& target,
                      Instant now) {
     Account& its = accounts_[healing];
     its.target = target;
+    if (its.taken)
+      return fmt::format("{} of healing {} begins, and its target {} was taken away", program, healing.number(),
+                         target);
     running_.insert_or_assign(action, std::pair(healing, target));
     for (const auto& [other, whose] : running_)
       if (whose.first != healing && whose.second == target)
@@ -168,8 +190,14 @@ class HealingModel {
     bool approved = false;
     bool by_person = false;
     bool begun = false;  ///< a try of any plan has, or another plan has taken over
+    bool taken = false;  ///< its target was taken away while it was under way
     Overrides overrides{};
   };
+
+  void taken_away(const std::string& target) {
+    for (auto& [id, its] : accounts_)
+      if (its.target == target && (its.begun || its.place)) its.taken = true;
+  }
 
   [[nodiscard]] bool is_present(const std::string& target) const {
     return !fleet_.absent.contains(std::stoi(target.substr(1)));
@@ -219,9 +247,9 @@ class HealingModel {
     int whole = 0;
     int unwell = 0;
     for (int i = 0; i < fleet_.targets; ++i) {
-      if (fleet_.absent.contains(i)) continue;
-      ++whole;
       const std::string name = "n" + std::to_string(i);
+      if (fleet_.absent.contains(i) || unmonitored_.contains(name)) continue;
+      ++whole;
       const auto failing = failing_.find(name);
       if (everything_ || paused_.contains(name) ||
           (failing != failing_.end() && now.mono - failing->second > 2 * kCycle))
@@ -258,7 +286,9 @@ class HealingModel {
       // failure.
       const auto last = well_.find(its.target);
       const bool is_well = last != well_.end() && last->second;
-      if (is_present(its.target) && !is_well && !record.text.ends_with(" recovered")) ill_.insert(its.target);
+      const bool is_abandoned = record.text.find(" abandoned: ") != std::string::npos;
+      const bool watched = is_present(its.target) && !unmonitored_.contains(its.target);
+      if (watched && !is_well && !is_abandoned && !record.text.ends_with(" recovered")) ill_.insert(its.target);
     }
     accounts_.erase(healing);
   }
@@ -272,6 +302,7 @@ class HealingModel {
   std::map<std::string, bool> well_;         ///< what each has answered last
   std::map<std::string, Duration> failing_;  ///< and since when it was no good, mono
   std::set<std::string> paused_;
+  std::set<std::string> unmonitored_;
   bool everything_ = false;
   bool doubted_ = false;
   std::set<std::string> missing_;

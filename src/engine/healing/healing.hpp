@@ -14,6 +14,7 @@
 //                                             Failing (`on failure`) --------> ended: failed, or goes on with another
 //                                             plan
 //      cancel: Cancelling (`on cancel`, between tries when there is a place for it) ----> ended: cancelled
+//      its target is taken away, wherever it is: what is under way goes on to its end, nothing follows ---> abandoned
 //
 // From Guarding on the target is locked. Guarding, Stepping, Failing and Cancelling hold a place in the limits.
 #pragma once
@@ -72,9 +73,10 @@ enum class HealingEnd : std::uint8_t {
   Rejected,     ///< a person has not approved it, or nobody has in time
   Interrupted,  ///< healer could not go on with it
   Dropped,      ///< it never began: its condition stands no more
-  WouldRun      ///< a dry run
+  WouldRun,     ///< a dry run
+  Abandoned     ///< its target was taken away: by a person, or by an edit of the rules
 };
-/// "verified", "done", "failed", ..., "would have run".
+/// "recovered", "done", "failed", ..., "would have run", "abandoned".
 [[nodiscard]] std::string_view to_string(HealingEnd end);
 
 /// A rule that asked for a healing, or a person.
@@ -108,6 +110,7 @@ struct Healing {
   std::string reason;                    ///< Held, Approval, Between: what it waits for
   std::optional<Deadline> not_before{};  ///< Held: after a refusal; Between: the cooldown; Approval: the time for it
   std::string approved_by;
+  bool approved_early = false;           ///< while a brake held it: the approval lasts until that lets it go
   bool seen = false;                     ///< Held: its groups have been judged since it was asked for
   bool refused = false;                  ///< Held: people were told so
   bool told_long = false;                ///< Held, Between: people were told that it waits
@@ -122,6 +125,8 @@ struct Healing {
   WallTime begun{};     ///< when its first guard was asked
   std::string failure;  ///< why its try has failed
   std::string cancelled_by;
+  std::string abandoned{};    ///< why it ends as soon as what is under way has: its target was taken away
+  std::uint64_t queued = 0;   ///< whose place in the queue it has taken over; 0: its own
   bool escalated = false;     ///< its plan is that of an escalation
   bool in_probation = false;  ///< its target had been healed so just before: `on failure` is its answer
 
@@ -148,6 +153,10 @@ struct Healing {
   [[nodiscard]] bool waits() const { return stage < Stage::Guarding || stage == Stage::Between; }
   /// Whether it was cancelled, and waits for a place to undo what it did.
   [[nodiscard]] bool is_to_undo() const { return waits() && !cancelled_by.empty(); }
+  /// Whether nothing of it is begun any more.
+  [[nodiscard]] bool is_abandoned() const { return !abandoned.empty(); }
+  /// Who is older goes first.
+  [[nodiscard]] std::uint64_t place_in_queue() const { return queued != 0 ? queued : id.number(); }
   /// Whether nothing of it acts on the world.
   [[nodiscard]] bool rehearses() const { return mode == HealingMode::DryRun || mode == HealingMode::Shadow; }
 };
@@ -177,7 +186,7 @@ struct TargetMemory {
   /// then.
   [[nodiscard]] bool in_vain() const {
     return !rehearsed && !recovered && end != HealingEnd::Verified && end != HealingEnd::WouldRun &&
-           end != HealingEnd::Dropped;
+           end != HealingEnd::Dropped && end != HealingEnd::Abandoned;
   }
 };
 
@@ -200,7 +209,8 @@ struct WorkflowMemory {
   WallTime active{};                  ///< when something was healed or held last
   /// Counts for `healing report`.
   struct Counts {
-    std::uint64_t proposed = 0, would_run = 0, approved = 0, rejected = 0, ran = 0, recovered = 0, failed = 0;
+    std::uint64_t proposed = 0, would_run = 0, approved = 0, rejected = 0, ran = 0, recovered = 0, failed = 0,
+                  abandoned = 0;
     bool operator==(const Counts&) const = default;
   } counts;
   bool operator==(const WorkflowMemory&) const = default;

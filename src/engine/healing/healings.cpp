@@ -36,6 +36,7 @@ std::string_view to_string(HealingEnd end) {
     case HealingEnd::Interrupted: return "interrupted";
     case HealingEnd::Dropped: return "dropped";
     case HealingEnd::WouldRun: return "would have run";
+    case HealingEnd::Abandoned: return "abandoned";
   }
   return {};
 }
@@ -115,7 +116,13 @@ void Healings::recovered(HealingWorld& world, ServiceId service) {
 std::vector<HealingId> Healings::ids() const {
   std::vector<HealingId> all;
   all.reserve(healings_.size());
-  for (const auto& [id, healing] : healings_) all.push_back(id);
+  bool in_order = true;
+  for (const auto& [id, healing] : healings_) {
+    all.push_back(id);
+    in_order = in_order && healing.queued == 0;
+  }
+  if (!in_order)
+    std::ranges::stable_sort(all, {}, [this](HealingId one) { return healings_.at(one).place_in_queue(); });
   return all;
 }
 
@@ -220,6 +227,8 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       const Step& step = step_of(healing.steps()[healing.position], index_of(healing, run));
       if (run.state == State::Requesting)
         request_lost(world, healing, step, run);
+      else if (healing.is_abandoned())  // a job that has outlived the daemon goes on by itself
+        run_over(world, healing, step, run, StepEnd::InDoubt, "was under way when healer was restarted");
       else
         (void)run.restore(terms_of(step));  // Fresh: it looks first
     }
@@ -227,8 +236,15 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       program_ended(world, action, {.end = StepEnd::InDoubt, .text = std::string(kCutOff), .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
+  end_what_lost_its_target(world);
   verify_all(world);
   stir(world);
+}
+
+/// healer only watches from now on (shadow).
+void Healings::watch_only(HealingWorld& world, Healing& healing) {
+  if (!healing.waits()) end_others(world, healing);
+  end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
 }
 
 Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
@@ -249,7 +265,9 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
   const auto of_it = of_target_.find(to_lower(target));
   for (const HealingId id : of_it == of_target_.end() ? std::vector<HealingId>() : of_it->second) {
     Healing& other = healings_.at(id);
-    if (!iequals(other.workflow, plan->name) || other.dry_run != order.dry_run || !other.cancelled_by.empty()) continue;
+    if (!iequals(other.workflow, plan->name) || other.dry_run != order.dry_run || !other.cancelled_by.empty() ||
+        other.is_abandoned())
+      continue;
     // One that runs is the answer to this failure, too; what comes of it is seen at its end.
     const bool waits = other.waits();
     std::string text =
@@ -410,92 +428,7 @@ void Healings::plan_wake(const HealingWorld& world) {
   if (!verifying_.empty()) at(now.mono + world.graph().settings->cycle_length());
 }
 
-void Healings::reloaded(HealingWorld& world) {
-  index(world.graph());
-  for (const HealingId id : ids()) {
-    Healing& healing = healings_.at(id);
-    if (world.graph().settings->shadow) {
-      if (!healing.waits()) end_others(world, healing);
-      end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
-      continue;
-    }
-    if (healing.stage == Healing::Stage::Confirming) {  // who was to be looked at may be gone
-      confirming_.erase(id);
-      healing.stage = Healing::Stage::Held;
-    }
-    if (healing.stage < Healing::Stage::Guarding && !healing.has_begun()) judge_anew(world, healing);
-  }
-  verify_all(world);
-  stir(world);
-}
-
-/// One that has not begun, by the rules that are in force now. Whether it stays.
-bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
-  if (!world.left_out(healing).empty()) return true;
-  const auto drop = [&](const std::string& why) {
-    world.tell(healing, "Healing dropped", effect::Cause::State::Changed,
-               fmt::format("{} dropped: {}", describe(healing), why));
-    end(world, healing, HealingEnd::Dropped, why);
-    return false;
-  };
-  const auto gone = [&](const Trigger& one) {
-    return one.rule == Hash128{} ? !world.graph().find(one.service) : order_of(world, one) == nullptr;
-  };
-  std::erase_if(healing.also, gone);
-  if (gone({healing.service, healing.rule})) {
-    if (healing.also.empty())
-      return drop(healing.by_person() ? fmt::format("{} is no longer in the rules", healing.service)
-                                      : "no rule asks for it any longer");
-    healing.service = healing.also.front().service;
-    healing.rule = healing.also.front().rule;
-    healing.also.erase(healing.also.begin());
-    world.save(healing);
-  }
-  std::string workflow = healing.workflow;
-  bool dry_run = healing.dry_run;
-  if (const HealOrder* const order = order_of(world, {healing.service, healing.rule})) {
-    workflow = order->workflow;
-    dry_run = order->dry_run;
-  }
-  const std::shared_ptr<const Workflow> plan = world.graph().workflow(workflow);
-  if (plan == nullptr) return drop(fmt::format("workflow {} is no longer in the rules", workflow));
-  if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
-  healing.workflow = plan->name;
-  healing.dry_run = dry_run;
-  if (!healing.in_probation) healing.plan = plan;
-  healing.approved_by.clear();  // it was for the previous plan
-  healing.stage = Healing::Stage::Held;
-  healing.not_before.reset();
-  world.save(healing);
-  return true;
-}
-
 // ---- the words of people ------------------------------------------------------------------------------------------
-
-Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std::string& by) {
-  Healing* const healing = find(id);
-  if (healing == nullptr || healing->stage != Healing::Stage::Approval)
-    return {false, fmt::format("no healing {} waits for approval", id.number())};
-  healing->approved_by = by;
-  ask_anew(*healing);
-  WorkflowMemory& memory = workflow_memory(healing->plan->name);
-  ++memory.counts.approved;
-  world.save(memory);
-  const std::string text = fmt::format("{} approved by {}", describe(*healing), by);
-  world.record(RecordKind::HealingStep, Severity::Info, healing->service, text).subject = id.number();
-  world.save(*healing);
-  consider(world);
-  return {true, text};
-}
-
-Healings::Answer Healings::reject(HealingWorld& world, HealingId id, const std::string& by) {
-  Healing* const healing = find(id);
-  if (healing == nullptr || healing->stage != Healing::Stage::Approval)
-    return {false, fmt::format("no healing {} waits for approval", id.number())};
-  const std::string text = describe(*healing);
-  end(world, *healing, HealingEnd::Rejected, fmt::format("rejected by {}", by));
-  return {true, fmt::format("{} rejected", text)};
-}
 
 Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::string& by) {
   Healing* const healing = find(id);
@@ -539,17 +472,6 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
   world.record(RecordKind::HealingStep, Severity::Info, {}, text);
   stir(world);
   return {true, text + left_alone(world, workflow)};
-}
-
-void Healings::let_go(HealingWorld& world, ServiceId service, const std::string& by) {
-  const std::string target = to_lower(world.graph().at(service).target());
-  std::vector<HealingId> ids;
-  for (const auto& [id, healing] : healings_)
-    if (healing.stage < Healing::Stage::Guarding && !healing.has_begun() && to_lower(healing.target) == target)
-      ids.push_back(id);
-  for (const HealingId id : ids)
-    end(world, healings_.at(id), HealingEnd::Dropped,
-        fmt::format("{} is to be unmonitored, says {}", world.graph().at(service).name, by));
 }
 
 std::string Healings::describe(const Healing& healing) const {

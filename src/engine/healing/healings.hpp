@@ -98,21 +98,27 @@ class Healings {
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
   void wake(HealingWorld& world);
-  /// The new rules are in force: what waits is judged again by them.
-  void reloaded(HealingWorld& world);
+  /// Those that rules after an edit leave without a target.
+  [[nodiscard]] std::set<HealingId> taken_by(const Graph& now, const Graph& next) const;
+  /// What such rules end, for people: "healing 5 of n1 with rebuild: abandoned, as the rules no longer have it".
+  [[nodiscard]] std::vector<std::string> lost_to(const Graph& now, const Graph& next) const;
+  /// The new rules are in force: what waits is judged again by them. `taken`: by taken_by().
+  void reloaded(HealingWorld& world, const std::set<HealingId>& taken);
 
   // The words of people. What came of them, or why not: `good` says which.
   struct Answer {
     bool good = true;
     std::string text;
   };
-  Answer approve(HealingWorld& world, HealingId healing, const std::string& by);
+  /// `plan`: the beginning of the hash of the plan that was shown; empty: whatever it is.
+  Answer approve(HealingWorld& world, HealingId healing, const std::string& by, std::string_view plan = {});
   Answer reject(HealingWorld& world, HealingId healing, const std::string& by);
   Answer cancel(HealingWorld& world, HealingId healing, const std::string& by);
   /// Closes an open breaker.
   Answer reset(HealingWorld& world, std::string_view workflow, const std::string& by);
-  /// A person's stop or unmonitor drops what waits.
-  void let_go(HealingWorld& world, ServiceId service, const std::string& by);
+  /// A person takes these services away, `how` says by what: "unmonitored by anna". What waits for them is dropped, and
+  /// what runs is abandoned where nothing of its target is left. What that ends, for people.
+  std::vector<std::string> taken_away(HealingWorld& world, const std::set<ServiceId>& services, const std::string& how);
 
   /// The mono time at which wake() is wanted.
   [[nodiscard]] std::optional<Duration> next() const { return next_; }
@@ -223,7 +229,6 @@ class Healings {
   // start (healings_start.cpp)
   void consider(HealingWorld& world);
   bool consider(HealingWorld& world, Healing& healing);
-  static void ask_anew(Healing& healing);
   bool consider_undoing(HealingWorld& world, Healing& healing);
   bool consider_giving_up(HealingWorld& world, Healing& healing);
   void undo(HealingWorld& world, Healing& healing);
@@ -234,12 +239,11 @@ class Healings {
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
   [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Trigger& trigger);
-  [[nodiscard]] static const HealOrder* order_of(const HealingWorld& world, const Trigger& trigger);
+  [[nodiscard]] static const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool judged_since(const HealingWorld& world, const Healing& healing) const;
-  [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] static bool nameless(const HealingWorld& world, const Healing& healing);
   [[nodiscard]] std::string first_brake(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
@@ -254,6 +258,21 @@ class Healings {
   [[nodiscard]] Duration judged(const HealingWorld& world, const Target& target) const;
   [[nodiscard]] const Oldest& oldest(const HealingWorld& world, const Group& group) const;
   [[nodiscard]] std::vector<std::pair<std::string, PauseWhile>> pauses_of(const Healing& healing) const;
+
+  // approval (healings_approval.cpp)
+  [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
+  void ask_for_approval(HealingWorld& world, Healing& healing);
+  bool await_approval(HealingWorld& world, Healing& healing, const std::string& brake);
+  [[nodiscard]] bool is_braked(const HealingWorld& world, const Healing& healing) const;
+  static void ask_anew(Healing& healing);
+  void ask_for_another_plan(HealingWorld& world, Healing& healing);
+
+  // whose target was taken away (healings_abandon.cpp)
+  [[nodiscard]] std::string abandon(HealingWorld& world, Healing& healing, const std::string& why);
+  void end_abandoned(HealingWorld& world, Healing& healing);
+  void end_what_lost_its_target(HealingWorld& world);
+  [[nodiscard]] std::vector<ServiceId> looked_at(const HealingWorld& world, std::string_view target) const;
+  [[nodiscard]] static bool is_gone(const Graph& graph, const Trigger& trigger);
 
   // steps (healings_steps.cpp)
   /// `doubts`: how often it was begun before, and nobody saw its end.
@@ -311,6 +330,7 @@ class Healings {
   bool save_again(HealingWorld& world, Healing& healing, const std::string& name);
   void come_back(Healing& healing);
   [[nodiscard]] std::string describe(const Healing& healing) const;
+  void watch_only(HealingWorld& world, Healing& healing);
 
   [[nodiscard]] std::vector<HealingId> ids() const;
   Healing* find(HealingId id);

@@ -200,7 +200,7 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
   const std::string& plan = healing.plan->name;
   // One that was asked for before and is checked once more goes first.
   const auto goes_first = [&](const Healing& other) {
-    return other.stage == Stage::Confirming && other.id < healing.id;
+    return other.stage == Stage::Confirming && other.place_in_queue() < healing.place_in_queue();
   };
   const auto counts = [&](const Healing& other) {
     return other.id != healing.id && other.rehearses() == healing.rehearses() && !other.plan->only_tells() &&
@@ -269,7 +269,8 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
     if (rival.id == healing.id || rival.rehearses() != healing.rehearses()) return;
     if (rival.locks())
       other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
-    else if (iequals(rival.target, healing.target) && (rival.id < healing.id || rival.stage == Stage::Confirming) &&
+    else if (iequals(rival.target, healing.target) &&
+             (rival.place_in_queue() < healing.place_in_queue() || rival.stage == Stage::Confirming) &&
              !rival.plan->only_tells() && other.empty())
       other = fmt::format("healing {} of it was requested before", rival.id.number());
   });

@@ -20,6 +20,12 @@ using Stage = Healing::Stage;
 
 /// What its plan has come to is counted, for people and for the ramp.
 void Healings::reached(HealingWorld& world, Healing& healing, HealingEnd how) {
+  if (how == HealingEnd::Abandoned) {  // nobody knows what it would have come to
+    WorkflowMemory& memory = workflow_memory(healing.plan->name);
+    memory.active = world.now().wall;
+    ++memory.counts.abandoned;
+    return world.save(memory);
+  }
   if (healing.escalated && healing.plan->only_tells()) return;  // the failure was counted when it was handed on
   if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) return failed(world, healing);
   WorkflowMemory& memory = workflow_memory(healing.plan->name);
@@ -76,7 +82,10 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
   Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
                                                                                             : RecordKind::HealingEnded,
-                                bad ? Severity::Error : Severity::Info, healing.service, text);
+                                bad                            ? Severity::Error
+                                : how == HealingEnd::Abandoned ? Severity::Warning
+                                                               : Severity::Info,
+                                healing.service, text);
   record.subject = healing.id.number();
   stop_verifying(healing);
   confirming_.erase(healing.id);
@@ -108,7 +117,10 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
       said += fmt::format("\nRules heal {} again only after it has recovered; `healerctl heal {}` does at once.",
                           healing.target, healing.target);
     world.tell(healing, called ? "Healing ended" : fmt::format("Healing {}", to_string(how)),
-               well ? effect::Cause::State::Succeeded : effect::Cause::State::Failed, said);
+               how == HealingEnd::Abandoned ? effect::Cause::State::Changed
+               : well                       ? effect::Cause::State::Succeeded
+                                            : effect::Cause::State::Failed,
+               said);
   }
   const HealingId id = healing.id;
   const std::string target = healing.target;

@@ -227,6 +227,8 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
                     fmt::format("{}: answered {}, but {}", what, answer.status, why), once_done(terms));
   const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
   if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, told);
+  if (healing.is_abandoned())
+    return run_over(world, healing, step, run, StepEnd::Done, told + "; its result is not awaited");
   run.begin(State::Polling);
   run.action = {};
   run.request = told;
@@ -243,7 +245,7 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
 /// Nobody knows what came of it: the daemon that had sent it has ended.
 void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
   const std::string why = fmt::format("{}: healer was restarted before the answer came", run.request);
-  if (const auto end = run.restore(terms_of(step)))
+  if (const auto end = run.restore(healing.is_abandoned() ? kNeverAgain : terms_of(step)))
     return run_over(world, healing, step, run, *end,
                     fmt::format("{}; whether it was done is unknown{}", why,
                                 terms_of(step).repeatable ? fmt::format(", {} times in a row", StepRun::kMostDoubts + 1)

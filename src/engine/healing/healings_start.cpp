@@ -42,10 +42,10 @@ std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Heal
 }
 
 /// What the rule that asked says today; null: it is gone, or heals no more.
-const HealOrder* Healings::order_of(const HealingWorld& world, const Trigger& trigger) {
-  const std::optional<ServiceId> service = world.graph().find(trigger.service);
+const HealOrder* Healings::order_of(const Graph& graph, const Trigger& trigger) {
+  const std::optional<ServiceId> service = graph.find(trigger.service);
   if (!service) return nullptr;
-  const std::vector<Rule>& rules = world.graph().at(*service).rules;
+  const std::vector<Rule>& rules = graph.at(*service).rules;
   const auto rule = std::ranges::find(rules, trigger.rule, &Rule::key);
   return rule == rules.end() ? nullptr : (*rule)->action.heal.get();
 }
@@ -82,14 +82,6 @@ HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run
                    settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
 }
 
-bool Healings::wants_approval(const HealingWorld& world, const Healing& healing) const {
-  if (!healing.approved_by.empty() || healing.plan->only_tells()) return false;
-  if (healing.mode == HealingMode::Approval) return true;
-  const std::optional<Approval>& approval = healing.plan->approval;
-  if (!approval || healing.rehearses()) return false;
-  return !approval->when || census(world, approval->when->group).percent() > approval->when->above;
-}
-
 void Healings::note_held(HealingWorld& world, Healing& healing, const std::string& reason) {
   const auto kind_of = [](const std::string& text) { return text.substr(0, text.find(':')); };
   const bool other = kind_of(healing.reason) != kind_of(reason);
@@ -116,12 +108,6 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
       if (const std::string out = way_out(brake, healing); !out.empty()) text += "; " + out;
   world.tell(healing, "Healing held back", effect::Cause::State::Failed, text);
   world.save(healing);
-}
-
-/// It waits for the brakes again, and then for approval.
-void Healings::ask_anew(Healing& healing) {
-  healing.stage = healing.waiting_stage();
-  healing.not_before.reset();
 }
 
 /// All that waits, the oldest first; what cannot start lets others pass.
@@ -186,7 +172,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     return true;
   }
   if (healing.is_to_undo()) return consider_undoing(world, healing);
-  const Instant now = world.now();
+  const HealingId id = healing.id;
   if (const std::string why = world.left_out(healing); !why.empty() && !healing.has_begun()) {
     note_held(world, healing, "list: " + why);
     return false;
@@ -202,44 +188,31 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   if (const HealingMode mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
-    if (healing.stage == Stage::Approval) ask_anew(healing);
+    if (healing.stage == Stage::Approval && !wants_approval(world, healing)) ask_anew(healing);
     count_again(world, healing.target);
   }
   if (healing.mode == HealingMode::Shadow) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
     return true;
   }
-  if (const std::string brake = first_brake(world, healing); !brake.empty()) {
+  std::string brake = first_brake(world, healing);
+  if (healing.stage == Stage::Approval && !await_approval(world, healing, brake)) return false;
+  if (find(id) == nullptr) return true;
+  if (!brake.empty()) {
     // Doubt passes, and is no reason to ask people twice.
     const bool doubts = brake.starts_with(kDoubtBrake);
-    if (healing.stage == Stage::Approval && !doubts) ask_anew(healing);
-    if (healing.stage == Stage::Held && !doubts) healing.approved_by.clear();
+    if (!doubts && healing.round == 0 && !healing.approved_by.empty() && !healing.approved_early) {
+      brake += fmt::format("; the approval by {} is void", healing.approved_by);
+      healing.approved_by.clear();
+      world.save(healing);
+    }
     note_held(world, healing, brake);
     return false;
   }
   healing.seen = true;
-  if (healing.stage == Stage::Approval) {
-    if (!healing.not_before || !healing.not_before->over(now)) return false;
-    const bool here = now.mono >= healing.not_before->mono && healing.not_before->boot == now.boot;
-    if (here && healing.plan->approval && healing.plan->approval->else_run && healing.mode != HealingMode::Approval) {
-      healing.approved_by = "nobody in time";
-      ask_anew(healing);
-    } else {
-      end(world, healing, HealingEnd::Rejected, "nobody has approved it in time");
-      return true;
-    }
-  }
+  healing.approved_early = false;
   if (wants_approval(world, healing)) {
-    const Duration within = healing.plan->approval.value_or(Approval{}).within;
-    healing.stage = Stage::Approval;
-    healing.not_before = Deadline::in(within, now);
-    healing.reason = "approval: asked for";
-    const std::string text = fmt::format(
-        "{} waits for approval, for {}: `healerctl approve {}` or `healerctl reject {}` (plan {})", describe(healing),
-        format_duration(within), healing.id.number(), healing.id.number(), to_string(healing.plan->key).substr(0, 8));
-    world.record(RecordKind::HealingHeld, Severity::Warning, healing.service, text).subject = healing.id.number();
-    world.tell(healing, "Healing needs approval", effect::Cause::State::Failed, text);
-    world.save(healing);
+    ask_for_approval(world, healing);
     return true;
   }
   if (!has_secrets(world, healing)) return false;

@@ -119,6 +119,7 @@ void Healings::begin_guard(HealingWorld& world, Healing& healing, std::uint32_t 
 void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
   StepRun run = healing.under_way.empty() ? StepRun{} : healing.under_way.front();
   healing.under_way.clear();
+  if (healing.is_abandoned()) return end_abandoned(world, healing);
   if (!healing.cancelled_by.empty()) {
     if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
@@ -153,10 +154,10 @@ void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& 
   record.subject = healing.id.number();
   record.output = std::string(output);
   if (!std::exchange(healing.refused, true)) world.tell(healing, "Healing refused", effect::Cause::State::Failed, text);
+  healing.approved_by.clear();
   if (!wait_again(world, healing)) return;
   healing.failure = fmt::format("{}: {}", by, why);
   healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
-  healing.approved_by.clear();
   healing.reason = "again: " + healing.failure;
   world.save(healing);
   stir(world);
@@ -236,6 +237,10 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
   while (Healing* const known = find(id)) {
     Healing& now = *known;
     if (now.stage != Stage::Stepping && now.stage != Stage::Failing && now.stage != Stage::Cancelling) return;
+    if (now.is_abandoned()) {
+      if (!std::ranges::all_of(now.under_way, &StepRun::over)) return plan_wake(world);
+      return end_abandoned(world, now);
+    }
     const bool cancelled = !now.cancelled_by.empty() && now.stage != Stage::Cancelling;
     if (now.under_way.empty()) {
       if (cancelled) {
@@ -388,6 +393,8 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     healing.position = 0;
     healing.under_way.clear();
     healing.reason = "brakes of " + plan->name;
+    ++workflow_memory(plan->name).counts.proposed;
+    world.save(workflow_memory(plan->name));
     world.save(healing);
     return stir(world);
   }
@@ -420,7 +427,7 @@ std::set<ServiceId> Healings::stopped_by(const HealingWorld& world, const Healin
 void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, StepEnd how,
                         const std::string& text, StepTerms terms, std::optional<Duration> ran) {
   const Instant now = world.now();
-  run.event(how, healing.cancelled_by.empty() ? terms : kNeverAgain);
+  run.event(how, healing.cancelled_by.empty() && !healing.is_abandoned() ? terms : kNeverAgain);
   const bool good = run.state == State::Done;
   const bool again = run.state == State::Pausing;
   if (again) run.due = Deadline::in(step.pause, now);
@@ -475,7 +482,7 @@ void Healings::program_ended(HealingWorld& world, ActionId action, const Program
     if (run.action != action || run.over()) continue;
     const Step& step = step_of(all, i);
     std::optional<StepEnd> end = end_of_program.end;
-    if (end == StepEnd::InDoubt) end = run.restore(terms_of(step));
+    if (end == StepEnd::InDoubt) end = run.restore(healing->is_abandoned() ? kNeverAgain : terms_of(step));
     if (!end) {
       world
           .record(RecordKind::HealingStep, Severity::Warning, healing->service,

@@ -18,7 +18,7 @@ struct Phrase {
 };
 
 /// How records of a healing go on behind "healing of TARGET with WORKFLOW"; the first that fits counts.
-constexpr std::array<Phrase, 20> kOfHealings{
+constexpr std::array<Phrase, 22> kOfHealings{
     {{" requested by ", HealingTurn::Asked},
      {" asked for by ", HealingTurn::Asked},  // in recordings of earlier versions
      {" is held back: ", HealingTurn::Held},
@@ -38,6 +38,8 @@ constexpr std::array<Phrase, 20> kOfHealings{
      {" interrupted", HealingTurn::Interrupted},
      {" dropped", HealingTurn::Dropped},
      {" would have run", HealingTurn::WouldRun},
+     {" abandoned: ", HealingTurn::Abandoned},
+     {" is abandoned: ", HealingTurn::None},
      {" is to end: ", HealingTurn::None}}};
 
 /// The same behind "workflow NAME".

@@ -32,7 +32,8 @@ enum class HealingTurn : std::uint8_t {
   Rejected,  ///< or nobody has approved it in time
   Interrupted,
   Dropped,
-  WouldRun,  ///< a dry run
+  WouldRun,   ///< a dry run
+  Abandoned,  ///< its target was taken away
   // of a workflow
   Paused,   ///< by `pause while`
   Resumed,  ///< after that
@@ -41,9 +42,9 @@ enum class HealingTurn : std::uint8_t {
 };
 
 /// As scripts of simulations call them: "asked", "held", ...; of None it is empty.
-inline constexpr std::array<std::string_view, 16> kTurnsOfHealings{
-    "asked",     "held", "refused", "proposed",  "approved", "begun",       "try-failed", "escalated",
-    "recovered", "done", "failed",  "cancelled", "rejected", "interrupted", "dropped",    "would-run"};
+inline constexpr std::array<std::string_view, 17> kTurnsOfHealings{
+    "asked", "held",   "refused",   "proposed", "approved",    "begun",   "try-failed", "escalated", "recovered",
+    "done",  "failed", "cancelled", "rejected", "interrupted", "dropped", "would-run",  "abandoned"};
 inline constexpr std::array<std::string_view, 4> kTurnsOfWorkflows{"paused", "resumed", "stopped", "reset"};
 [[nodiscard]] std::string_view to_string(HealingTurn turn);
 
