@@ -162,6 +162,24 @@ TEST_CASE("that most of a group are paused is no news to those who have paused t
   CHECK(world.alerts_of("Healing resumed") == 0);
 }
 
+TEST_CASE("what lacks a secret is refused before its guard, uses no try, and is asked again", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 1, .tries = 1, .escalate = true});
+  auto plan = std::make_shared<Workflow>(*rules.workflows[0]);
+  std::get<step::Program>(plan->steps[1].what).environment = {{"TOKEN", "${secret:x}"}};
+  rules.workflows[0] = plan;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.secret_trouble = "secret x: others may read it";
+  world.fail(0);
+  world.advance(minutes{25});
+  CHECK(world.execs.empty());
+  CHECK(events(world) == std::vector<std::string>{"Healing refused"});
+  CHECK(last_mail(world, "Healing refused") == "healing of n0 with rebuild refused: secret x: others may read it");
+  CHECK(world.count(RecordKind::HealingFailed) == 0);
+  for (const WorkflowMemory& memory : world.engine.healings().memory().workflows) CHECK(memory.counts.failed == 0);
+  world.secret_trouble.clear();
+  CHECK(world.wait_for("guard") == "n0");
+}
+
 TEST_CASE("the mail of a rule whose action is held back says so", "[engine]") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
   rule->action = {.kind = ActionKind::Exec};

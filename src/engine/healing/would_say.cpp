@@ -118,7 +118,9 @@ std::string Healings::came_to(HealingId id) const {
   if (known == healings_.end()) return "has ended: see its history";
   const Healing& healing = known->second;
   switch (healing.stage) {
-    case Healing::Stage::Held: return "is held back: " + healing.reason;
+    case Healing::Stage::Held:
+      if (healing.reason.starts_with("secrets:")) return "begins when its secrets have been looked at";
+      return "is held back: " + healing.reason;
     case Healing::Stage::Approval: return "waits for approval";
     case Healing::Stage::Confirming: return "is checked once more";
     case Healing::Stage::Between: return "waits: " + healing.reason;
