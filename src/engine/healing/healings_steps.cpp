@@ -378,9 +378,6 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     healing.held_since.reset();
     healing.told_long = false;
     failed(world, healing);
-    WorkflowMemory& next = workflow_memory(plan->name);
-    ++next.counts.proposed;
-    world.save(next);
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
     cause->description = fmt::format("{} failed: {}", healing.plan->name, healing.failure);
     healing.cause = std::move(cause);
