@@ -179,6 +179,7 @@ struct ShowSet {
     return out + optional("timeout", set.timeout) + optional("tls", set.tls) + optional("checksum", set.checksum) +
            (set.without_credentials ? " without credentials" : "");
   }
+  std::string operator()(const SetMonit& set) const { return "monit " + show(set.version); }
   std::string operator()(const SetExpectBuffer& set) const { return fmt::format("expectbuffer {}", set.bytes.value); }
   std::string operator()(const SetLimits& set) const {
     std::string out = "limits";

@@ -34,11 +34,6 @@ RuleSet changed(const Fleet& fleet, const std::function<void(Workflow&)>& change
   return rules;
 }
 
-FleetWorld world_of(RuleSet rules, int targets) {
-  return FleetWorld(make_graph(std::move(rules)), {}, std::vector<bool>(static_cast<std::size_t>(targets)),
-                    World::kStart);
-}
-
 effect::Reply answer(FleetWorld& world, Kind kind, HealingId healing, const std::string& plan = {}) {
   world.handle(event::Command{
       .id = CommandId{77}, .kind = kind, .services = {}, .by = "anna", .job = JobId{healing.number()}, .plan = plan});

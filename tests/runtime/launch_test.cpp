@@ -69,7 +69,7 @@ TEST_CASE("a program has its three descriptors, default signals and the limits o
   LaunchDefaults defaults = LaunchDefaults::capture();
   rlimit core{};
   ::getrlimit(RLIMIT_CORE, &core);
-  const rlimit changed{core.rlim_max == 0 ? 0 : 4096, core.rlim_max};
+  const rlimit changed{rlim_t{core.rlim_max == 0 ? 0U : 4096U}, core.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_CORE, &changed) == 0);
   const auto pipe_before = std::signal(SIGPIPE, SIG_IGN);
   const auto usr_before = std::signal(SIGUSR1, [](int) {});
