@@ -18,8 +18,6 @@
 namespace healer::engine {
 namespace {
 
-bool is_of_person(const std::string& by) { return by != kByRule && !by.starts_with(kByHealing); }
-
 /// Whether a rule that stands failed may have taken its service out of monitoring.
 bool may_have_taken_out(const Rule& rule, const RuleState& state) {
   const ActionKind kind = rule->action.kind;
@@ -100,7 +98,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
     const TakenOut* const before = taken_out(id);
     const bool given_up_before = before != nullptr && before->given_up();
     const std::optional<WallTime> until = before != nullptr ? before->until : std::nullopt;
-    if (!is_of_person(how.by) || (!given_up_before && until == how.until)) return;
+    if (!is_person(how.by) || (!given_up_before && until == how.until)) return;
   }
   state.monitored = false;
   state.trouble.set(&Trouble::waits, {});

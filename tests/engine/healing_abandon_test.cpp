@@ -439,6 +439,21 @@ TEST_CASE("a target that was taken from the rules while healer was away is aband
   CHECK(next.alerts_of("Healing abandoned") == (listed ? 0 : 1));
 }
 
+TEST_CASE("a step that ended while healer was away leads to nothing where an edit has taken its target", "[healing]") {
+  const Fleet fleet{.targets = 2, .escalate = true};
+  FleetWorld world(fleet);
+  world.fail(0);
+  world.pass("guard");
+  REQUIRE(world.wait_for("shutdown") == "n0");
+  const ActionId program = world.execs.back().action;
+  Fleet without = fleet;
+  without.absent = {0};
+  FleetWorld next(make_graph(fleet_rules(without)), world.saved, world.failed, world.now);
+  next.handle(event::ActionEnded{.action = program, .status = 0, .elapsed = seconds{1}});
+  CHECK(last_end(next) == "healing of n0 with rebuild abandoned: the rules no longer have it; done: \"shutdown\"");
+  check_nothing_follows(next);
+}
+
 TEST_CASE("a composite is healed as long as one of its members is watched", "[healing]") {
   RuleSet rules = fleet_rules({.targets = 2});
   Rule rule = status_rule(Comparison::NotEqual, 0);

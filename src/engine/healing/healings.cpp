@@ -203,6 +203,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
   stopping_ = false;
   using State = StepRun::State;
   const bool watches = world.graph().settings->shadow;
+  if (!watches) end_what_lost_its_target(world);
   for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
     if (watches) {
@@ -236,7 +237,6 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
       program_ended(world, action, {.end = StepEnd::InDoubt, .text = std::string(kCutOff), .output = {}});
     if (Healing* const still = find(id)) go_on(world, *still);
   }
-  end_what_lost_its_target(world);
   verify_all(world);
   stir(world);
 }
