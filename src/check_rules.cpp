@@ -83,7 +83,7 @@ Result<config::LoadResult> load_with_lists(const Options& options, const config:
   engine::Settings settings = loaded->ok() ? loaded->rules->settings : loaded->named;
   apply(options, settings);
   const DaemonLists remembered(paths_of(settings).lists_file);
-  const config::ListsEnvironment::Lists rows = remembered.rows();
+  const config::ListsEnvironment::Lists rows = remembered.rows()();
   if (!rows.empty()) loaded = load(options, how, config::ListsEnvironment(rows, machine));
   if (!loaded) return loaded;
   for (const config::ListDeclaration& list : loaded->lists) {

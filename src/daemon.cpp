@@ -432,9 +432,10 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
   if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
-  in_force_ = outcome.loaded.result.lists.empty() ? nullptr : outcome.text;
-  store_->save_sources(sources_of(*outcome.text));
-  lists_->in_force(outcome.loaded.result.rows_left_out, !outcome.plan->empty());
+  const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
+  if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
+  compiler_->release(was);
+  lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");

@@ -10,8 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/list_rows.hpp"
-#include "daemon_house.hpp"
-#include "engine/rows.hpp"
+#include "engine/event.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -83,7 +82,7 @@ void DaemonLists::load() {
                         .command = one.at("command").get<std::vector<std::string>>(),
                         .file = one.at("file").get<std::string>()};
       One& list = lists_[std::move(source)];
-      list.memory = ListMemory(memory_of(one.at("memory")));
+      list.memory = std::make_shared<const ListMemory>(memory_of(one.at("memory")));
       if (const auto at = one.at("read").get<std::int64_t>(); at != 0) list.read = WallTime(milliseconds(at));
     }
   } catch (const json::exception&) {
@@ -92,19 +91,28 @@ void DaemonLists::load() {
 }
 
 void DaemonLists::save() {
-  json all = json::array();
-  for (const auto& [source, list] : lists_) {
-    if (!list.declared || !list.memory.known()) continue;
-    all.push_back(
-        {{"name", source.name},
-         {"command", source.command},
-         {"file", source.file},
-         {"read", list.read ? std::chrono::duration_cast<milliseconds>(list.read->time_since_epoch()).count() : 0},
-         {"memory", to_json(list.memory.saved())}});
-  }
-  std::string text = json{{"lists", std::move(all)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  struct Kept {
+    ListSource source;
+    std::int64_t read = 0;
+    Memory memory;
+  };
+  std::vector<Kept> kept;
+  for (const auto& [source, list] : lists_)
+    if (list.declared && list.memory->known())
+      kept.push_back({source,
+                      list.read ? std::chrono::duration_cast<milliseconds>(list.read->time_since_epoch()).count() : 0,
+                      list.memory});
   saver_->submit(
-      [this, path = path_, text = std::move(text)]() -> runtime::Loop::Callback {
+      [this, path = path_, kept = std::move(kept)]() -> runtime::Loop::Callback {
+        json all = json::array();
+        for (const auto& [source, read, memory] : kept)
+          all.push_back({{"name", source.name},
+                         {"command", source.command},
+                         {"file", source.file},
+                         {"read", read},
+                         {"memory", to_json(memory->saved())}});
+        const std::string text =
+            json{{"lists", std::move(all)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
         return [this, done = make_file(path, text, 0600, true)] { saved(done); };
       },
       [this](const Error& why) { saved(why); });
@@ -124,11 +132,32 @@ std::optional<WallTime> DaemonLists::read_at(const ListSource& source) const {
   return found == lists_.end() ? std::nullopt : found->second.read;
 }
 
-config::ListsEnvironment::Lists DaemonLists::rows() const {
+namespace {
+
+using Memories = std::vector<std::pair<ListSource, std::shared_ptr<const ListMemory>>>;
+
+config::ListsEnvironment::Lists rows_of(const Memories& memories) {
   config::ListsEnvironment::Lists all;
-  for (const auto& [source, list] : lists_)
-    if (list.memory.known()) all.emplace(source, list.memory.rows());
+  for (const auto& [source, memory] : memories)
+    if (memory->known()) all.emplace(source, memory->rows());
   return all;
+}
+
+}  // namespace
+
+DaemonLists::Rows DaemonLists::rows() const {
+  Memories memories;
+  for (const auto& [source, list] : lists_) memories.emplace_back(source, list.memory);
+  return [memories = std::move(memories)] { return rows_of(memories); };
+}
+
+DaemonLists::Rows DaemonLists::offered_rows() {
+  Memories memories;
+  for (auto& [source, list] : lists_) {
+    if (list.offered) list.offered->compiling = true;
+    memories.emplace_back(source, list.offered ? list.offered->memory : list.memory);
+  }
+  return [memories = std::move(memories)] { return rows_of(memories); };
 }
 
 void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks hooks) {
@@ -138,6 +167,9 @@ void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks ho
   saver_ = std::make_unique<runtime::WorkerPool>(
       loop,
       runtime::WorkerPool::Options{.name = "healer lists", .workers = 1, .max_lost = 1, .patience = Duration{5000}});
+  judge_ = std::make_unique<runtime::WorkerPool>(
+      loop,
+      runtime::WorkerPool::Options{.name = "healer rows", .workers = 1, .max_lost = 1, .patience = Duration{60'000}});
 }
 
 bool DaemonLists::look(const std::vector<config::ListDeclaration>& lists, std::function<void()> done) {
@@ -191,61 +223,81 @@ void DaemonLists::read(const ListSource& source) {
 void DaemonLists::take(const ListSource& source, Result<std::string> text) {
   const auto found = lists_.find(source);
   if (found == lists_.end()) return;  // the rules do not name it any more
+  const One& list = found->second;
+  judge_->submit(
+      [this, source, memory = list.memory, rejected = list.rejected, text = std::move(text),
+       failed = failed(source, list), in_repair = hooks_.in_repair(source.name)]() -> runtime::Loop::Callback {
+        auto judged = std::make_shared<Judged>(judge(memory, *rejected, text, failed, in_repair));
+        return [this, source, memory, judged] { offer(source, memory, std::move(*judged)); };
+      },
+      [this, source](const Error& why) { offer(source, {}, {.failure = why.what}); });
+}
+
+/// Reads what a list says, and finds out what it comes to.
+DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rejected, Result<std::string> text,
+                                       const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
+  Result<config::ListReading> reading = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
+  if (!reading) return {.failure = reading.error().what};
+  std::erase_if(reading->rows, [&](const ListRow& row) {
+    const auto known = rejected.find(to_lower(row.name));
+    if (known == rejected.end() || known->second.first != row) return false;
+    reading->refused.push_back({.line = 0, .why = known->second.second, .name = row.name});
+    return true;
+  });
+  ListMemory next = *memory;
+  Judged judged;
+  judged.offered.said = next.read(*reading, failed, in_repair);
+  judged.offered.reading = std::move(*reading);
+  judged.same_rows = config::same_rows(memory->rows(), next.rows());
+  judged.same = memory->saved() == next.saved();
+  judged.offered.memory = std::make_shared<const ListMemory>(std::move(next));
+  return judged;
+}
+
+/// Rows that are in the rules already are believed at once, others when it is known that they compile.
+void DaemonLists::offer(const ListSource& source, const Memory& before, Judged judged) {
+  const auto found = lists_.find(source);
+  if (found == lists_.end()) return;
   One& list = found->second;
   list.reading = false;
   if (list.declared) list.due.set_deadline(runtime::mono_now() + list.declared->every);
-
-  Result<config::ListReading> reading = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
-  if (reading) {
-    offer(source, list, std::move(*reading));
-  } else if (list.declared) {
+  if (!judged.failure.empty()) {
     list.offered.reset();
-    ListMemory failed = list.memory;
-    const std::vector<config::ListRecord> said = failed.fail(reading.error().what);
-    adopt(list, std::move(failed), said);
+    if (list.declared) fail(list, judged.failure);
+  } else if (before != list.memory) {  // somebody has said something of it meanwhile: it is read again
+    if (list.declared) list.due.set_deadline(runtime::mono_now());
+  } else if (list.declared && judged.same_rows && !list.offered) {
+    adopt(list, std::move(judged.offered.memory), judged.offered.said, !judged.same);
+  } else {
+    list.offered = std::move(judged.offered);
+    if (list.declared) hooks_.changed();  // else whoever looks has the rules compiled
   }
   if (looks_.erase(source) != 0 && looks_.empty()) end_look();
 }
 
-/// Rows that are in the rules already are taken at once, others when it is known that they compile.
-void DaemonLists::offer(const ListSource& source, One& list, config::ListReading reading) {
-  std::erase_if(reading.rows, [&](const ListRow& row) {
-    const auto known = list.rejected.find(to_lower(row.name));
-    if (known == list.rejected.end() || known->second.first != row) return false;
-    reading.refused.push_back({.line = 0, .why = known->second.second, .name = row.name});
-    return true;
-  });
-  const bool waits = list.offered.has_value();
-  list.offered = Offered{.reading = std::move(reading), .memory = list.memory, .said = {}};
-  Offered& offered = *list.offered;
-  offered.said = offered.memory.read(offered.reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
-  if (!list.declared) return;  // whoever looks has the rules compiled
-  if (!waits && config::same_rows(list.memory.rows(), offered.memory.rows())) {
-    const Offered taken = *std::exchange(list.offered, std::nullopt);
-    adopt(list, taken.memory, taken.said);
-  } else {
-    hooks_.changed();
-  }
+/// Makes a change to what is believed; it gives back whether there was one.
+template <typename Change>
+bool DaemonLists::change(Memory& memory, Change&& change) {
+  auto next = std::make_shared<ListMemory>(*memory);
+  if (!change(*next)) return false;
+  memory = std::move(next);
+  return true;
 }
 
-void DaemonLists::adopt(One& list, ListMemory memory, const std::vector<config::ListRecord>& said) {
-  const bool is_new = !(list.memory.saved() == memory.saved());
+void DaemonLists::fail(One& list, const std::string& why) {
+  ListMemory failed = *list.memory;
+  const std::vector<config::ListRecord> said = failed.fail(why);
+  const bool is_new = !said.empty();
+  adopt(list, std::make_shared<const ListMemory>(std::move(failed)), said, is_new);
+}
+
+void DaemonLists::adopt(One& list, Memory memory, const std::vector<config::ListRecord>& said, bool is_new) {
   list.memory = std::move(memory);
-  if (list.memory.saved().failure.empty()) list.read = runtime::now().wall;
+  if (list.memory->saved().failure.empty()) list.read = runtime::now().wall;
   if (is_new) save();
   for (const config::ListRecord& record : said)
     hooks_.tell(fmt::format("list {}: {}", list.declared->name, record.text), record.alerts);
   hooks_.read();
-}
-
-config::ListsEnvironment::Lists DaemonLists::offered_rows() {
-  config::ListsEnvironment::Lists all;
-  for (auto& [source, list] : lists_) {
-    if (list.offered) list.offered->compiling = true;
-    const ListMemory& memory = list.offered ? list.offered->memory : list.memory;
-    if (memory.known()) all.emplace(source, memory.rows());
-  }
-  return all;
 }
 
 bool DaemonLists::offered_compiled(const std::vector<config::RowLeftOut>& left_out) {
@@ -258,14 +310,14 @@ bool DaemonLists::offered_compiled(const std::vector<config::RowLeftOut>& left_o
 void DaemonLists::adopt_offered() {
   for (auto& [source, list] : lists_) {
     if (!list.declared || !list.offered || !list.offered->compiling) continue;
-    const Offered taken = *std::exchange(list.offered, std::nullopt);
+    Offered taken = std::move(*std::exchange(list.offered, std::nullopt));
     list.judged = true;
-    adopt(list, taken.memory, taken.said);
+    adopt(list, std::move(taken.memory), taken.said, true);
   }
 }
 
 bool DaemonLists::keep_offered() {
-  std::erase_if(lists_, [](const auto& one) { return !one.second.declared && one.second.offered; });
+  std::erase_if(lists_, [](const auto& one) { return !one.second.declared; });
   bool is_any = false;
   for (auto& [source, list] : lists_)
     if (list.offered) {
@@ -279,11 +331,13 @@ bool DaemonLists::keep_offered() {
 /// compiled, but for those.
 bool DaemonLists::reject(const ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out) {
   Offered& offered = *list.offered;
-  std::map<std::string, const ListRow*> known;
-  for (const ListRow& row : list.memory.rows()) known.emplace(to_lower(row.name), &row);
   std::map<std::string, std::string> refused;
   for (const config::RowLeftOut& one : left_out)
     if (one.source == source) refused.emplace(to_lower(one.row), one.why);
+  if (refused.empty()) return false;
+  std::map<std::string, const ListRow*> known;
+  for (const ListRow& row : list.memory->rows()) known.emplace(to_lower(row.name), &row);
+  Rejected rejected = *list.rejected;
   std::vector<ListRow> rows;
   bool is_any = false;
   bool stays_other = false;
@@ -297,35 +351,45 @@ bool DaemonLists::reject(const ListSource& source, One& list, const std::vector<
     }
     is_any = true;
     offered.reading.refused.push_back({.line = 0, .why = why->second, .name = row.name});
-    list.rejected.insert_or_assign(name, std::pair(row, why->second));
+    rejected.insert_or_assign(name, std::pair(row, why->second));
     if (before == known.end()) continue;
     rows.push_back(*before->second);  // it stays as it was
     stays_other = true;
   }
   offered.reading.rows = std::move(rows);
   if (!is_any) return false;
-  std::vector<ListRow> expected = offered.memory.rows();
-  std::erase_if(expected, [&](const ListRow& row) { return list.rejected.contains(to_lower(row.name)); });
-  offered.memory = list.memory;
-  offered.said = offered.memory.read(offered.reading, hooks_.failed(source.name), hooks_.in_repair(source.name));
-  return stays_other || !config::same_rows(std::move(expected), offered.memory.rows());
+  std::vector<ListRow> expected = offered.memory->rows();
+  std::erase_if(expected, [&](const ListRow& row) { return rejected.contains(to_lower(row.name)); });
+  list.rejected = std::make_shared<const Rejected>(std::move(rejected));
+  ListMemory next = *list.memory;
+  offered.said = next.read(offered.reading, failed(source, list), hooks_.in_repair(source.name));
+  offered.memory = std::make_shared<const ListMemory>(std::move(next));
+  return stays_other || !config::same_rows(std::move(expected), offered.memory->rows());
 }
 
 void DaemonLists::offered_failed(const std::string& why) {
   for (auto& [source, list] : lists_) {
     if (!list.declared || !list.offered || !list.offered->compiling) continue;
     list.offered.reset();
-    ListMemory failed = list.memory;
-    const std::vector<config::ListRecord> said = failed.fail("the rules cannot be loaded with its rows: " + why);
-    adopt(list, std::move(failed), said);
+    fail(list, "the rules cannot be loaded with its rows: " + why);
   }
 }
 
-void DaemonLists::in_force(const std::vector<config::RowLeftOut>& left_out, bool changed) {
+/// The rows of which a service stands failed. Where none is in the rules nobody knows that of any.
+std::set<std::string> DaemonLists::failed(const ListSource& source, const One& list) const {
+  std::set<std::string> rows = hooks_.failed(source.name);
+  if (none_in_force_)
+    for (const ListRow& row : list.memory->rows()) rows.insert(to_lower(row.name));
+  return rows;
+}
+
+void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
   constexpr std::size_t kMostTold = 5;
+  const std::vector<config::RowLeftOut>& left_out = rules.rows_left_out;
+  none_in_force_ = !rules.lists_left_out.empty();
   for (auto& [source, list] : lists_) {
     if (!list.declared) continue;
-    if (changed && !list.judged) list.rejected.clear();
+    if (changed && !list.judged) list.rejected = std::make_shared<const Rejected>();
     list.judged = false;
     std::map<std::string, std::string> now;
     for (const config::RowLeftOut& one : left_out)
@@ -344,7 +408,7 @@ void DaemonLists::in_force(const std::vector<config::RowLeftOut>& left_out, bool
       hooks_.tell(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostTold), true);
     for (const auto& [row, why] : before)
       if (!now.contains(row) &&
-          std::ranges::any_of(list.memory.rows(), [&](const ListRow& one) { return iequals(one.name, row); }))
+          std::ranges::any_of(list.memory->rows(), [&](const ListRow& one) { return iequals(one.name, row); }))
         hooks_.tell(fmt::format("list {}: the row '{}' is in the rules again", list.declared->name, row), false);
   }
 }
@@ -359,7 +423,7 @@ std::vector<std::string> DaemonLists::refused() const {
         all.push_back(fmt::format("list {}: the row '{}' is refused: {}", list.declared->name, row, why));
     if (told > kMostMissing)
       all.push_back(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostMissing));
-    for (const std::string& text : list.memory.refused())
+    for (const std::string& text : list.memory->refused())
       all.push_back(fmt::format("list {}: {}", list.declared->name, text));
   }
   return all;
@@ -369,14 +433,14 @@ std::string DaemonLists::text() const {
   std::string all;
   for (const auto& [source, list] : lists_) {
     if (!list.declared) continue;
-    const ListMemory::Saved& memory = list.memory.saved();
+    const ListMemory::Saved& memory = list.memory->saved();
     all += fmt::format("{}{} from {}\n", all.empty() ? "" : "\n", list.declared->name, from(source));
     all += fmt::format("  rows      {}\n", memory.rows.size());
     all += fmt::format("  read      {}\n", list.read ? format_monit_date(runtime::local_civil(*list.read)) : "not yet");
     all += fmt::format("  every     {} s\n", std::chrono::duration_cast<seconds>(list.declared->every).count());
     all += fmt::format("  proven    {}\n",
                        memory.proven ? "yes"
-                       : list.memory.known()
+                       : list.memory->known()
                            ? fmt::format("no: {} of {} equal readings, or: healerctl accept list {}", memory.equal,
                                          ListMemory::kReadingsThatProve, list.declared->name)
                            : "no: it was not read yet");
@@ -391,7 +455,7 @@ std::string DaemonLists::text() const {
     for (const auto& [row, why] : list.left_out)
       if (++refused <= kMostMissing) all += fmt::format("  refused   the row '{}' is refused: {}\n", row, why);
     if (refused > kMostMissing) all += fmt::format("  refused   {} more rows\n", refused - kMostMissing);
-    for (const std::string& one : list.memory.refused()) all += fmt::format("  refused   {}\n", one);
+    for (const std::string& one : list.memory->refused()) all += fmt::format("  refused   {}\n", one);
   }
   if (all.empty()) return "the rules have no lists from commands or files";
   all.pop_back();
@@ -407,12 +471,16 @@ DaemonLists::One* DaemonLists::named(std::string_view name) {
 std::optional<std::string> DaemonLists::accept(std::string_view name, const std::string& by) {
   One* list = named(name);
   if (list == nullptr) return fmt::format("there is no list {}", printable(name));
-  if (!list->memory.known()) return fmt::format("the list {} was not read yet", printable(name));
-  list->memory.accept();
-  if (list->offered) list->offered->memory.accept();
+  if (!list->memory->known()) return fmt::format("the list {} was not read yet", printable(name));
+  const auto accept = [](ListMemory& memory) {
+    memory.accept();
+    return true;
+  };
+  change(list->memory, accept);
+  if (list->offered) change(list->offered->memory, accept);
   save();
   hooks_.tell(
-      fmt::format("list {}: accepted by {}, {}", list->declared->name, by, counted_rows(list->memory.rows().size())),
+      fmt::format("list {}: accepted by {}, {}", list->declared->name, by, counted_rows(list->memory->rows().size())),
       false);
   hooks_.read();
   return std::nullopt;
@@ -421,8 +489,9 @@ std::optional<std::string> DaemonLists::accept(std::string_view name, const std:
 bool DaemonLists::forget(std::string_view row, const std::string& by) {
   bool is_known = false;
   for (auto& [source, list] : lists_) {
-    if (!list.declared || !list.memory.forget(row)) continue;
-    if (list.offered) (void)list.offered->memory.forget(row);
+    const auto forget = [&](ListMemory& memory) { return memory.forget(row); };
+    if (!list.declared || !change(list.memory, forget)) continue;
+    if (list.offered) change(list.offered->memory, forget);
     is_known = true;
     hooks_.tell(fmt::format("list {}: the row '{}' is forgotten by {}", list.declared->name, printable(row), by),
                 false);
@@ -435,14 +504,17 @@ bool DaemonLists::forget(std::string_view row, const std::string& by) {
 
 bool DaemonLists::awaits_recovery() const {
   return std::ranges::any_of(
-      lists_, [](const auto& one) { return one.second.declared && one.second.memory.has_missing_ill(); });
+      lists_, [](const auto& one) { return one.second.declared && one.second.memory->has_missing_ill(); });
 }
 
 void DaemonLists::see() {
   bool is_new = false;
   for (auto& [source, list] : lists_)
-    if (list.declared && list.memory.has_missing_ill())
-      is_new = list.memory.see(hooks_.failed(source.name), hooks_.in_repair(source.name)) || is_new;
+    if (list.declared && list.memory->has_missing_ill())
+      is_new =
+          change(list.memory,
+                 [&](ListMemory& memory) { return memory.see(failed(source, list), hooks_.in_repair(source.name)); }) ||
+          is_new;
   if (!is_new) return;
   save();
   hooks_.read();
@@ -451,79 +523,8 @@ void DaemonLists::see() {
 engine::event::ListsDoubted DaemonLists::doubted() const {
   engine::event::ListsDoubted doubted;
   for (const auto& [source, list] : lists_)
-    if (list.declared) list.memory.doubt(source.name, doubted);
+    if (list.declared) list.memory->doubt(source.name, doubted);
   return doubted;
-}
-
-// ---- the daemon's part --------------------------------------------------------------------------------------------
-
-void Daemon::begin_lists() {
-  lists_->begin(loop_, *spawner_,
-                {.failed = [this](const std::string& list) { return engine::failed_rows(*engine_, list); },
-                 .in_repair = [this](const std::string& list) { return engine::rows_in_repair(*engine_, list); },
-                 .environment = [this] { return actions::check_environment(base_, {}, "healer"); },
-                 .tell =
-                     [this](const std::string& text, bool alerts) {
-                       handle(engine::event::ListTold{text, alerts});
-                     },
-                 .read = [this] { handle(lists_->doubted()); },
-                 .changed = [this] { reload_lists(); }});
-}
-
-void Daemon::compile_rules() {
-  lists_changed_ = false;
-  compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload, {.lists = lists_->offered_rows()},
-                     [this](RulesCompiler::Outcome outcome) {
-                       auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
-                       loop_.post([this, shared] { reloaded(std::move(*shared)); });
-                     });
-}
-
-/// The rules in force, as they are, with the rows that lists have now: what was edited meanwhile is not taken over.
-void Daemon::reload_lists() {
-  lists_changed_ = true;
-  if (stopping_ || !in_force_ || std::exchange(reloading_, true)) return;
-  compile_lists();
-}
-
-void Daemon::compile_lists() {
-  lists_changed_ = false;
-  compiler_->compile(options(), engine_->graph(), RulesCompiler::Purpose::Reload,
-                     {.lists = lists_->offered_rows(), .saved = sources_of(*in_force_)},
-                     [this](RulesCompiler::Outcome outcome) {
-                       auto shared = std::make_shared<RulesCompiler::Outcome>(std::move(outcome));
-                       loop_.post([this, shared] { lists_reloaded(std::move(*shared)); });
-                     });
-}
-
-/// The lists of the rules that come into force.
-void Daemon::declare_lists(const LoadedRules& loaded) {
-  lists_->declare(loaded.result.lists);
-  lists_->adopt_offered();
-  handle(lists_->doubted());
-}
-
-/// The last resort of a start.
-void Daemon::tell_no_lists(const std::string& why) {
-  handle(engine::event::ListTold{
-      "the rules are in force without the rows of their lists, whose states, pauses and healings are kept: " + why,
-      true});
-}
-
-void Daemon::lists_reloaded(RulesCompiler::Outcome outcome) {
-  const config::LoadResult& result = outcome.loaded.result;
-  if (!outcome.plan || !result.lists_left_out.empty()) {
-    lists_->offered_failed(result.lists_left_out.empty() ? outcome.loaded.summary : result.lists_left_out);
-  } else if (!stopping_ && lists_->offered_compiled(result.rows_left_out)) {
-    return compile_lists();
-  } else {
-    const auto stale = stale_;  // what is on disk is as it was
-    take_over(outcome, {});
-    stale_ = stale;
-  }
-  tell_ready();
-  reloading_ = false;
-  next_reload();
 }
 
 }  // namespace healer

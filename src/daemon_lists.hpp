@@ -15,6 +15,7 @@
 #include "config/environments.hpp"
 #include "config/expand.hpp"
 #include "config/list_memory.hpp"
+#include "config/load.hpp"
 #include "engine/event.hpp"
 #include "runtime/list_reader.hpp"
 #include "runtime/loop.hpp"
@@ -47,10 +48,12 @@ class DaemonLists {
   [[nodiscard]] const std::string& unreadable() const { return unreadable_; }
   /// When a list was last read; none: it was not.
   [[nodiscard]] std::optional<WallTime> read_at(const config::ListSource& source) const;
-  /// The rows that rules are loaded with.
-  [[nodiscard]] config::ListsEnvironment::Lists rows() const;
+  /// Gives rows that rules are loaded with. To be called where it takes no time from the loop: there may be very many.
+  using Rows = std::function<config::ListsEnvironment::Lists()>;
+  /// Those that are believed.
+  [[nodiscard]] Rows rows() const;
   /// The same with what was read since and was not compiled yet: what comes of it, offered_compiled() is to be told.
-  [[nodiscard]] config::ListsEnvironment::Lists offered_rows();
+  [[nodiscard]] Rows offered_rows();
   /// The rules compile with offered_rows(), but for these rows. A new one of them is refused as if it had not been
   /// read; where what was in force stays in place of it, the rules are to be compiled again: true. Else adopt_offered()
   /// is to follow.
@@ -63,7 +66,7 @@ class DaemonLists {
   /// force.
   [[nodiscard]] bool keep_offered();
   /// These rules are in force, without these rows; `changed`: others than before.
-  void in_force(const std::vector<config::RowLeftOut>& left_out, bool changed);
+  void in_force(const config::LoadResult& rules, bool changed);
 
   /// From now on lists are read.
   void begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks hooks);
@@ -89,18 +92,27 @@ class DaemonLists {
   [[nodiscard]] engine::event::ListsDoubted doubted() const;
 
  private:
+  using Memory = std::shared_ptr<const config::ListMemory>;
+  /// Rows that do not compile with the rules and rows in force, by their names in lower case, and why.
+  using Rejected = std::map<std::string, std::pair<config::ListRow, std::string>>;
   /// A reading whose rows were not in the rules before: they must compile first.
   struct Offered {
     config::ListReading reading;
-    config::ListMemory memory;  ///< as it is when they have
+    Memory memory;  ///< as it is when they have
     std::vector<config::ListRecord> said;
     bool compiling = false;
   };
+  /// What a reading comes to, found out beside the loop.
+  struct Judged {
+    std::string failure{};  ///< why it is none; empty: it is one
+    Offered offered{};
+    bool same_rows = false;  ///< as are believed
+    bool same = false;       ///< nothing else has changed either
+  };
   struct One {
-    config::ListMemory memory;
+    Memory memory = std::make_shared<const config::ListMemory>();
     std::optional<Offered> offered;
-    /// Rows that do not compile with the rules and rows in force, by their names in lower case, and why.
-    std::map<std::string, std::pair<config::ListRow, std::string>> rejected;
+    std::shared_ptr<const Rejected> rejected = std::make_shared<const Rejected>();
     std::map<std::string, std::string> left_out;      ///< rows that are known and not in the rules, and why
     std::optional<config::ListDeclaration> declared;  ///< none: the rules do not name it now
     std::optional<WallTime> read;                     ///< when, successfully
@@ -113,10 +125,16 @@ class DaemonLists {
   void save();
   void read(const config::ListSource& source);
   void take(const config::ListSource& source, Result<std::string> text);
-  void offer(const config::ListSource& source, One& list, config::ListReading reading);
+  static Judged judge(const Memory& memory, const Rejected& rejected, Result<std::string> text,
+                      const std::set<std::string>& failed, const std::set<std::string>& in_repair);
+  void offer(const config::ListSource& source, const Memory& before, Judged judged);
+  void fail(One& list, const std::string& why);
   bool reject(const config::ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out);
   void end_look();
-  void adopt(One& list, config::ListMemory memory, const std::vector<config::ListRecord>& said);
+  [[nodiscard]] std::set<std::string> failed(const config::ListSource& source, const One& list) const;
+  void adopt(One& list, Memory memory, const std::vector<config::ListRecord>& said, bool is_new);
+  template <typename Change>
+  static bool change(Memory& memory, Change&& change);
   void saved(const Result<void>& done);
   [[nodiscard]] One* named(std::string_view name);
 
@@ -126,9 +144,11 @@ class DaemonLists {
   runtime::Loop* loop_ = nullptr;
   std::unique_ptr<runtime::ListReader> reader_;
   std::unique_ptr<runtime::WorkerPool> saver_;
+  std::unique_ptr<runtime::WorkerPool> judge_;
   std::set<config::ListSource> looks_;  ///< lists that look() waits for
   std::function<void()> looked_;
   runtime::Loop::Timer look_limit_;
+  bool none_in_force_ = false;  ///< the rules have no rows of lists
   std::string unreadable_;
   std::string unsaved_;  ///< why they could not be remembered last; empty: they were
 };

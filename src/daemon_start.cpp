@@ -300,7 +300,7 @@ Result<LoadedRules> Daemon::last_good_rules() {
   if (sources->empty())
     return Error{0,
                  fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
-  LoadedRules last_good = load_saved_rules(options(), *sources, lists_->rows());
+  LoadedRules last_good = load_saved_rules(options(), *sources, lists_->rows()());
   if (!last_good.result.ok())
     last_good = load_saved_rules_without_lists(options(), std::move(*sources), last_good.summary);
   if (!last_good.result.ok())
@@ -320,7 +320,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
   if (auto locked = lock_state(); !locked) return locked.error();
   lists_ = std::make_unique<DaemonLists>(paths_.lists_file);
-  if (!loaded.result.lists.empty() && !lists_->rows().empty()) loaded = load_rules(options(), lists_->rows());
+  if (!loaded.result.lists.empty() && !lists_->rows()().empty()) loaded = load_rules(options(), lists_->rows()());
   std::string broken;
   if (!loaded.result.ok()) {
     broken = loaded.summary;
@@ -345,7 +345,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (auto locked = lock(); !locked) return locked.error();
   if (!store_)
     if (auto opened = open_store(); !opened) return opened.error();
-  const auto text = text_of(options().config, loaded.result, lists_->rows());
+  const auto text = text_of(options().config, loaded.result, lists_->rows()());
   const std::string no_lists = loaded.result.lists_left_out;
   if (!loaded.result.lists.empty()) in_force_ = text;
   if (broken.empty()) {
@@ -390,7 +390,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   declare_lists(loaded);
-  lists_->in_force(loaded.result.rows_left_out, true);
+  lists_->in_force(loaded.result, true);
   if (!no_lists.empty()) tell_no_lists(no_lists);
   background_.up();
   beat();

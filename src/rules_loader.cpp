@@ -48,8 +48,9 @@ std::vector<config::Source> files_of(std::vector<store::SavedSource> sources) {
 
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose,
                                 const RulesCompiler::Input& input) {
+  const config::ListsEnvironment::Lists lists = input.lists();
   RulesCompiler::Outcome outcome{
-      .loaded = input.saved ? load_saved_rules(options, *input.saved, input.lists) : load_rules(options, input.lists),
+      .loaded = input.saved ? load_saved_rules(options, sources_of(*input.saved), lists) : load_rules(options, lists),
   };
   if (!outcome.loaded.result.ok()) return outcome;
   const std::string& none = outcome.loaded.result.lists_left_out;
@@ -60,7 +61,7 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
   outcome.plan = engine::plan_swap(current, std::move(*outcome.loaded.result.rules));
   outcome.changes = control::view_changes(current, *outcome.plan);
   if (purpose == RulesCompiler::Purpose::Compare) return outcome;
-  outcome.text = text_of(options.config, outcome.loaded.result, input.lists);
+  outcome.text = text_of(options.config, outcome.loaded.result, lists);
   const engine::Settings& settings = *outcome.plan->graph->settings;
   const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
   if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;

@@ -78,8 +78,8 @@ class RulesCompiler {
 
   /// What rules are loaded from.
   struct Input {
-    config::ListsEnvironment::Lists lists;
-    std::optional<std::vector<store::SavedSource>> saved{};  ///< these files; absent: those on disk
+    std::function<config::ListsEnvironment::Lists()> lists;      ///< gives their rows, on the compiler's thread
+    std::shared_ptr<const engine::recorded::RulesText> saved{};  ///< these files; null: those on disk
   };
 
   /// Loads the rules again and compares with `current`.

@@ -25,13 +25,26 @@ bool is_quoted(const ServiceProgramSyntax* program) {
   return program != nullptr && program->command.single_quoted_with_arguments;
 }
 
+/// What Monit has one test of in a service: the last. Empty: it has as many as are written.
+std::string_view tested_once(const TermSyntax& term) {
+  const auto* differs = std::get_if<DiffersSyntax>(&term.test);
+  const auto* changed = std::get_if<ChangedSyntax>(&term.test);
+  const std::string_view what = differs != nullptr   ? std::string_view(differs->what)
+                                : changed != nullptr ? std::string_view(changed->what)
+                                                     : std::string_view();
+  if (what.ends_with("checksum")) return "checksum";
+  for (const std::string_view one : {"permission", "uid", "gid"})
+    if (what == one) return one;
+  return {};
+}
+
 class Silences {
  public:
   Silences(const engine::CheckKind& kind, const ServicePrograms& programs) : kind_(kind), programs_(programs) {}
 
-  std::vector<Silence> of(const CheckSyntax& check, const IfSyntax& rule) {
+  std::vector<Silence> of(const IfSyntax& rule) {
     condition(rule);
-    only_last(check, rule);
+    only_last(rule);
     action(rule.action, may_find_process(rule));
     if (rule.recovery) action(rule.recovery->action, true);
     return std::move(found_);
@@ -46,38 +59,19 @@ class Silences {
           "Monit ignores all but the last of these conditions");
   }
 
-  /// What Monit has one test of in a service: the last. Empty: it has as many as are written.
-  static std::string_view single(const TermSyntax& term) {
-    const auto* differs = std::get_if<DiffersSyntax>(&term.test);
-    const auto* changed = std::get_if<ChangedSyntax>(&term.test);
-    const std::string_view what = differs != nullptr   ? std::string_view(differs->what)
-                                  : changed != nullptr ? std::string_view(changed->what)
-                                                       : std::string_view();
-    if (what.ends_with("checksum")) return "checksum";
-    for (const std::string_view one : {"permission", "uid", "gid"})
-      if (what == one) return one;
-    return {};
-  }
-
-  void only_last(const CheckSyntax& check, const IfSyntax& rule) {
-    bool is_later = false;
-    for (const ServiceStatement& statement : check.statements) {
-      const auto* other = std::get_if<IfSyntax>(&statement);
-      if (other == nullptr) continue;
-      if (is_later)
-        for (const TermSyntax& term : rule.condition.terms)
-          for (const TermSyntax& late : other->condition.terms)
-            if (const std::string_view what = single(term); !what.empty() && what == single(late))
-              return add(term.range, fmt::format("Monit keeps only the last test of a {} in a service", what));
-      is_later = is_later || other == &rule;
-    }
+  void only_last(const IfSyntax& rule) {
+    for (const TermSyntax& term : rule.condition.terms)
+      if (const std::string_view what = tested_once(term); !what.empty() && programs_.tests.at(what) != &rule)
+        return add(term.range, fmt::format("Monit keeps only the last test of a {} in a service", what));
   }
 
   void action(const ActionSyntax& action, bool finds_process) {
     if (action.command->single_quoted_with_arguments)
       add(action.command->range, "Monit takes all of this for the program's name and runs nothing",
           "in double quotes both run it as a command", true);
-    const auto& [start, stop, restart] = programs_;
+    const ServiceProgramSyntax* const start = programs_.start;
+    const ServiceProgramSyntax* const stop = programs_.stop;
+    const ServiceProgramSyntax* const restart = programs_.restart;
     const bool ends = action.kind == Act::Stop || (action.kind == Act::Restart && restart == nullptr);
     if (kind_.traits.has_process && ends && stop == nullptr && finds_process)
       add(action.range, "without a stop program Monit does nothing here while the process runs",
@@ -112,12 +106,15 @@ bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule) {
 std::vector<Silence> silences(const CheckSyntax& check, const ServicePrograms& programs, const IfSyntax& rule) {
   // A foreground process is nothing that Monit knows, and a broken one may be.
   if (check.foreground || check.broken) return {};
-  return Silences(*check.kind, programs).of(check, rule);
+  return Silences(*check.kind, programs).of(rule);
 }
 
 ServicePrograms programs_of(const CheckSyntax& check) {
   ServicePrograms programs;
   for (const ServiceStatement& statement : check.statements) {
+    if (const auto* const rule = std::get_if<IfSyntax>(&statement))
+      for (const TermSyntax& term : rule->condition.terms)
+        if (const std::string_view what = tested_once(term); !what.empty()) programs.tests.insert_or_assign(what, rule);
     const auto* program = std::get_if<ServiceProgramSyntax>(&statement);
     if (program == nullptr) continue;
     switch (program->kind) {

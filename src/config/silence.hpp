@@ -3,18 +3,21 @@
 // at first.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/syntax.hpp"
 
 namespace healer::config {
 
-/// The programs of a service that count: the last of each kind. Null where there is none.
+/// What counts of a service, since it is the last of its kind. Null where there is none.
 struct ServicePrograms {
   const ServiceProgramSyntax* start = nullptr;
   const ServiceProgramSyntax* stop = nullptr;
   const ServiceProgramSyntax* restart = nullptr;
+  std::map<std::string_view, const IfSyntax*> tests{};  ///< of what Monit has one test of in a service
 };
 [[nodiscard]] ServicePrograms programs_of(const CheckSyntax& check);
 

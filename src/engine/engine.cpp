@@ -271,20 +271,21 @@ SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *gr
 /// As the rules were that `graph` has.
 SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
   const ServiceState& state = services_[id.index()];
-  SavedService saved{
-      .monitored = state.monitored,
-      .memory = state.memory,
-      .cron_minute = times(id).irregular->minute,
-      .boot = now.boot,
-      .saved = now.wall,
-      .starts = state.starts,
-      .pause = state.trouble->pause,
-      .known = state.known,
-      .first = keeps_phase(id) && times(id).first > Duration{0} ? std::optional(times(id).first) : std::nullopt,
-      .action_failure = state.trouble->action_failure,
-      .acknowledged = state.trouble->acknowledged,
-      .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
-      .rules = {}};
+  SavedService saved{.monitored = state.monitored,
+                     .memory = state.memory,
+                     .cron_minute = times(id).irregular->minute,
+                     .boot = now.boot,
+                     .saved = now.wall,
+                     .starts = state.starts,
+                     .pause = state.trouble->pause,
+                     .known = state.known,
+                     .first = has_phase(*graph.at(id).schedule) && times(id).first > Duration{0}
+                                  ? std::optional(times(id).first)
+                                  : std::nullopt,
+                     .action_failure = state.trouble->action_failure,
+                     .acknowledged = state.trouble->acknowledged,
+                     .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
+                     .rules = {}};
   const std::span<const RuleState> states = rules(id);
   saved.rules.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {

@@ -34,6 +34,7 @@ void Engine::take_back(ServiceId id, Instant now) {
   const auto found = absent_.find(graph_->at(id).name);
   if (found == absent_.end()) return;
   restore(id, found->second.saved, now);
+  find_child(id);  // its process may have lived on
   absent_.erase(found);
 }
 

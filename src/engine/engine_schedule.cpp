@@ -4,6 +4,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/first_runs.hpp"
 #include "engine/service.hpp"
 #include "engine/settings.hpp"
 #include "engine/turn.hpp"
@@ -33,10 +34,7 @@ void Engine::begin(ServiceId id, Duration first) { timetable_.begin(id, first, s
 
 /// Whether its periods go on as they were where healer is restarted: what runs each cycle, or by the calendar, needs
 /// no memory of that.
-bool Engine::keeps_phase(ServiceId id) const {
-  const Schedule& schedule = *graph_->at(id).schedule;
-  return schedule.kind == Schedule::Kind::Interval || (schedule.kind == Schedule::Kind::Cycles && schedule.cycles > 1);
-}
+bool Engine::keeps_phase(ServiceId id) const { return has_phase(*graph_->at(id).schedule); }
 
 /// The next run of a service whose periods an earlier daemon began; false: there is no such. Whether its process lives
 /// is looked at when `first` has come, without counting that.

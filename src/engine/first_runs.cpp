@@ -30,6 +30,10 @@ Duration herd_phase(std::size_t index, std::size_t count, Duration cycle) {
   return spread * static_cast<std::int64_t>(group) / static_cast<std::int64_t>(groups);
 }
 
+bool has_phase(const Schedule& schedule) {
+  return schedule.kind == Schedule::Kind::Interval || (schedule.kind == Schedule::Kind::Cycles && schedule.cycles > 1);
+}
+
 void sort_by_haste(std::vector<ServiceId>& services, const Graph& graph) {
   const Duration cycle = graph.settings->cycle_length();
   std::ranges::stable_sort(services, {}, [&](ServiceId id) { return haste(graph.at(id), cycle); });
