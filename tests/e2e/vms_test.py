@@ -127,7 +127,7 @@ class Six(Watching):
         others = self.untouched(*[node for node in self.vms.nodes if node not in broken])
         before = {node: len(self.vms.events(node)) for node in broken}
         self.at_once(*broken)
-        self.wait_told(daemon, "is held back: limit: 1 at once of group vms under way")
+        self.wait_told(daemon, "is held back: limit reached: 1 of 1 running in group vms")
         for node in broken:
             self.wait_told(daemon, f"healing of {node} with rebuild_vm recovered")
         # From the end of the old machine to the certificate of the new one no other is rebuilt.
