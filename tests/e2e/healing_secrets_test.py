@@ -90,7 +90,7 @@ exit "$(cat {self.path("status")})" """)
             done = subprocess.run([support.BUILD / command[0], *command[1:], rules], capture_output=True, text=True)
             return done.returncode, done.stdout + done.stderr
         for command, status, kind in ((("healerd", "-t", "-c"), 1, "error"), (("healerd", "-t", "--offline", "-c"), 0, "warning"),
-                                      (("healerctl", "lint"), 1, "error"), (("healerctl", "lint", "--offline"), 1, "warning")):
+                                      (("healerctl", "lint"), 2, "error"), (("healerctl", "lint", "--offline"), 1, "warning")):
             told, text = check(*command)
             self.assertEqual(told, status, text)
             self.assertIn(f"{rules}:4:", text)

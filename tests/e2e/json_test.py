@@ -89,8 +89,8 @@ class Json(support.Case):
         runs = lambda name: daemon.ask("status", name)["services"][0]["runs"]  # noqa: E731
         self.wait_for(lambda: runs("slow7") >= 1, "a first run of all")
         at_first, of_slow = runs("quick"), sum(runs(f"slow{i}") for i in range(8))
-        self.wait_for(lambda: sum(runs(f"slow{i}") for i in range(8)) >= of_slow + 4, "the next runs of some")
-        self.assertGreaterEqual(runs("quick") - at_first, 3)
+        self.wait_for(lambda: sum(runs(f"slow{i}") for i in range(8)) >= of_slow + 12, "the next runs of some")
+        self.assertGreater(runs("quick") - at_first, 2)  # were it one after the other, it would have run once
 
     def test_a_simulation_plays_what_a_program_writes(self):
         rules = self.path("rules")
