@@ -173,7 +173,7 @@ class Http(support.Case):
         self.wait_call(daemon, "GET", "/v1/stack?marked=true", asked + 2)
         self.heat.done.set()
         self.wait_told(daemon, "healing of node with rebuild recovered")
-        self.wait_told(daemon, 'what had saved it, step "token", is run again')
+        self.wait_told(daemon, 'was lost when healer was restarted; re-running step "token"')
         self.assertEqual(self.heat.count("POST", "/v3/auth/tokens"), 2)
         self.assertEqual(self.heat.count("PATCH", "/v1/resources/node"), 1)
         self.assertEqual(self.heat.count("PATCH", "/v1/stack"), 1)
