@@ -34,6 +34,7 @@ std::string_view unit_text(engine::Unit unit) {
     case engine::Unit::OperationsPerSecond: return " operations/s";
     case engine::Unit::Packets: return " packets";
     case engine::Unit::PacketsPerSecond: return " packets/s";
+    case engine::Unit::PagesPerSecond: return " per second";
     case engine::Unit::Seconds: return " seconds";
     case engine::Unit::Milliseconds: return " ms";
     case engine::Unit::Bytes:
@@ -178,6 +179,13 @@ struct TestText {
   }
   std::string operator()(const engine::Changed& test) const {
     return fmt::format("changed {}", block.kind->find(test.what)->words);
+  }
+  std::string operator()(const engine::Worded& test) const {
+    const std::string_view comparison = test.is_pattern ? (test.negated ? "!=~" : "=~") : test.negated ? "!=" : "=";
+    return fmt::format("security attribute {} {}", comparison, config::written_text(test.text));
+  }
+  std::string operator()(const engine::OutputChanged& test) const {
+    return test.negated ? "content not changed" : "content changed";
   }
   std::string operator()(const engine::Linked& test) const { return test.up ? "link up" : "link down"; }
   std::string operator()(const engine::Present& test) const { return test.wanted ? "exist" : "does not exist"; }
