@@ -394,6 +394,11 @@ void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
     std::map<std::string, std::string> now;
     for (const config::RowLeftOut& one : left_out)
       if (one.source == source) now.emplace(to_lower(one.row), one.why);
+    // One that is new was never believed: the reading says what is wrong with it.
+    std::set<std::string> known;
+    if (!now.empty())
+      for (const ListRow& row : list.memory->rows()) known.insert(to_lower(row.name));
+    std::erase_if(now, [&](const auto& row) { return !known.contains(row.first); });
     const std::map<std::string, std::string> before = std::exchange(list.left_out, now);
     std::size_t told = 0;
     for (const auto& [row, why] : now) {
