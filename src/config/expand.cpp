@@ -199,7 +199,6 @@ class Expander {
       const std::size_t written = check->name.value.size();
       if (depth_ > 0) check->row = expansion_.rows[row_ - 1];
       check->stands_in = std::ranges::any_of(open_, &Open::is_stand_in);
-      expansion_.groups_vary = expansion_.groups_vary || (is_outside() && names_group(*check));
       name_ = &check->name;
       walk_(*check);
       name_ = nullptr;
@@ -218,12 +217,13 @@ class Expander {
     }
   }
 
-  /// Whether a group of the service has a name in it.
-  static bool names_group(const CheckSyntax& check) {
-    return std::ranges::any_of(check.statements, [](const ServiceStatement& statement) {
-      const auto* const group = std::get_if<GroupSyntax>(&statement);
-      return group != nullptr && group->name.value.find("${") != std::string::npos;
-    });
+  /// Whether a group of a service has a name in it.
+  static bool names_group(const Statement& statement) {
+    const auto* const check = std::get_if<CheckSyntax>(&statement);
+    return check != nullptr && std::ranges::any_of(check->statements, [](const ServiceStatement& one) {
+             const auto* const group = std::get_if<GroupSyntax>(&one);
+             return group != nullptr && group->name.value.find("${") != std::string::npos;
+           });
   }
 
   /// What is defined is put in; all other names are known when a step begins.
@@ -376,6 +376,8 @@ class Expander {
     const Rows rows = rows_of(syntax);
     const std::uint32_t outer = row_;
     if (rows.rows.empty() && rows.outside) expansion_.is_whole = false;  // no list is empty: all its rows are left out
+    for (std::size_t i = begin; rows.outside && i < end; ++i)
+      expansion_.groups_vary = expansion_.groups_vary || names_group(statements[i]);
     open_.push_back(
         {.name = syntax.name.value, .list = rows.list, .outside = rows.outside, .is_stand_in = rows.is_stand_in});
     ++depth_;
@@ -417,6 +419,7 @@ class Expander {
     else
       expansion_.left_out.push_back(
           {.source = expansion_.lists[list.list].source, .row = row.name, .why = why_refused_});
+    expansion_.is_whole = false;  // its services may be the ones that others name
     return true;
   }
 

@@ -160,7 +160,7 @@ TEST_CASE("errors of the rules stay errors of the rules, whatever the rows", "[l
 TEST_CASE("rules may name services and groups that a list does not contain now", "[lists][rows]") {
   const std::string text = block(kNodes, "check program p_${N}" + kProgram + " group ${N.role}\n") +
                            "check composite all with members p_a, p_z if any member failed then alert\n"
-                           "set healing only while p_z is healthy\n"
+                           "set healing only while p_z\n"
                            "workflow w { guard program \"/bin/true\" step \"x\" restart p_z pause while more than 40% "
                            "of group web failed }\n";
   for (const Lists& lists :
@@ -194,7 +194,7 @@ TEST_CASE("rules that load while no list is known load with any rows", "[lists][
       "check composite c_${N} with members c_${N.v}, h_${N} if any member failed then alert\n",
       "check composite d_${N} with members of group ${N.v} if 2 members failed then alert\n group ${N.w}\n",
       "check program e_${N} with path \"${N.v} ${N.w}\" every \"${N.w}\" if status != 0 then heal with w\n",
-      "check program g_${N}" + kProgram + " group ${N.v}\n if status = 3 then heal with v target ${N.w}\n",
+      "check program g_${N}" + kProgram + " group ${N.v}\n if status = 3 then heal a with v\n",
       "check process u_${N} with pidfile /run/${N.v} start program \"/bin/true ${N}\" as uid ${N.w}\n",
       "for each K from file \"/more\" { check program ${N.v}_${K}" + kProgram + " }\n",
   };
@@ -202,7 +202,7 @@ TEST_CASE("rules that load while no list is known load with any rows", "[lists][
                            "workflow w { guard program \"/bin/true\" step \"x\" program \"/bin/true ${TARGET}\" pause "
                            "while more than 40% of group red failed }\n"
                            "workflow v { guard program \"/bin/true\" step \"x\" restart h_b }\n"
-                           "set healing only while h_c is healthy\n";
+                           "set healing only while h_c\n";
   const std::string values[] = {"a",    "b",     "c",   "A",     "h_a",  "outer",     "red", "(", "[",
                                 "*",    "80",    "0",   "99999", "/x",   "/bin/true", "",    " ", "* * * * *",
                                 "root", "any-N", "any", "../x",  "${N}", "\xff",      "b c"};
