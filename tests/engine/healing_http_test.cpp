@@ -296,8 +296,9 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
   SECTION("a request under way") {
     stops();
     CHECK(world.engine.healings().awaited() ==
-          std::vector<std::string>{"the answer to PATCH https://heat.example/resources/n0 (healing of n0 with rebuild, "
-                                   "step \"mark\")"});
+          std::vector<std::string>{
+              "the answer to PATCH https://heat.example/v1/resources/n0 (healing of n0 with rebuild, "
+              "step \"mark\")"});
     world.answer_request(200, {"true"});
     CHECK(world.requests_taken == world.requests.size());  // the next step does not begin
     CHECK(only(world).under_way.at(0).state == StepRun::State::Fresh);
