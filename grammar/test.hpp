@@ -101,7 +101,7 @@ struct access_after_disk : token<Kind::Read, Kind::Write> {};
 struct resource       : sor<resource_word, seq<load_word, opt<token<Kind::Core>>>, seq<disk_word, access_after_disk>, access_word> {};
 struct children_part  : test_word<Kind::Cpu, Kind::Memory> {};
 struct children_test  : extension<"what children use", ahead<is_of_children>, token<Kind::Children>, measured<children_part>> {};
-struct resource_test  : sor<children_test, measured<resource, opt<disk_word>>> {};
+struct resource_test  : measured<resource, opt<disk_word>> {};
 
 // pagein > 50 per second, pageout rate > 3 per second: they stand among these.
 struct page_word      : text<"pagein", "pageins", "pageout", "pageouts"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };

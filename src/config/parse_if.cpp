@@ -111,6 +111,14 @@ template <>
 struct action<grammar::link_count_test> : action<grammar::resource_test> {};
 
 template <>
+struct action<grammar::children_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::children_test>(in, build);
+    action<grammar::resource_test>::apply(in, build, scratch);
+  }
+};
+
+template <>
 struct action<grammar::page_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);

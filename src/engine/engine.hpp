@@ -427,6 +427,7 @@ class Engine {
   Progress judge_child_step(Job& job, Turn& turn);
   void start_child(Job& job, Turn& turn);
   void keep_watch(ServiceId id, Turn& turn);
+  [[nodiscard]] std::optional<Evidence> with_last_status(ServiceId id, const Evidence& seen) const;
   void child_overdue(Job& job, Turn& turn);
   void child_told(ServiceId id, Turn& turn);
   void child_started(ServiceId id, const event::ActionStarted& event, Turn& turn);

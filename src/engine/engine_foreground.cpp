@@ -89,6 +89,19 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   on(event::measured(id, run, no_process(state)), turn);
 }
 
+/// What a look has found that misses a foreground process, for what a failed start has left was looked for: how the
+/// process ended is known here. Nothing: there is nothing to be added.
+std::optional<Evidence> Engine::with_last_status(ServiceId id, const Evidence& seen) const {
+  const Child& child = *services_[id.index()].child;
+  if (!graph_->at(id).foreground() || child.exists() || !child.last_status() || seen.answer != Answer::Absent)
+    return std::nullopt;
+  Evidence more = seen;
+  auto facts = seen.facts != nullptr ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
+  facts->metrics.set(Metric::ExitStatus, static_cast<double>(*child.last_status()));
+  more.facts = std::move(facts);
+  return more;
+}
+
 // ---- jobs ---------------------------------------------------------------------------------------------------------
 
 /// Begins the step of a job, or starts it over when what was in its way has gone.

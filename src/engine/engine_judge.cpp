@@ -30,6 +30,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   std::shared_ptr<const Evidence> kept = event.evidence;
   if (std::optional<Evidence> without = disproved(id, *event.evidence, turn))
     kept = std::make_shared<const Evidence>(*std::move(without));
+  if (std::optional<Evidence> with = with_last_status(id, *kept))
+    kept = std::make_shared<const Evidence>(*std::move(with));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.

@@ -19,7 +19,6 @@ class GivenUp(mails.Receiving, supervised.Case):
         daemon = self.start(f'check process play with pidfile {self.path("play.pid")}\n'
                             f'  start program = "{start}" with timeout 2 seconds\n  stop program = "/bin/true"\n'
                             "  if 2 restarts within 4 cycles then unmonitor\n")
-        self.assertEqual(daemon.ctl("report", "down").stdout, "0\n")
         self.wait_for(lambda: self.state(daemon, "play") == "given up", "the end of it")
         summary = daemon.ctl("summary", "--failed", "--exit-code")
         self.assertEqual(summary.returncode, 1)
@@ -48,14 +47,14 @@ class GivenUp(mails.Receiving, supervised.Case):
         self.wait_up(daemon, web)
         binary.write_text("two")
         self.wait_for(lambda: self.state(daemon, "web") == "given up", "the end of it")
-        self.assertRegex(daemon.ctl("summary").stdout, r"web +given up .*with web_bin: if failed checksum")
-        self.assertIn("with web_bin, on which it depends, by the rule 'if failed checksum then unmonitor'",
+        self.assertRegex(daemon.ctl("summary").stdout, r"web +given up .*with web_bin: if failed md5 checksum")
+        self.assertIn("with web_bin, on which it depends, by the rule 'if failed md5 checksum then unmonitor'",
                       " ".join(daemon.ctl("explain", "web").stdout.split()))
-        self.assertIn("unmonitored by rule of web_bin, on which it depends: if failed checksum then unmonitor",
+        self.assertIn("unmonitored by rule of web_bin, on which it depends: if failed md5 checksum then unmonitor",
                       [one["text"] for one in daemon.ask("history", "web")["records"]])
         self.wait_for(lambda: any("Given up web" in one for one in self.subjects()), "the mail of web")
         mail = next(one for one in self.mails() if "Given up web" in one.subject)
-        self.assertIn("it depends on web_bin, which is given up by its rule: if failed checksum then unmonitor", mail.text)
+        self.assertIn("it depends on web_bin, which is given up by its rule: if failed md5 checksum then unmonitor", mail.text)
         own = next(one for one in self.mails() if "web_bin" in one.subject)
         self.assertIn("what depends on it, too: web", own.text)
         self.assertEqual(daemon.ctl("monitor", "web").returncode, 0)
