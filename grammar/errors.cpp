@@ -495,7 +495,7 @@ Complaint unexpected(const TokenStream& tokens, std::size_t begin, std::size_t t
 Complaint incomplete(const TokenStream& tokens, std::size_t begin, std::size_t token, const Expectation& expectation) {
   Complaint complaint{"the statement ends here" + expected_words(expectation),
                       missing_then(tokens, token, expectation)};
-  if (complaint.remedy.empty()) complaint.remedy = workflow_form(tokens, begin, token);
+  if (complaint.remedy.empty()) complaint.remedy = workflow_form(tokens, begin, std::max(begin, token - 1));
   return complaint;
 }
 

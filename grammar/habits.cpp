@@ -301,10 +301,15 @@ std::optional<EarlierCause> odd_space(const TokenStream& tokens, std::size_t tok
   for (const Space& space : kSpaces)
     if (const std::size_t at = text.find(space.bytes); at < where) first = &space, where = at;
   if (first == nullptr) return std::nullopt;
+  const Piece at{static_cast<std::uint32_t>(tokens.tokens[token].offset + where),
+                 static_cast<std::uint32_t>(first->bytes.size())};
+  // What has no width is shown by the word that it is in.
+  const bool is_seen =
+      first->name.find("zero") == std::string_view::npos && first->name.find("joiner") == std::string_view::npos;
   return EarlierCause{token,
-                      {fmt::format("{} ({}) stands here", first->name, first->code), "write a plain one"},
-                      Piece{static_cast<std::uint32_t>(tokens.tokens[token].offset + where),
-                            static_cast<std::uint32_t>(first->bytes.size())}};
+                      {fmt::format("{} ({}) stands here", first->name, first->code),
+                       is_seen ? "write a plain one" : "remove it, or write a plain space"},
+                      is_seen ? std::optional(at) : std::nullopt};
 }
 
 /// Whether a text begins or ends with a quote as word processors make them.
@@ -353,6 +358,12 @@ std::string missing_then(const TokenStream& tokens, std::size_t token, const Exp
 }
 
 std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t begin, std::size_t token) {
+  // A word that such a space is part of may have become an argument of the statement before.
+  std::size_t first = std::min(begin, token);
+  while (first > 0 && first < tokens.tokens.size() && (tokens.tokens[first].flags & kFirstOfLine) == 0) --first;
+  for (std::size_t one = first; one < begin && one <= token; ++one)
+    if (tokens.tokens[one].kind == Kind::String || tokens.tokens[one].kind == Kind::Name)
+      if (auto found = odd_space(tokens, one)) return found;
   for (std::size_t one = begin; one <= token && one < tokens.tokens.size(); ++one) {
     const Kind kind = tokens.tokens[one].kind;
     const std::string_view written = tokens.text_of(one);
@@ -395,7 +406,7 @@ std::vector<EarlierCause> misread_letters(const TokenStream& tokens, std::size_t
   std::vector<EarlierCause> found;
   if (has_curly_quotes(written)) found.push_back(curly_quotes(token));
   if (auto space = odd_space(tokens, token)) found.push_back(*std::move(space));
-  if (const auto cut = cut_word(tokens, token)) {
+  if (const auto cut = cut_word(tokens, token); cut && found.empty()) {
     const std::string_view word = tokens.text.substr(cut->offset, cut->length);
     found.push_back({token,
                      {fmt::format("as in Monit, '{}' is read as '{} {}'", printable(word),

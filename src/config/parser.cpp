@@ -392,7 +392,7 @@ class Parser : Tokens {
     if (const auto quote = suspicious_quote(token); quote && fresh_starts_ < kMostFreshStarts)
       return fresh_start(*quote);
     if (const auto cause = grammar::earlier_cause(stream_, begin_, token)) {
-      unsay(cause->token, cause->complaint.message);
+      unsay(range_of(cause->token, cause->at));
       error_at(cause->token, cause->complaint, cause->at);
       at_ = std::max(at_, token);
       return recover();
@@ -496,12 +496,12 @@ class Parser : Tokens {
     report({.range = range, .message = complaint.message, .remedy = complaint.remedy, .code = code_of(complaint)});
   }
 
-  /// Takes back what was only warned of, where it was last said of this token.
-  void unsay(std::size_t token, const std::string& message) {
-    if (diagnostics_.empty() || diagnostics_.back().message != message || !diagnostics_.back().range) return;
-    const auto of = build_.range({token, token + 1});
-    if (diagnostics_.back().range->begin >= of.begin && diagnostics_.back().range->end <= of.end)
-      diagnostics_.pop_back();
+  /// Takes back what was only warned of in the same place.
+  void unsay(const SourceRange& range) {
+    std::erase_if(diagnostics_, [&](const Diagnostic& one) {
+      return one.severity == DiagnosticSeverity::Warning && one.range && one.range->file == range.file &&
+             one.range->begin >= range.begin && one.range->end <= range.end;
+    });
   }
 
   void report(Diagnostic diagnostic) {

@@ -68,12 +68,39 @@ std::optional<Number> usual_port(const ConnectionSyntax& test, const SourceRange
   return Number{protocol->port, range};
 }
 
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// `probe localhost 8081`, `probe 127.0.0.1:8081`: what to write in its place. Empty: it is none of them.
+std::string port_remedy(std::string_view host, std::string_view text) {
+  text = trim(text);
+  const std::string_view first = text.substr(0, text.find(' '));
+  if (is_digits(first)) return fmt::format("write healerctl probe {} port {}", host, text);
+  const std::size_t colon = host.rfind(':');
+  if (host.starts_with('/') || colon == std::string_view::npos || !is_digits(host.substr(colon + 1))) return {};
+  const bool in_brackets = host.starts_with('[') && colon > 1 && host[colon - 1] == ']';
+  if (!in_brackets && host.find(':') != colon) return {};  // an IPv6 address
+  const std::string_view name = in_brackets ? host.substr(1, colon - 2) : host.substr(0, colon);
+  return fmt::format("write healerctl probe {} port {}{}{}", name, host.substr(colon + 1), text.empty() ? "" : " ",
+                     text);
+}
+
 }  // namespace
 
 ProbeReading read_probe(std::string_view host, std::string_view text) {
   ProbeReading reading;
   const bool is_url = host.find("://") != std::string_view::npos;
   std::string whole(text);
+  if (const std::string remedy = is_url ? std::string{} : port_remedy(host, text); !remedy.empty()) {
+    const bool in_host = host.find(':') != std::string_view::npos;
+    const std::string said(in_host ? host : trim(text));
+    const std::uint32_t shown = reading.sources.add("", said);
+    const auto end = static_cast<std::uint32_t>(std::min(said.find(' '), said.size()));
+    report(reading.said, DiagnosticSeverity::Error, Code::Syntax, SourceRange{shown, 0, end},
+           "a port is written after 'port'", remedy);
+    return reading;
+  }
   if (is_url) {
     whole = fmt::format("url {} {}", host, text);
   } else if (host.starts_with('/') && !names_place(text)) {

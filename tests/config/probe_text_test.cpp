@@ -165,6 +165,11 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
         "the port of this URL is not a number between 1 and 65535: nothing will ever answer there at 'http://shop:0/'");
   CHECK(fault("", "ftp://shop/") ==
         "this is not an HTTP URL at 'ftp://shop/': a URL is written http://HOST/PATH or https://HOST/PATH");
+  CHECK(fault("8081", "localhost") ==
+        "a port is written after 'port' at '8081': write healerctl probe localhost port 8081");
+  CHECK(fault("protocol http", "127.0.0.1:8081") ==
+        "a port is written after 'port' at '127.0.0.1:8081': write healerctl probe 127.0.0.1 port 8081 protocol http");
+  CHECK(fault("", "[::1]:80") == "a port is written after 'port' at '[::1]:80': write healerctl probe ::1 port 80");
   const ProbeReading read = read_probe("shop", "port 443 protcol https");
   CHECK(excerpt(read.said.front(), read.sources, false) ==
         "  port 443 protcol https\n           ^~~~~~~\n  note: did you mean 'protocol'?\n");
