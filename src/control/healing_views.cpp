@@ -167,7 +167,8 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
   if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
     for (const engine::BrakeVerdict& brake : engine.verdicts(healing, now))
-      if (!brake.lets && healing.reason.starts_with(brake.brake + ":") && view.hint.empty())
+      if (!brake.lets && healing.reason.starts_with(fmt::format("{}:", engine::brake_title(brake.brake))) &&
+          view.hint.empty())
         view.hint = engine::Healings::way_out(brake, healing);
   }
   if (healing.overrides.limit) view.overrides.emplace_back("limit");

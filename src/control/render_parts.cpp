@@ -12,7 +12,7 @@ namespace healer::control {
 namespace {
 
 constexpr std::size_t kRoom = 18;          // of the last column of a table, before spare ones are left out for it
-constexpr std::size_t kRoomForLines = 30;  // of one that is broken into lines, before it goes under its row
+constexpr std::size_t kRoomForLines = 40;  // of one that is broken into lines, before it goes under its row
 constexpr std::size_t kIndent = 4;         // of what stands there
 
 }  // namespace

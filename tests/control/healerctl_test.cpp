@@ -122,13 +122,13 @@ void collect(const Json& json, const std::string& path, std::set<std::string>& n
   }
 }
 
-/// The fields that the man page documents.
+/// The fields that the man page documents; those of `probe`, which asks no daemon, come last and are left out.
 std::set<std::string> documented() {
-  const std::string page = read_whole(healer::test::source_folder() + "/man/healerctl.1");
+  const std::string page = read_whole(healer::test::source_folder() + "/man/healer-json.5");
   std::set<std::string> names;
   const std::regex field(R"(^\.B\s+([a-z_]+(?:\[\])?(?:\.[a-z_]+(?:\[\])?)*)$)", std::regex::multiline);
-  const std::size_t begin = page.find(".SH JSON");
-  const std::string section = page.substr(begin, page.find("\n.SH ", begin + 1) - begin);
+  const std::size_t begin = page.find(".SH DOCUMENTS");
+  const std::string section = page.substr(begin, page.find("\n.SS probe", begin + 1) - begin);
   for (std::sregex_iterator match(section.begin(), section.end(), field), end; match != end; ++match) {
     std::string name = (*match)[1];
     if (name.ends_with("[]")) name.resize(name.size() - 2);
@@ -159,7 +159,7 @@ TEST_CASE("healerctl explains wrong usage, with status 2", "[control][healerctl]
     CHECK(ran.err.ends_with("\n  `healerctl --help` shows how it is used\n"));
     return ran.err.substr(0, ran.err.find('\n'));
   };
-  CHECK(complaint("") == "healerctl: which command?");
+  CHECK(complaint("") == "healerctl: a command is missing");
   CHECK(complaint("sumary") == "healerctl: there is no command \"sumary\"; did you mean \"summary\"?");
   CHECK(complaint("--socket /x staus") == "healerctl: there is no command \"staus\"; did you mean \"status\"?");
   CHECK(complaint("'\x1b[2J'") == "healerctl: there is no command \"\\x1b[2J\"");
@@ -475,7 +475,6 @@ TEST_CASE("healerctl uses the terminal that there is", "[control][healerctl]") {
   world.cycle(1, "no route");
   const std::string wide = on_terminal(world, {"summary"}, 100);
   CHECK(wide.find("\x1b[1;31mfailed\x1b[0m") != std::string::npos);
-  CHECK(wide.find("…\n") != std::string::npos);
   for (std::size_t at = 0; at < wide.size(); at = wide.find('\n', at) + 1)
     CHECK(display_width(
               std::regex_replace(wide.substr(at, wide.find('\n', at) - at), std::regex("\x1b\\[[0-9;]*m"), "")) <= 100);
@@ -490,7 +489,7 @@ TEST_CASE("healerctl uses the terminal that there is", "[control][healerctl]") {
   CHECK(jobs.find("\n70             restart  web      2/3   3 s   root") == std::string::npos);
   CHECK(jobs.find("\n70             restart  web      2/3") != std::string::npos);
   CHECK(jobs.find("…\n") == std::string::npos);  // what is under way is told whole, on lines of their own
-  CHECK(jobs.find("\n" + std::string(20, ' ')) != std::string::npos);
+  CHECK(jobs.find("\n    start db") != std::string::npos);
   CHECK(on_terminal(world, {"jobs"}, 40).find("FOR") == std::string::npos);
   CHECK(on_terminal(world, {"status"}, 80).find("\x1b[") != std::string::npos);
   CHECK(on_terminal(world, {"status"}, 80, "NO_COLOR=1").find('\x1b') == std::string::npos);
@@ -519,7 +518,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   world.set_mail(MailView{});
   world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
   world.server().thread().run([&] {
-    const std::vector<DiagnosticView> told{{"error", "a.rules:1:2", "no", "yes"}};
+    const std::vector<DiagnosticView> told{{"error", "a.rules:1:2", "no", "yes", "syntax", 3}};
     world.on_reload = [told](const DaemonWorld::ReloadDone& done) {
       done({.ok = false, .text = "no", .diagnostics = told});
     };

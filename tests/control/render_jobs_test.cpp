@@ -83,33 +83,29 @@ ID             KIND     SERVICE                      STEP  FOR  BY    PID   DOIN
 1795235040000  exec     backup_of_the_whole_machine  1/1   2 m  rule        exec /usr/bin/heal, waits for its program to be started
 )");
   CHECK(jobs(100) == R"(
-ID             KIND     SERVICE                    STEP  FOR  BY    PID   DOING
-70             restart  web                        2/5   3 s  root  4242  start db, waits for its
-                                                                          program to end (at most 27
-                                                                          s more)
-1795235040000  exec     backup_of_the_whole_mach…  1/1   2 m  rule        exec /usr/bin/heal, waits
-                                                                          for its program to be
-                                                                          started
+ID             KIND     SERVICE                    STEP  FOR  BY    PID
+70             restart  web                        2/5   3 s  root  4242
+    start db, waits for its program to end (at most 27 s more)
+1795235040000  exec     backup_of_the_whole_mach…  1/1   2 m  rule
+    exec /usr/bin/heal, waits for its program to be started
 )");
   CHECK(jobs(50) == R"(
-ID             KIND     SERVICE       DOING
-70             restart  web           start db,
-                                      waits for
-                                      its program
-                                      to end (at
-                                      most 27 s
-                                      more)
-1795235040000  exec     backup_of_t…  exec
-                                      /usr/bin/hea
-                                      l, waits for
-                                      its program
-                                      to be
-                                      started
+ID             KIND     SERVICE
+70             restart  web
+    start db, waits for its program to end (at
+    most 27 s more)
+1795235040000  exec     backup_of_t…
+    exec /usr/bin/heal, waits for its program to
+    be started
 )");
   CHECK(jobs(40) == R"(
 ID             KIND     SERVICE
 70             restart  web
+    start db, waits for its program to
+    end (at most 27 s more)
 1795235040000  exec     backup_of_t…
+    exec /usr/bin/heal, waits for its
+    program to be started
 )");
   CHECK(jobs(100, true) == jobs(100));  // nothing in it is good or bad
   CHECK(render_jobs({}, style(80)) == "nothing is under way\n");

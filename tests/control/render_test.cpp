@@ -197,8 +197,10 @@ healer 0.1.0, up 3 d 4 h, cycle 30 s
 
 SERVICE                     STATE         FOR      NEXT  WHAT
 ping_web                    running                12 s  exit status 0 in 120 ms
-ping_db1                    failed        5 m 2 s  12 s  exit status 1: Verbind…
-ping_db2                    failing                12 s  2 of 3 failed runs: if…
+ping_db1                    failed        5 m 2 s  12 s
+    exit status 1: Verbindung zum Rechner über das Netz fehlgeschlagen
+ping_db2                    failing                12 s
+    2 of 3 failed runs: if status != 0 for 3 cycles then alert
 backup_of_the_whole_machi…  initialising           5 h
 日本語のサービス            unmonitored
 
@@ -209,8 +211,10 @@ healer 0.1.0, up 3 d 4 h, cycle 30 s
 
 SERVICE                                   STATE         FOR      NEXT  WHAT
 ping_web                                  running                12 s  exit status 0 in 120 ms
-ping_db1                                  failed        5 m 2 s  12 s  exit status 1: Verbindung zum Rechner über das N…
-ping_db2                                  failing                12 s  2 of 3 failed runs: if status != 0 for 3 cycles…
+ping_db1                                  failed        5 m 2 s  12 s  exit status 1: Verbindung zum Rechner über das
+                                                                       Netz fehlgeschlagen
+ping_db2                                  failing                12 s  2 of 3 failed runs: if status != 0 for 3 cycles
+                                                                       then alert
 backup_of_the_whole_machine_to_the_othe…  initialising           5 h
 日本語のサービス                          unmonitored
 
@@ -255,8 +259,10 @@ healer 0.1.0, up 3 d 4 h, cycle 30 s
 
 SERVICE                     STATE         FOR      NEXT  WHAT
 ping_web                    running                12 s  exit status 0 in 120 ms
-ping_db1                    failed        5 m 2 s  12 s  exit status 1: Verbi...
-ping_db2                    failing                12 s  2 of 3 failed runs:...
+ping_db1                    failed        5 m 2 s  12 s
+    exit status 1: Verbindung zum Rechner über das Netz fehlgeschlagen
+ping_db2                    failing                12 s
+    2 of 3 failed runs: if status != 0 for 3 cycles then alert
 backup_of_the_whole_mac...  initialising           5 h
 日本語のサービス            unmonitored
 
@@ -519,8 +525,10 @@ healer 0.1.0, up 3 d 4 h, cycle 30 s
 
 SERVICE                     STATE         FOR      NEXT  WHAT
 ping_web                    <32>running<0>                12 s  exit status 0 in 120 ms
-<1;31>ping_db1<0>                    <1;31>failed<0>        5 m 2 s  12 s  exit status 1: Verbind…
-ping_db2                    <33>failing<0>                12 s  2 of 3 failed runs: if…
+<1;31>ping_db1<0>                    <1;31>failed<0>        5 m 2 s  12 s
+    exit status 1: Verbindung zum Rechner über das Netz fehlgeschlagen
+ping_db2                    <33>failing<0>                12 s
+    2 of 3 failed runs: if status != 0 for 3 cycles then alert
 backup_of_the_whole_machi…  <36>initialising<0>           5 h
 日本語のサービス            <2>unmonitored<0>
 

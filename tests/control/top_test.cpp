@@ -97,7 +97,7 @@ std::string asked(const std::optional<TopWish>& wish) {
 TEST_CASE("the live view shows what needs a person first", "[control][top]") {
   CHECK(screen(with(five())) == R"(healer 0.1.0, up 2 h, cycle 30 s, every 2 s, by state
 5 services: 1 failed, 1 failing, 2 running, 1 unmonitored
-per second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs, 0…
+per second since the start: 1.0 runs, <0.1 changes, <0.1 deaths, <0.1 programs,…
 SERVICE  STATE        FOR       NEXT    WHAT
 beta     failed       1 m 5 s   12 s    process is not running
 epsilon  running                12 s    process 9 has died

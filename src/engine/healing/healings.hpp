@@ -39,6 +39,11 @@ struct BrakeVerdict {
   std::optional<Duration> left{};
 };
 
+/// How the reason of a healing that a brake holds back begins: "limit reached", "cooldown".
+[[nodiscard]] inline std::string_view brake_title(std::string_view brake) {
+  return brake == "limit" ? "limit reached" : brake;
+}
+
 /// The brake that holds while healer doubts itself.
 inline constexpr std::string_view kDoubtBrake = "doubt";
 

@@ -354,8 +354,7 @@ bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
 
 std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
   for (const BrakeVerdict& verdict : verdicts(world, healing))
-    if (!verdict.lets)
-      return fmt::format("{}: {}", verdict.brake == "limit" ? "limit reached" : verdict.brake, verdict.text);
+    if (!verdict.lets) return fmt::format("{}: {}", brake_title(verdict.brake), verdict.text);
   return {};
 }
 
