@@ -410,7 +410,8 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
   const Token& end = tokens.tokens[token];
   const std::string_view spelling = tokens.text_of(token - 1);
   if (before.offset + before.length != end.offset || end.length == 0 || !is_word_character(spelling.back()) ||
-      !is_word_character(tokens.text[end.offset]))
+      !is_word_character(tokens.text[end.offset]) ||
+      std::string_view("<>=").find(tokens.text[end.offset]) != std::string_view::npos)
     return std::nullopt;
   // Only keywords of several words end within one.
   const std::size_t blank = spelling.find_last_of(" \t");

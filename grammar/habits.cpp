@@ -217,6 +217,9 @@ std::string port_behind_host(const TokenStream& tokens, std::size_t token) {
 /// `then restart shop`, `then alert admin@x`: what follows an action that takes nothing.
 std::string after_action(const TokenStream& tokens, std::size_t token) {
   if (token < 2 || is_first_of_line(tokens, token)) return {};
+  // What may follow an action.
+  static constexpr std::string_view kAfterAction[] = {"else", "elif",  "elsif", "elseif", "every", "alert", "group",
+                                                      "mode", "check", "set",   "start",  "stop",  "if",    "depends"};
   const Kind action = tokens.tokens[token - 1].kind;
   const Kind before = tokens.tokens[token - 2].kind;
   if ((before != Kind::Then && before != Kind::Else) || !is_action(action) || action == Kind::Exec) return {};
@@ -226,18 +229,19 @@ std::string after_action(const TokenStream& tokens, std::size_t token) {
       if (action != Kind::Alert) return {};
       return fmt::format(
           "'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on {} cycles",
-          tokens.tokens[token + 2].kind == Kind::Number ? tokens.text_of(token + 2) : "10");
+          token + 2 < tokens.tokens.size() && tokens.tokens[token + 2].kind == Kind::Number ? tokens.text_of(token + 2)
+                                                                                            : "10");
     case Kind::Mail: break;
+    case Kind::Quoted:
+      if (action == Kind::Alert) return "'alert' takes no text; the text of mails is that of 'set mail-format'";
+      [[fallthrough]];
     case Kind::String:
     case Kind::Name:
-    case Kind::Quoted:
-      if (action == Kind::Alert) break;
+      if (action == Kind::Alert || !nearest_word(written, kAfterAction).empty()) return {};
       return fmt::format("an action is for the service itself: use 'depends on', or exec \"/usr/bin/healerctl {} {}\"",
                          to_lower(tokens.text_of(token - 1)), printable(unquote(written)));
     default: return {};
   }
-  if (tokens.tokens[token].kind != Kind::Mail)
-    return "'alert' takes no text; the text of mails is that of 'set mail-format'";
   return fmt::format("'alert {0}' is a statement of its own: write it on a line after the rule", printable(written));
 }
 
@@ -367,7 +371,9 @@ std::optional<EarlierCause> earlier_habit(const TokenStream& tokens, std::size_t
   for (std::size_t one = begin; one <= token && one < tokens.tokens.size(); ++one) {
     const Kind kind = tokens.tokens[one].kind;
     const std::string_view written = tokens.text_of(one);
-    if (kind == Kind::End || written.empty() || written.front() == '"' || written.front() == '\'') continue;
+    if (kind == Kind::End || kind == Kind::Broken || written.empty() || written.front() == '"' ||
+        written.front() == '\'')
+      continue;
     if (auto found = odd_space(tokens, one)) return found;
     if (has_curly_quotes(written)) return curly_quotes(one);
   }

@@ -108,8 +108,7 @@ std::optional<EarlierCause> workflow_slip(const TokenStream& tokens, std::size_t
 std::string workflow_form(const TokenStream& tokens, std::size_t begin, std::size_t token) {
   if (begin >= tokens.tokens.size() || token >= tokens.tokens.size()) return {};
   const bool of_healing = tokens.tokens[begin].kind == Kind::Set && iequals(tokens.text_of(begin + 1), "healing");
-  const bool of_item = iequals(tokens.text_of(begin), "step") || is_one_of(tokens.text_of(begin), kItems);
-  if (tokens.tokens[begin].kind != Kind::Workflow && !of_healing && !of_item) return {};
+  if (tokens.tokens[begin].kind != Kind::Workflow && !of_healing) return {};
   const std::size_t last = std::max(begin, token - std::min(token, kFormReach));
   for (std::size_t one = token + 1; one-- > last;) {
     const std::string_view word = tokens.text_of(one);

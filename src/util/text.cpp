@@ -13,10 +13,8 @@ namespace {
 
 bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// With how many letters both begin.
-std::size_t common_beginning(std::string_view a, std::string_view b) {
-  const auto [end, other] = std::ranges::mismatch(a, b, [](char x, char y) { return lower(x) == lower(y); });
-  return static_cast<std::size_t>(end - a.begin());
+bool begin_alike(std::string_view a, std::string_view b) {
+  return !a.empty() && !b.empty() && lower(a.front()) == lower(b.front());
 }
 
 }  // namespace
@@ -67,7 +65,7 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
     const std::size_t distance = edit_distance(word, candidate, limit);
     if (distance > limit || distance >= candidate.size()) continue;
     // Of words that are equally near, the one that begins alike: slips are rare in a first letter.
-    if (distance < best || (distance == best && common_beginning(word, candidate) > common_beginning(word, nearest))) {
+    if (distance < best || (distance == best && begin_alike(word, candidate) && !begin_alike(word, nearest))) {
       best = distance;
       nearest = candidate;
     }

@@ -51,8 +51,10 @@ std::string process(const std::string& rules) {
 TEST_CASE("rules that are right get no advice", "[advice]") {
   CHECK(advice(process("if cpu > 90% for 5 cycles then restart\nif cpu > 50% then alert\n"
                        "if 5 restarts within 10 cycles then unmonitor\n"
-                       "if failed port 443 protocol https for 2 cycles then restart")) == Set{});
-  CHECK(advice(kAlert + "check host a with address localhost\nif failed port 443 using ssl protocol http then alert\n"
+                       "if failed port 443 protocol https certificate valid > 9 days for 2 cycles then restart")) ==
+        Set{});
+  CHECK(advice(kAlert + "check host a with address localhost\nif failed port 443 using ssl with options { verify: "
+                        "enable } protocol http then alert\n"
                         "if failed ping count 3 responsetime < 1 s then alert") == Set{});
 }
 
@@ -120,7 +122,10 @@ TEST_CASE("workflows that nothing heals with, and that tell nobody", "[advice]")
 
 TEST_CASE("tests of connections that cannot be meant", "[advice]") {
   const std::string host = kAlert + "check host x with address localhost\nif failed ";
-  CHECK(advice(host + "port 80 protocol https then alert") == Set{"wrong-port 4"});
+  CHECK(advice(host + "port 80 protocol https then alert") == Set{"unverified-certificate 4", "wrong-port 4"});
+  CHECK(advice(host + "url https://x/ then alert") == Set{"unverified-certificate 4"});
+  CHECK(advice(host + "port 443 protocol https certificate checksum \"0123456789abcdef0123456789abcdef\" then alert") ==
+        Set{});
   CHECK(advice(host + "port 443 protocol http then alert") == Set{"wrong-port 4"});
   CHECK(advice(host + "ping count 0 then alert") == Set{"clamped 4"});
   CHECK(advice(host + "port 80 timeout 3 seconds responsetime > 5 s then alert") == Set{"never-true 4"});

@@ -104,6 +104,38 @@ TEST_CASE("a regular expression with signs of the language is to be quoted", "[c
   CHECK(of_rule("if content = a{2} then alert") == "2:14 put the regular expression in double quotes: \"a{2}\"");
 }
 
+TEST_CASE("the whole word is named where a keyword ends within it", "[config][habits]") {
+  CHECK(rule_errors("if total memroy > 5 MB then alert") ==
+        "2:10: unexpected 'memroy' after 'total' (did you mean 'total memory'?)\n");
+  CHECK(told("check systemd nginx.service") ==
+        "1:7 the state of a unit is told by a program: check program NAME with path \"/usr/bin/systemctl is-active "
+        "--quiet UNIT\"");
+  CHECK(told("check service x with pidfile /run/x") == "1:7 did you mean 'process'?");
+  CHECK(told("check hosts x with address localhost") == "1:7 did you mean 'host'?");
+}
+
+TEST_CASE("a no-break space is named", "[config][habits]") {
+  CHECK(rule_errors("if status\u00a0 != 0 then alert") ==
+        "2:10: a no-break space (U+00A0) stands here (write a plain one)\n");
+  CHECK(of_rule("if status != 0 then\u200balert") == "2:16 remove it, or write a plain space");
+}
+
+TEST_CASE("what people take an action for has a remedy", "[config][habits]") {
+  CHECK(of_rule("if status != 0 then restart shop") ==
+        "2:29 an action is for the service itself: use 'depends on', or exec \"/usr/bin/healerctl restart shop\"");
+  CHECK(of_rule("if status != 0 then alert admin@x") ==
+        "2:27 'alert admin@x' is a statement of its own: write it on a line after the rule");
+  CHECK(of_rule("if status != 0 then alert repeat every 3 cycles") ==
+        "2:27 'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on 3 cycles");
+  CHECK(of_rule("if status != 0 then alert repeat") ==
+        "2:27 'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on 10 cycles");
+  CHECK(of_process("if not running then restart") ==
+        "2:8 a test that a process runs is 'exist': if does not exist then alert");
+  CHECK(told("set mailserver smtp.example.org:587") == "1:32 write smtp.example.org port 587");
+  CHECK(told("check host x with address 127.0.0.1:8081") ==
+        "1:36 write address 127.0.0.1, and the port in a test: if failed port 8081 then alert");
+}
+
 TEST_CASE("YAML and units of systemd are known again", "[config][habits]") {
   const std::string yaml =
       "this reads like YAML; here words follow each other without ':', as in: check process NAME with pidfile /path";
