@@ -169,6 +169,7 @@ TEST_CASE("a status tells everything about a service", "[control]") {
  "left": "",
  "pause": null,
  "acknowledged": null,
+ "taken_out": null,
  "starts": null,
  "rules": [
   {

@@ -568,6 +568,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.healing = HealingView{};
   healed.rests = CooldownView{};
   healed.acknowledged = AcknowledgementView{};
+  healed.taken_out = TakenOutView{};
   healed.members = {{}};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;

@@ -427,7 +427,7 @@ TEST_CASE("a composite that takes itself out changes what is made of it", "[engi
   answers.status = {{"a", 1}, {"b", 1}};
   world.advance(seconds{1});
   CHECK(started(world) == "a b outer");
-  CHECK(seen(world, "outer") == "1 of 1 member failed: b; left out: inner");
+  CHECK(seen(world, "outer") == "2 of 2 members failed: inner, b");
 }
 
 TEST_CASE("many members are not all named", "[engine][composite]") {

@@ -220,8 +220,8 @@ TEST_CASE("an unmonitored service has no next run", "[engine]") {
   world.handle(event::Command{
       .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {world.id("web")}, .by = "root"});
   const std::string text = account(world);
-  CHECK(text.starts_with(
-      "\nunmonitored\nIt is not monitored, so it is not checked; `healerctl monitor web` resumes that.\n"));
+  CHECK(text.starts_with("\nunmonitored\nIt was unmonitored by root "));
+  CHECK(text.find(" ago, so it is not checked; `healerctl monitor web` resumes that.\n") != std::string::npos);
   CHECK(text.find("stands failed") != std::string::npos);
   CHECK(text.find("stays failed") == std::string::npos);
 }

@@ -24,6 +24,7 @@ using Programs = std::vector<std::string>;
 std::shared_ptr<ServiceBlock> watched(Duration every = seconds{30}) {
   auto block = foreground("web");
   block->process->foreground->watchdog = every;
+  block->key = hash128("web watched every " + format_duration(every));
   return block;
 }
 
