@@ -38,6 +38,11 @@ std::chrono::local_days date_of(const CivilTime& civil) {
 bool matches_there(const CronSpec& cron, WallTime when, const CivilTime& local, const CivilClock& civil) {
   if (cron.matches(local)) return true;
   if (every_hour(cron)) return false;
+  // Of none of the hours that can have been skipped: the clock need not be asked.
+  bool wanted = false;
+  for (int back = 0; back <= kMostJump.count(); ++back)
+    wanted = wanted || (cron.hours >> static_cast<unsigned>((local.hour + 24 - back) % 24) & 1U) != 0;
+  if (!wanted) return false;
   const WallTime minute = std::chrono::floor<minutes>(when);
   const seconds before = civil(minute - minutes{1}).offset;
   if (local.offset - before > kMostJump) return false;

@@ -492,7 +492,7 @@ check host web with address "web.example" if failed port 22 for 2 cycles then )"
        "step rebuild rebuild heals\n"
        "web connection: up*3 unresolved*6 down*9 up\n"
        "run for 20 minutes\n"
-       "expect fired web heal at run 5\n"
+       "expect fired web at run 5\n"
        "expect healing web held \"name servers do not answer\" by 3 minutes\n"
        "expect not healing web begun by 4 minutes\n"
        "expect healing web recovered by 10 minutes\n");

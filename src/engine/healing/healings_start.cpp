@@ -93,9 +93,9 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
         .subject = healing.id.number();
     world.save(healing);
   }
-  // Its next try is a matter of its plan. That a breaker has stopped it nobody would expect.
+  // Its next try is a matter of its plan, and a refusal was told. That a breaker has stopped it nobody would expect.
   const WallTime now = world.now().wall;
-  const bool by_plan = healing.stage == Stage::Between && kind_of(reason) == "again";
+  const bool by_plan = kind_of(reason) == "again" && (healing.stage == Stage::Between || healing.refused);
   if (!healing.held_since && !by_plan) healing.held_since = now;
   const bool stopped = kind_of(reason) == "breaker";
   if (healing.told_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
@@ -104,7 +104,7 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
       "{} {}: {}", describe(healing),
       stopped ? "is held back" : "has been held back for " + format_duration(now - *healing.held_since), reason);
   for (const BrakeVerdict& brake : verdicts(world, healing))
-    if (!brake.lets && brake.brake == kind_of(reason))
+    if (!brake.lets && brake_title(brake.brake) == kind_of(reason))
       if (const std::string out = way_out(brake, healing); !out.empty()) text += "; " + out;
   world.tell(healing, "Healing held back", effect::Cause::State::Failed, text);
   world.save(healing);
