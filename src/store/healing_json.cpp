@@ -25,7 +25,6 @@
 namespace healer::store {
 
 using namespace engine;
-
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -182,7 +182,7 @@ for each NODE in {targets} {{
         line = f"healerctl approve {first['id']} --plan {first['plan_hash']}"
         shown = daemon.ctl("healing", "status").stdout
         self.assertIn(f"\n  {line}\n", shown)
-        self.assertIn(f'  step "reboot": program {self.do} reboot\n', shown)
+        self.assertIn(f'  step "reboot": program {self.do} reboot, timeout 5 m\n', shown)
         self.wait_for(lambda: any(line in mail.text and f'step "reboot": program {self.do} reboot' in mail.text
                                   for mail in self.mails()), "the mail with the steps", detail=lambda: str(self.mails()))
         # Without a terminal the plan has to be named.

@@ -154,7 +154,9 @@ void add_steps(std::vector<std::string>& lines, const std::vector<Step>& steps, 
 }
 
 void add_step(std::vector<std::string>& lines, const Step& one, const std::string& indent) {
-  std::string text = fmt::format("{}step \"{}\": {}", indent, one.name, std::visit(Does{}, one.what));
+  // One that has no name of its own is called by what it does.
+  const std::string does = std::visit(Does{}, one.what);
+  std::string text = indent + (does.starts_with(one.name) ? does : fmt::format("step \"{}\": {}", one.name, does));
   if (one.timeout > Duration{0}) text += ", timeout " + format_duration(one.timeout);
   if (one.retries > 0) text += fmt::format(", retry {} time{}", one.retries, one.retries == 1 ? "" : "s");
   if (one.repeatable) text += ", repeatable";
