@@ -561,18 +561,25 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     collect(document, "", seen);
   }
   collect(Json(OutputView{.waits_for = "x", .left = seconds{1}}), "", seen);  // of `jobs follow`, a line each
+  HealingView healing;
+  healing.abandoned = healing.plan_hash = "x";
+  healing.plan_lines = {"x"};
+  collect(Json(healing), "healings[]", seen);
   collect(Json(HealingView{.hint = "x"}), "healings[]", seen);
+  ChangesView changes;
+  changes.healings = {"x"};
+  collect(Json{{"changes", Json(changes)}}, "", seen);
   collect(Json(WorkflowReport{}), "workflows[]", seen);
   collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;
-  healed.healing = HealingView{};
+  healed.healing = healing;
   healed.rests = CooldownView{};
   healed.acknowledged = AcknowledgementView{};
   healed.taken_out = TakenOutView{};
   healed.members = {{}};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
-  rule.heals = HealExplanation{.healing = HealingView{}, .brakes = {{.left = seconds{1}}}};
+  rule.heals = HealExplanation{.healing = healing, .brakes = {{.left = seconds{1}}}};
   ServiceExplanation explained;
   explained.rules = {rule};
   collect(Json(explained), "services[]", seen);

@@ -104,7 +104,6 @@ class HealingModel {
         break;
       case Kind::HealingHeld:
         if (!says("; requested by")) its.place = false;
-        if (says("; the approval by anna is void")) its.approved = false;
         break;
       case Kind::HealingBegun:
         its.place = true;
@@ -115,6 +114,7 @@ class HealingModel {
         }
         break;
       case Kind::HealingStep:
+        if (says(": the approval by anna is void: ")) its.approved = false;
         if (says(": try ") && says(" failed: ")) its.place = false;
         if (says(" goes on with redeploy")) {
           its.place = its.approved = its.let_go = false;

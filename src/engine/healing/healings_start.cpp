@@ -195,14 +195,17 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
     return true;
   }
-  std::string brake = first_brake(world, healing);
+  const std::string brake = first_brake(world, healing);
   if (healing.stage == Stage::Approval && !await_approval(world, healing, brake)) return false;
   if (find(id) == nullptr) return true;
   if (!brake.empty()) {
     // Doubt passes, and is no reason to ask people twice.
     const bool doubts = brake.starts_with(kDoubtBrake);
     if (!doubts && healing.round == 0 && !healing.approved_by.empty() && !healing.approved_early) {
-      brake += fmt::format("; the approval by {} is void", healing.approved_by);
+      world
+          .record(RecordKind::HealingStep, Severity::Warning, healing.service,
+                  fmt::format("{}: the approval by {} is void: {}", describe(healing), healing.approved_by, brake))
+          .subject = healing.id.number();
       healing.approved_by.clear();
       world.save(healing);
     }
