@@ -575,8 +575,7 @@ class Linter {
   Duration cycle_ = engine::Settings{}.cycle_length();
   bool count_polls_ = false;
   bool accept_dormant_ = false;
-  bool has_mail_server_ = false;
-  bool said_no_server_ = false;
+  bool has_mail_server_ = false, said_no_server_ = false;
   std::set<std::string> global_addresses_;
   std::size_t services_ = 0;
   const CheckSyntax* check_ = nullptr;
