@@ -407,15 +407,14 @@ class Linter {
     if (test.unit && !never_under) return;
     const std::string meaning = test.unit ? fmt::format("this is {}", quantity_text(test))
                                           : fmt::format("without a unit this is {} B", test.number.value);
-    const std::string megabytes = fmt::format("{} MB", test.number.value);
     warn(never_under ? Code::NeverTrue : Code::Suspicious, test.number.range,
          never_under ? fmt::format("{}, and {} uses more: it is {} true", meaning,
                                    check_->kind->traits.is_machine ? "every machine" : "every process",
                                    is_over ? "always" : "never")
                      : meaning,
          reading.value <= kWhole && !test.unit
-             ? fmt::format("write {}% for a percentage, or {}", test.number.value, megabytes)
-             : fmt::format("write the unit that is meant, as in {}", megabytes));
+             ? fmt::format("write {0}% for a percentage, or {0} MB", test.number.value)
+             : fmt::format("write the unit that is meant, as in {} MB", test.number.value));
   }
 
   /// `content = "\d+"`: valid, and never what its writer means.
