@@ -402,7 +402,7 @@ void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
     const std::map<std::string, std::string> before = std::exchange(list.left_out, now);
     std::size_t told = 0;
     for (const auto& [row, why] : now) {
-      if (const auto known = before.find(row); known != before.end() && known->second == why) continue;
+      if (const auto old = before.find(row); old != before.end() && old->second == why) continue;
       if (++told <= kMostTold)
         hooks_.tell(fmt::format("list {}: the row '{}' is refused: {}; what is known of its services is kept until it "
                                 "leaves the list",

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What is accepted but may not mean what its writer thinks. Above all where Monit accepts a file and silently does
-// less than it says: healer does what is written and says so.
+// What is accepted but may not mean what its writer thinks: above all where Monit silently does less than a file says.
+#include <spdlog/fmt/fmt.h>
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <set>
-
-#include <spdlog/fmt/fmt.h>
 
 #include "config/cron.hpp"
 #include "config/passes.hpp"
@@ -23,13 +21,11 @@
 
 namespace healer::config {
 namespace {
-
 constexpr int kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
 constexpr double kWhole = 100;
 constexpr double kLeastMemory = 64 << 10;  // bytes: no process has less, nor a machine
 constexpr Duration kShortCycle = milliseconds{100};
-
 class Linter {
  public:
   Linter(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
@@ -106,8 +102,8 @@ class Linter {
     only_last(mail_limit_, range, "set mail limit");
     long_duration(set.within);
   }
-  void check(const SetHealingLimit&, const SourceRange&) {}
   void check(const SetHealingMode&, const SourceRange& range) { only_last(healing_mode_, range, "set healing mode"); }
+  void check(const SetHealingLimit&, const SourceRange&) {}
   void check(const SetHealingOnlyWhile&, const SourceRange&) {}
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
   void check(const SetHttpd& set, const SourceRange& range) {

@@ -2,7 +2,6 @@
 #include "store/healing_json.hpp"
 
 #include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
