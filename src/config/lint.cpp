@@ -23,8 +23,7 @@ namespace healer::config {
 namespace {
 constexpr int kMaxStatus = 255;
 constexpr std::uint64_t kMaxRepeat = 65535;
-constexpr double kWhole = 100;
-constexpr double kLeastMemory = 64 << 10;  // bytes: no process has less, nor a machine
+constexpr double kWhole = 100, kLeastMemory = 64 << 10;  // percent; bytes that every process and machine has
 constexpr Duration kShortCycle = milliseconds{100};
 class Linter {
  public:
@@ -389,17 +388,16 @@ class Linter {
 
   /// `memory > 80`, `memory > 500`: bytes, where its writer thinks of a percentage or of megabytes.
   void few_bytes(const CompareSyntax& test, const QuantityReading& reading) {
-    if (reading.value == 0 || reading.value >= kLeastMemory ||
-        engine::unit_of(reading.row->metric) != engine::Unit::Bytes)
+    const bool is_bytes = engine::unit_of(reading.row->metric) == engine::Unit::Bytes;
+    if (!is_bytes || reading.value == 0 || reading.value >= kLeastMemory) return;
+    if (std::ranges::none_of(check_->kind->quantities, [&](const engine::Quantity& row) {
+          return row.words == reading.row->words && engine::unit_of(row.metric) == engine::Unit::Percent;
+        }))
       return;
-    const auto is_percent = [&](const engine::Quantity& row) {
-      return row.words == reading.row->words && engine::unit_of(row.metric) == engine::Unit::Percent;
-    };
-    if (std::ranges::none_of(check_->kind->quantities, is_percent)) return;
     const engine::Comparison op = comparison(test.comparison);
     const bool is_over = op == engine::Comparison::Greater || op == engine::Comparison::GreaterEqual;
-    const bool never_under = test.name.value.ends_with("memory") &&
-                             (is_over || op == engine::Comparison::Less || op == engine::Comparison::LessEqual);
+    const bool never_under = (test.name.value == "memory" || test.name.value == "total memory") &&
+                             op != engine::Comparison::Equal && op != engine::Comparison::NotEqual;
     if (test.unit && !never_under) return;
     const std::string meaning = test.unit ? fmt::format("this is {}", quantity_text(test))
                                           : fmt::format("without a unit this is {} B", test.number.value);
@@ -418,8 +416,7 @@ class Linter {
     if (pattern.value.starts_with('/') && check_->kind->traits.has_lines) return;  // a file of them
     if (const PatternSlip slip = pattern_slip(pattern.value); !slip.written.empty())
       warn(Code::Suspicious, pattern.range,
-           fmt::format("'{}' is {} in a POSIX regular expression", slip.written, slip.meaning),
-           fmt::format("write {}", slip.meant));
+           fmt::format("'{}' is {} in a POSIX regular expression", slip.written, slip.meaning), "write " + slip.meant);
   }
 
   /// Monit passes them on like any argument, too; their writer thinks of a shell, or of a statement of healer's own.
