@@ -117,7 +117,8 @@ TEST_CASE("the whole word is named where a keyword ends within it", "[config][ha
 TEST_CASE("a no-break space is named", "[config][habits]") {
   CHECK(rule_errors("if status\u00a0 != 0 then alert") ==
         "2:10: a no-break space (U+00A0) stands here (write a plain one)\n");
-  CHECK(of_rule("if status != 0 then\u200balert") == "2:16 remove it, or write a plain space");
+  CHECK(rule_errors("if status != 0 then\u200balert") ==
+        "2:16: a zero-width space (U+200B) stands here (remove it, or write a plain space)\n");
 }
 
 TEST_CASE("what people take an action for has a remedy", "[config][habits]") {
