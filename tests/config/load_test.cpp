@@ -571,9 +571,6 @@ TEST_CASE("what stands in a service with a broken header is looked at, but for w
         "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
         "/etc/main:2:27: error: the duration must be longer than 0\n"
         "    stop signal TERM within 0 seconds\n                            ^~~~~~~~~\n"
-        "/etc/main:4:6: error: 'check process' has no test of a status\n"
-        "    if status > 1 then stop\n       ^~~~~~~~~~\n"
-        "  note: it has tests of existence, resources, uid, gid and pid, as in 'if cpu > 80% then alert'\n"
         "/etc/main:6:19: warning: there is no program '/no/such'\n"
         "    start program = \"/no/such\"\n                    ^~~~~~~~~~\n"
         "  note: until it is in place the action fails\n");
