@@ -183,7 +183,7 @@ TEST_CASE("a composite counts what was given up as failed", "[engine][composite]
 
 TEST_CASE("what is unmonitored for a time is monitored again by itself, its counts anew", "[engine]") {
   World world = given_up(hours{1});
-  CHECK(note(world, "web").ends_with("it is monitored again in 59 m 55 s, or after `healerctl monitor web`."));
+  CHECK(note(world, "web").ends_with("it is monitored again in 59 m 54 s, or after `healerctl monitor web`."));
   CHECK(world.records.back().text == "unmonitored by rule for 1 h: if status != 0 then unmonitor");
   SECTION("in time") {
     world.advance(minutes{59});

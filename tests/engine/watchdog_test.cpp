@@ -100,7 +100,7 @@ TEST_CASE("it is watched when it is ready, by the next daemon too, and as a relo
     world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({watched(seconds{5})}, seconds{30}))});
     CHECK(watches(world) == std::vector<std::string>{"30 s", "5 s"});
     world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({watched(Duration{0})}, seconds{30}))});
-    CHECK(watches(world).back() == "0 s");
+    CHECK(watches(world).back() == "0 ms");
     world.fall_silent();
     CHECK(world.programs.size() == 1);
   }
