@@ -217,9 +217,8 @@ std::string port_behind_host(const TokenStream& tokens, std::size_t token) {
 /// `then restart shop`, `then alert admin@x`: what follows an action that takes nothing.
 std::string after_action(const TokenStream& tokens, std::size_t token) {
   if (token < 2 || is_first_of_line(tokens, token)) return {};
-  // What may follow an action.
-  static constexpr std::string_view kAfterAction[] = {"else", "elif",  "elsif", "elseif", "every", "alert", "group",
-                                                      "mode", "check", "set",   "start",  "stop",  "if",    "depends"};
+  // What may follow an action on its line.
+  static constexpr std::string_view kAfterAction[] = {"else", "elif", "elsif", "elseif", "every"};
   const Kind action = tokens.tokens[token - 1].kind;
   const Kind before = tokens.tokens[token - 2].kind;
   if ((before != Kind::Then && before != Kind::Else) || !is_action(action) || action == Kind::Exec) return {};

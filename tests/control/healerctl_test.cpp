@@ -568,7 +568,9 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   collect(Json(HealingView{.hint = "x"}), "healings[]", seen);
   ChangesView changes;
   changes.healings = {"x"};
-  collect(Json(changes), "changes", seen);
+  Done reloaded;
+  reloaded.changes = changes;
+  collect(Json(reloaded), "", seen);
   collect(Json(WorkflowReport{}), "workflows[]", seen);
   collect(Json(HealingHolds{.doubt = {}, .pauses = {{}}, .closed = {{}}, .open = {{}}, .cooldowns = {{}}}), "", seen);
   ServiceStatus healed;

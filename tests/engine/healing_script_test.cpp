@@ -61,8 +61,8 @@ TEST_CASE("what is wrong in a script of healings is said with its place and the 
   CHECK(complaint("step stack token: 201:'{\"id\": 7}") ==
         "1:23: the text that begins here is not closed | put a ' where it ends\n");
   CHECK(complaint("exec /bin/rebuild exits 1") ==
-        "1:6: no action or service of the rules runs '/bin/rebuild' | of a program of a workflow write step WORKFLOW "
-        "STEP: ok fails\n");
+        "1:6: no action or service of the rules runs '/bin/rebuild' | for a program of a workflow, write step "
+        "WORKFLOW STEP: ok fails\n");
   CHECK(complaint("at 5 minutes n1 fials") == "1:17: 'fials' cannot happen to 'n1' | did you mean 'fails'?\n");
   CHECK(complaint("at 5 minutes n1 explodes") ==
         "1:17: 'explodes' cannot happen to 'n1' | write fails, recovers, dies, hangs or comes up\n");

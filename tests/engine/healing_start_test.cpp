@@ -142,7 +142,7 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   const auto recovery = std::ranges::find(said, "recovery", &BrakeVerdict::brake);
   REQUIRE(recovery != said.end());
   CHECK_FALSE(recovery->lets);
-  CHECK(recovery->text.ends_with("did not help: no rule heals it again until it has recovered"));
+  CHECK(recovery->text.ends_with("`healerctl heal n0` heals it before that"));
 }
 
 TEST_CASE("a step waits for the journal until that has just this step", "[healing]") {

@@ -158,7 +158,7 @@ std::vector<Brake> brakes() {
              return world.now.mono + minutes{25};
            }},
       {.reason = "storm: ", .fleet = {.targets = 2}, .hold = [](FleetWorld& world) { return world.now.mono + kCycle; }},
-      {.reason = "limit: ",
+      {.reason = "limit reached: ",
        .fleet = {.targets = 2, .limits = {{.number = 1, .within = hours{1}}}},
        .hold = [](FleetWorld& world) { return heal(world, 1, true) + hours{1}; }},
       {.reason = "cooldown: ",

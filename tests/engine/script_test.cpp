@@ -208,28 +208,29 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
         "  web cpu: hot\n"
         "           ^\n"
         "  note: write 10%, or unknown, followed by *TIMES\n");
-  CHECK(complaint("at 5 s here dies\nat 5 s wbe dies\nat 5 s web comes down\nat 5 s web\n") ==
-        "s:1:8: error: 'here' is not a process\n"
-        "  at 5 s here dies\n"
-        "         ^\n"
-        "  note: only a process dies, hangs or comes up\n"
-        "s:2:8: error: the rules have no service 'wbe'\n"
-        "  at 5 s wbe dies\n"
-        "         ^\n"
-        "  note: did you mean 'web'?\n"
-        "s:3:18: error: expected 'up'\n"
-        "  at 5 s web comes down\n"
-        "                   ^\n"
-        "  note: write at 5 minutes NAME comes up\n"
-        "s:4:8: error: 'web' is not a command\n"
-        "  at 5 s web\n"
-        "         ^\n"
-        "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
-        "approve, "
-        "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, hangs or "
-        "comes up, and a service fails, "
-        "or "
-        "recovers\n");
+  CHECK(
+      complaint("at 5 s here dies\nat 5 s wbe dies\nat 5 s web comes down\nat 5 s web\n") ==
+      "s:1:8: error: 'here' is not a process\n"
+      "  at 5 s here dies\n"
+      "         ^\n"
+      "  note: only a process dies, hangs or comes up\n"
+      "s:2:8: error: the rules have no service 'wbe'\n"
+      "  at 5 s wbe dies\n"
+      "         ^\n"
+      "  note: did you mean 'web'?\n"
+      "s:3:18: error: expected 'up'\n"
+      "  at 5 s web comes down\n"
+      "                   ^\n"
+      "  note: write at 5 minutes NAME comes up\n"
+      "s:4:8: error: 'web' is not a command\n"
+      "  at 5 s web\n"
+      "         ^\n"
+      "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
+      "approve, "
+      "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, hangs or "
+      "comes up, and a service fails, "
+      "or "
+      "recovers\n");
   const auto first_line = [](std::string_view text) {
     const std::string all = complaint(text);
     return all.substr(0, all.find('\n'));
