@@ -99,7 +99,8 @@ bool stands_in_row(const engine::CheckKind& kind, const IfSyntax& rule) {
   return has_rows && std::ranges::all_of(rule.condition.terms, [](const TermSyntax& term) {
            const auto* resource = std::get_if<CompareSyntax>(&term.test);
            return resource != nullptr && resource->name.value != "status" && !resource->name.value.ends_with("time") &&
-                  resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors");
+                  resource->name.value != "timestamp" && !resource->name.value.ends_with("filedescriptors") &&
+                  !resource->name.value.starts_with("children ");
          });
 }
 
