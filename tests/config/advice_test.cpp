@@ -85,7 +85,7 @@ TEST_CASE("programs that are missing, the same, or too slow", "[advice]") {
   CHECK(advice(kAlert + "check program x with path /bin/x with timeout 90 seconds\nif status > 0 then alert") ==
         Set{"slow-check 3"});
   CHECK(advice(kAlert + "check program x with path /bin/x with timeout 90 seconds\nevery 3 cycles\n"
-                        "if status > 0 then alert") == Set{});
+                        "if status > 0 then alert") == Set{"deprecated 4"});
   CHECK(advice(kAlert + "check program x with path /bin/x with timeout 90 seconds\nevery \"30 5 * * *\"\n"
                         "if status > 0 then alert") == Set{});
   CHECK(advice(process("if cpu > 5% then restart")) == Set{"endless-restarts 3"});
@@ -96,7 +96,7 @@ TEST_CASE("alerts that reach nobody, and rules that fire too late", "[advice]") 
   CHECK(advice("set mailserver a.b\ncheck system x\nalert a@b\nif cpu > 5% then alert") == Set{});
   CHECK(advice("set daemon 60\n" + kAlert +
                "check program x with path /bin/x\nevery 60 cycles\nif status > 0 for 30 cycles then alert") ==
-        Set{"slow-to-notice 6"});
+        Set{"deprecated 5", "slow-to-notice 6"});
 }
 
 TEST_CASE("workflows that nothing heals with, and that tell nobody", "[advice]") {

@@ -91,7 +91,7 @@ TEST_CASE("from set monit 6.1 on certificates are verified unless it is said tha
   CHECK(verifies("6.1", "port 443 using ssl with options { selfsigned: allow } protocol http"));
   CHECK_FALSE(verifies("6.1", open));
   const std::string servers =
-      "set mailserver a port 465 using tls, b port 465 using tls with options { verify: disable }\n";
+      "set mailserver one port 465 using tls, two port 465 using tls with options { verify: disable }\n";
   const auto mail = [&](const std::string& before) {
     std::string said;
     for (const engine::MailServer& one :

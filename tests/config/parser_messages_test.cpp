@@ -34,7 +34,8 @@ TEST_CASE("an error names what is written, what is expected and the nearest word
         "2:16: unexpected 'fro', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then' (did you "
         "mean 'for'?)\n");
   CHECK(rule_errors("if status != 0 then alrt") ==
-        "2:21: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "2:21: unexpected 'alrt', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal' (did you "
         "mean "
         "'alert'?)\n");
   CHECK(rule_errors("if status != 0 then alert esle alert") ==
@@ -64,7 +65,8 @@ TEST_CASE("an error without a near word says what is expected", "[config]") {
   CHECK(rule_errors("if status 1 alert") ==
         "2:13: unexpected 'alert', expected a test such as 'status != 0' or 'cpu > 80%', a number or 'then' (write "
         "'then' before 'alert')\n");
-  CHECK(rule_errors("if content then alert") == "2:12: unexpected 'then', expected an operator such as '!='\n");
+  CHECK(rule_errors("if content then alert") ==
+        "2:12: unexpected 'then', expected an operator such as '!=', 'not' or 'changed'\n");
   CHECK(rule_errors("if status 1 then exec \"/a\" repeat 3 cycles") == "2:35: unexpected '3', expected 'every'\n");
   CHECK(rule_errors("every 5") == "2:8: the file ends here, expected a unit such as 'seconds' or 'cycles'\n");
   CHECK(rule_errors("every") == "2:6: the file ends here, expected a quoted schedule or a number\n");
@@ -131,7 +133,8 @@ TEST_CASE("a quote that was to be escaped is found where the text ends", "[confi
   // A text may end with a backslash.
   CHECK(rule_errors("if content = \"C:\\\" then alert").empty());
   CHECK(rule_errors("if status 1 then exec \"/bin/x \\\"\nif status 2 then alrt") ==
-        "3:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "3:18: unexpected 'alrt', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal' (did you "
         "mean "
         "'alert'?)\n");
 }
@@ -244,7 +247,8 @@ TEST_CASE("a missing quote is found where it opens", "[config]") {
   CHECK(rule_errors("if status 1 then exec \"/a\nif status 2 then exec \"/b\"\nif content = \"c\" then alert\nif "
                     "status 3 then alrt") ==
         "2:23: unbalanced quotes: the text that begins here continues on the next line (close it with \")\n"
-        "5:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "5:18: unexpected 'alrt', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal' (did you "
         "mean "
         "'alert'?)\n");
   CHECK(
@@ -262,7 +266,8 @@ TEST_CASE("all errors of a file are found", "[config]") {
                " else if passed then alert\n group a\nset log x\ncheck program y path \"/y\"\n if stats 1 then alert\n "
                "if status 1 then alert") ==
         "1:12: unexpected 'x', expected a number\n"
-        "4:19: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "4:19: unexpected 'alrt', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal' (did you "
         "mean "
         "'alert'?)\n"
         "7:2: unexpected 'else', expected a name or number ('else' is a keyword; put it in double quotes to use it as "
@@ -307,8 +312,8 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
         "2:11: unexpected 'uuid', expected 'uid', 'gid', 'md5', 'checksum', 'euid', 'permission', 'security' or "
         "something else (did you mean 'uid'?)\n");
   CHECK(rule_errors("if changed pit then alert") ==
-        "2:12: unexpected 'pit', expected 'md5', 'checksum', 'status', 'pid', 'ppid', 'permission', 'size' or "
-        "something else (did you mean 'pid'?)\n");
+        "2:12: unexpected 'pit', expected a test such as 'status != 0' or 'cpu > 80%', 'md5', 'checksum', 'status', "
+        "'pid', 'ppid', 'permission' or something else (did you mean 'pid'?)\n");
   CHECK(rule_errors("if failed security \"S\" then alert") == "2:20: unexpected '\"S\"', expected 'attribute'\n");
   CHECK(rule_errors("if cpu (iowait) > 5% then alert") ==
         "2:9: unexpected 'iowait', expected a number or an operator such as '!=' (the parts are user, system, wait, "
@@ -326,7 +331,8 @@ TEST_CASE("what stands in place of a process, a program or a test is told of", "
       rule_errors("if changed pid then alert else alert") ==
       "2:27: content and changed tests have no 'else': they act on every match or change (remove the 'else' branch)\n");
   CHECK(rule_errors("if cpu > 5% then timeout") ==
-        "2:18: unexpected 'timeout', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal'\n");
+        "2:18: unexpected 'timeout', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal'\n");
 }
 
 TEST_CASE("statements of a service need a service", "[config]") {

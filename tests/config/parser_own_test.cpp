@@ -61,7 +61,8 @@ TEST_CASE("a program that is not quoted is told of where its argument begins", "
         "\"/etc/init.d/x start\")\n"
         "3:16: unexpected '/etc/init.d/x', expected a program in double quotes (put the command in double quotes: "
         "\"/etc/init.d/x stop\")\n"
-        "4:18: unexpected 'alrt', expected 'alert', 'exec', 'start', 'stop', 'restart', 'unmonitor' or 'heal' (did you "
+        "4:18: unexpected 'alrt', expected 'alert', 'ignore', 'exec', 'start', 'stop', 'restart', 'unmonitor' or "
+        "'heal' (did you "
         "mean "
         "'alert'?)\n");
   CHECK(rule_errors("restart program /etc/init.d/x restart") ==

@@ -308,7 +308,7 @@ TEST_CASE("every generosity is an extension with its place", "[config]") {
   CHECK(rule_extensions("if status 1 for 90 seconds then alert") == "a duration in place of cycles: seconds\n");
   CHECK(rule_extensions("if content = \"/a\" then alert") == "a pattern that begins with '/': \"/a\"\n");
   CHECK(rule_extensions("if status 1 then exec \"/a\" timeout 5 minutes") ==
-        "a timeout of an exec: timeout 5 minutes\n");
+        "a timeout in other units than seconds: minutes\na timeout of an exec: timeout 5 minutes\n");
   CHECK(rule_extensions("if status 1 then exec \"/a\" uid u overlapping") == "'overlapping': overlapping\n");
   CHECK(rule_extensions("if status 1 then exec \"/a\" repeat every 2 cycles uid u") ==
         "options in another order: uid u\n");

@@ -147,7 +147,7 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
   CHECK(fault("port 80 send \"x") ==
         "unbalanced quotes: the text that begins here is not closed at '\"': close it with \"");
   CHECK(fault("port 80 protocol http checksum abc") ==
-        "'abc' is not a checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40");
+        "'abc' is not a checksum at 'abc': MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   CHECK(fault("port 80 with ssl options {verify: maybe}") ==
         "unexpected 'maybe', expected 'enable' or 'disable' at 'maybe'");
   CHECK(fault("type udp protocol http") ==

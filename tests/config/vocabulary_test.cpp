@@ -93,10 +93,10 @@ TEST_CASE("the table of limits names each member once", "[vocabulary]") {
     if (limit.time != nullptr) limits.*limit.time = Duration{7};
     CHECK(find_limit(limit.name) == &limit);
   }
-  const engine::Limits all{7, 7, 7, 7, Duration{7}, Duration{7}, Duration{7}, Duration{7}, Duration{7}};
+  const engine::Limits all{7, 7, 7, 7, Duration{7}, Duration{7}, Duration{7}, Duration{7}, Duration{7}, Duration{7}};
   CHECK(limits == all);
   CHECK(find_limit("PROGRAMTIMEOUT") != nullptr);
-  CHECK(find_limit("execTimeout") == nullptr);
+  CHECK(find_limit("sleepTimeout") == nullptr);
 }
 
 }  // namespace vocabulary_test
