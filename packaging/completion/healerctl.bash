@@ -95,7 +95,8 @@ _healerctl() {
     heal) options="--with --override --group" ;;
     approve) options="--plan" ;;
     explain) options="--group --all" ;;
-    start | stop | restart | monitor | unmonitor | validate | resume | accept) options="--group" ;;
+    start | stop | restart | monitor | unmonitor | validate | resume) options="--group" ;;
+    accept) options="--pid --group" ;;
     history) options="--since --lines --follow --state" ;;
     names) options="--groups" ;;
     output) options="--follow" ;;

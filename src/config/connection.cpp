@@ -444,7 +444,8 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   const Option* option = protocol != nullptr ? protocol->find(name) : nullptr;
   const OptionType type = option != nullptr ? option->type : OptionType::Text;
   std::string text = " " + name;
-  if (!setting.of.value.empty()) text += " " + written_text(setting.of.value);
+  if (!setting.of.value.empty())  // of a checksum its kind, a word
+    text += " " + (type == OptionType::Checksum ? setting.of.value : written_text(setting.of.value));
   if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {

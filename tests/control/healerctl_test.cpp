@@ -567,7 +567,9 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   collect(Json(healing), "healings[]", seen);
   collect(Json(HealingView{.hint = "x"}), "healings[]", seen);
   ChangesView changes;
-  changes.healings = {"x"};
+  changes.services = {{.service = "x", .change = "changed", .place = "x", .note = "x"}};
+  changes.settings = true;
+  changes.changed_settings = changes.meaning = changes.healings = {"x"};
   Done reloaded;
   reloaded.changes = changes;
   collect(Json(reloaded), "", seen);

@@ -246,7 +246,8 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
   const Json status = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
   CHECK(status.at("depends").dump() == R"(["web"])");
   CHECK(status.at("last").at("outcome") == "looked");
-  CHECK(status.at("process").dump() == R"({"pid":4242,"parent":1,"uid":33,"euid":34,"gid":35,"zombie":false})");
+  CHECK(status.at("process").dump() ==
+        R"({"pid":4242,"parent":1,"uid":33,"euid":34,"gid":35,"zombie":false,"doubt":""})");
   CHECK(status.at("measured").dump() == R"([{"name":"cpu","unit":"percent","value":1.25,"text":"1.2%"},)"
                                         R"({"name":"memory","unit":"bytes","value":13107200.0,"text":"12.5 MB"},)"
                                         R"({"name":"threads","unit":"number","value":4.0,"text":"4"},)"
