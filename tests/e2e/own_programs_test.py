@@ -16,13 +16,7 @@ class OwnPrograms(support.Case):
         super().setUp()
         # A word that no command line has by chance: not even that of the test itself.
         self.word = f"shop{os.getpid()}x{time.monotonic_ns()}d"
-        self.others: list[subprocess.Popen] = []
-
-    def tearDown(self):
-        for other in self.others:
-            other.kill()
-            other.wait()
-        super().tearDown()
+        self.may_outlive = True  # what is left is ended by the test
 
     def probe(self, name: str, lasts: str = "30", tail: str = "") -> Path:
         """A program that says its pid, and that SIGTERM has reached it."""
@@ -98,7 +92,8 @@ class OwnPrograms(support.Case):
     def test_a_step_of_a_healing_is_not_taken(self):
         probe = self.probe("step")
         daemon = self.start(f'{self.service()}'
-                            f'workflow heal_it\n  step work: exec "{probe} {self.word}" timeout 60 seconds\n'
+                            f'workflow heal_it {{\n  step "work" program "{probe} {self.word}" timeout 60 seconds\n'
+                            '  cooldown 1 hour\n}\n'
                             f'check file flag with path {self.path("flag")}\n  if exist then heal with heal_it\n')
         self.wait_for(lambda: self.lines("starts") >= 1, "the service to be started")
         self.path("flag").write_text("")

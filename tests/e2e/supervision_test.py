@@ -367,7 +367,8 @@ class Supervision(mails.Receiving, supervised.Case):
         daemon = self.start(self.rules(node))
         self.wait_up(daemon, node)
         word = f"process {node.pid()} belongs to user 0, and its pid file, or a folder or link on the way, to user 65534"
-        self.assertIn(("job-held", f"{word}: healer will not signal it"), self.told(daemon, "node"))
+        self.assertIn(("job-held", f"{word}: healer will not signal it before `healerctl accept node --pid`"),
+                      self.told(daemon, "node"))
         restart = self.ctl(daemon, "restart", "node")
         self.assertNotEqual(restart.returncode, 0)
         self.assertIn(word, restart.stdout)
