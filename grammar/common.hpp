@@ -55,8 +55,8 @@ using pegtl::star;
 }
 
 [[nodiscard]] inline bool is_own_statement(const TokenInput& in) {
-  return is_ready_statement(in) || is_leftovers_statement(in) || is_watchdog_statement(in) ||
-         is_define_statement(in) || is_for_each_statement(in);
+  return is_ready_statement(in) || is_leftovers_statement(in) || is_watchdog_statement(in) || is_define_statement(in) ||
+         is_for_each_statement(in);
 }
 
 /// Whether `define NAME "value"` or `for each NAME ... {` begins here, behind a list of words that has no end of its

@@ -245,9 +245,10 @@ struct ScriptedCommand {
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
   std::vector<std::string> services;  ///< lower case
-  Duration span{0};         ///< Crash, Reboot: how long healer is away; Pause, Unmonitor: how long (0: no end); StepClock: how far
-  WallTime clock{};         ///< SetClock
-  bool everything = false;  ///< `all`
+  Duration span{
+      0};  ///< Crash, Reboot: how long healer is away; Pause, Unmonitor: how long (0: no end); StepClock: how far
+  WallTime clock{};                   ///< SetClock
+  bool everything = false;            ///< `all`
   std::vector<std::string> groups{};  ///< lower case; their services are among `services`
   std::string target{};               ///< Approve, Reject, Cancel: in lower case; AcceptList, ForgetRow
   std::size_t statement = 0;          ///< ListSays: its place in Script::lists

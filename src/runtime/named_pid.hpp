@@ -14,8 +14,9 @@ namespace healer::runtime {
 
 struct PidFile {
   pid_t pid = 0;
-  std::int64_t written = 0;   ///< nanoseconds since the epoch
-  std::int64_t named_by = 0;  ///< as engine::ProcessFacts::named_by: the owner of the file, of a folder or link on the way
+  std::int64_t written = 0;  ///< nanoseconds since the epoch
+  std::int64_t named_by =
+      0;  ///< as engine::ProcessFacts::named_by: the owner of the file, of a folder or link on the way
 };
 /// The number in a pid file, as Monit takes it: digits after any blanks; what follows them is not looked at. An Error
 /// says what is wrong with the file; its code is ESRCH where it is certain that the file names no process, and another
