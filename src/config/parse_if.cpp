@@ -213,9 +213,6 @@ struct action<grammar::checksum_test> {
     scratch.has_else = true;
     DiffersSyntax test;
     if (build.kind(at.end - 1) != Kind::Checksum) test.value = build.word(at.end - 1);
-    // Monit takes no number for one; quotes make it a text.
-    if (const Kind kind = build.kind(at.end - 1); kind == Kind::Number || kind == Kind::Real)
-      build.extend("a checksum of digits without quotes", {at.end - 1, at.end});
     test.value.value = to_lower(test.value.value);
     test.what = checksum_name(build, at, test.value.value);
     const bool is_written = build.kind(at.begin + 1) != Kind::Checksum;
