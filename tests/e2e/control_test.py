@@ -175,7 +175,7 @@ class Control(support.Case):
                                            "  `healerd --help` shows how it is used\n")
         for word, complaint in (("frobnicate", 'healerd takes no "frobnicate"'),
                                 ("--shadw", "healerd has no option --shadw; did you mean --shadow?"),
-                                ("--dialect=perl", "--dialect perl: there are healer, monit, monit-5.34 and monit-5.33"),
+                                ("--dialect=perl", "--dialect perl: there must be healer, monit, monit-5.34 or monit-5.33"),
                                 ("-dx", "-d x: not a number"), ("-c", "-c needs a value: -c PATH")):
             asked = subprocess.run([str(support.BUILD / "healerd"), word], capture_output=True, text=True)
             self.assertEqual((asked.returncode, asked.stderr.splitlines()[0]), (1, f"healerd: {complaint}"))

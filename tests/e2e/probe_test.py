@@ -244,8 +244,8 @@ class Probe(support.Case):
         _, refused = self.probe("127.0.0.1", "port", str(self.ports["http down"]))
         self.assertEqual(refused["text"], f"cannot connect to 127.0.0.1:{self.ports['http down']}: connection refused")
         self.assertEqual((refused["phase"], refused["connect_ms"]), ("connect", None))
-        page = (support.TOP / "man" / "healerctl.1").read_text()
-        section = page[page.index(".SS The document of probe"):page.index(".SH EXIT STATUS")]
+        page = (support.TOP / "man" / "healer-json.5").read_text()
+        section = page[page.index(".SS probe"):page.index(".SH EXAMPLES")]
         told = {name.split(".")[0] for name in re.findall(r"^\.B ([a-z_.]+)$", section, re.M)}
         self.assertEqual(told | {"version", "command"}, set(refused))
         wrong = subprocess.run([support.BUILD / "healerctl", "probe", "h", "port 443 protcol https"], capture_output=True, text=True)
