@@ -50,20 +50,6 @@ double bytes_of(const std::string& text, const char* name) {
   return 1024 * std::strtod(text.c_str() + found + std::string(name).size() + 1, nullptr);
 }
 
-void add_load(Metrics& metrics) {
-  const std::string text = contents("/proc/loadavg");
-  if (text.empty()) return;
-  const auto load = leading_numbers<3>(text.c_str());
-  const auto cores = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  constexpr std::array<std::pair<Metric, Metric>, 3> kMetricsOfLoad{{{Metric::Load1, Metric::Load1PerCore},
-                                                                     {Metric::Load5, Metric::Load5PerCore},
-                                                                     {Metric::Load15, Metric::Load15PerCore}}};
-  for (std::size_t i = 0; i < load.size(); ++i) {
-    metrics.set(kMetricsOfLoad[i].first, load[i]);
-    metrics.set(kMetricsOfLoad[i].second, load[i] / cores);
-  }
-}
-
 void add_memory(Metrics& metrics) {
   const std::string info = contents("/proc/meminfo");
   if (info.empty()) return;
@@ -90,6 +76,20 @@ std::optional<std::uint64_t> count_of(const std::string& text, std::string_view 
 }
 
 }  // namespace
+
+void add_load(Metrics& metrics) {
+  const std::string text = contents("/proc/loadavg");
+  if (text.empty()) return;
+  const auto load = leading_numbers<3>(text.c_str());
+  const auto cores = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  constexpr std::array<std::pair<Metric, Metric>, 3> kMetricsOfLoad{{{Metric::Load1, Metric::Load1PerCore},
+                                                                     {Metric::Load5, Metric::Load5PerCore},
+                                                                     {Metric::Load15, Metric::Load15PerCore}}};
+  for (std::size_t i = 0; i < load.size(); ++i) {
+    metrics.set(kMetricsOfLoad[i].first, load[i]);
+    metrics.set(kMetricsOfLoad[i].second, load[i] / cores);
+  }
+}
 
 SystemLook look_at_system() {
   SystemLook look;

@@ -27,6 +27,9 @@ struct SystemLook {
 /// Reads /proc: not for the loop thread.
 [[nodiscard]] SystemLook look_at_system();
 
+/// Adds the load averages of the machine. Reads /proc: not for the loop thread.
+void add_load(engine::Metrics& metrics);
+
 /// Adds the percentages of time since `former`.
 void add_means(engine::Metrics& metrics, const SystemSample& former, const SystemSample& present);
 

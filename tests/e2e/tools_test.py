@@ -128,7 +128,7 @@ class Tools(support.Case):
         document = json.loads(self.ctl("--json", "import", main, "-o", out, "--force").stdout)
         self.assertEqual((document["written"], [one["path"] for one in document["files"]]),
                          (True, ["00-monitrc.rules", "01-x.rules"]))
-        self.assertEqual([one["topic"] for one in document["report"]], ["left-out", "rights", "others"])
+        self.assertEqual([one["topic"] for one in document["report"]], ["monit", "left-out", "rights", "others"])
         self.assertEqual(document["report"][-1]["places"], [f"{out}/mine.rules"])
         self.assertIn("check program x", (out / "01-x.rules").read_text())
         self.assertEqual({path: (path.read_text(), path.stat().st_mtime_ns) for path in before}, before)

@@ -140,7 +140,7 @@ class Top(support.Case):
         terminal.type("-l", "nosuch")
         terminal.shows(r"none with this name")
         terminal.type("Escape", "?")
-        terminal.shows(r"start, stop, restart it, after a question")
+        terminal.shows(r"start, stop, restart \(asks first\)")
         terminal.type("q", "q")
         self.ends(terminal, 0)
         daemon.ctl("stop", "shop")
