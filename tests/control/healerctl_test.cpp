@@ -581,6 +581,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.acknowledged = AcknowledgementView{};
   healed.taken_out = TakenOutView{};
   healed.members = {{}};
+  healed.booted = WallTime{};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
   rule.heals = HealExplanation{.healing = healing, .brakes = {{.left = seconds{1}}}};
