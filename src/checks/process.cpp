@@ -146,6 +146,7 @@ Plan plan(const ServiceBlock& block) {
     find.total_descriptors = find.total_descriptors || what == Metric::TotalFileDescriptors;
     find.descriptors = find.descriptors || is_of_descriptors(what) || what == Metric::TotalFileDescriptors;
     find.transfers = find.transfers || is_of_transfers(what);
+    find.load = find.load || unit_of(what) == Unit::Load;
     find.memory =
         find.memory || (block.shares_memory &&
                         (is_of_memory(what) || what == Metric::TotalMemory || what == Metric::TotalMemoryBytes ||

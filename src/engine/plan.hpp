@@ -26,6 +26,7 @@ struct FindProcess {
   bool descendants = false;        ///< also figures of all its descendants, whatever that costs
   bool total_descriptors = false;  ///< also the file descriptors of these
   bool of_children = false;        ///< also the figures of these without its own
+  bool load = false;               ///< also the load averages of the machine
   // What costs a file each is read now and then, for people; where it is asked for, at each look.
   bool owner = false;        ///< whose it is
   bool transfers = false;    ///< what it reads and writes

@@ -10,13 +10,9 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "engine/event.hpp"
-#include "engine/metric.hpp"
-#include "engine/rule.hpp"
 #include "engine/service.hpp"
-#include "engine/test.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/inspector_impl.hpp"
 #include "runtime/leftovers.hpp"
@@ -35,16 +31,6 @@ constexpr Duration kGoodEnough{1000};
 constexpr Duration kFreshForPeople{10'000};
 constexpr Duration kClockStep{1'000};  // between two looks; what is less is taken for a correction
 constexpr std::size_t kMostReaders = 4;
-
-/// Whether a rule compares a load average of the machine.
-bool asks_for_load(const engine::ServiceBlock& block) {
-  return std::ranges::any_of(block.rules, [](const engine::Rule& rule) {
-    return std::ranges::any_of(rule->condition->tests, [](const engine::Test& test) {
-      const auto* compared = std::get_if<engine::Compare>(&test);
-      return compared != nullptr && engine::unit_of(compared->what) == engine::Unit::Load;
-    });
-  });
-}
 
 }  // namespace
 
@@ -93,6 +79,7 @@ void Inspector::look_for_process(const engine::effect::Measure& run, const engin
   look.wish = {.attribute = wanted.attribute,
                .total_descriptors = wanted.total_descriptors,
                .of_children = wanted.of_children,
+               .load = wanted.load,
                .shares = block->shares_memory};
   if (memory.whole_at) {
     const Duration age = look.begun - *memory.whole_at;
@@ -334,11 +321,10 @@ void Inspector::submit(Look& look, Tasks& tasks) {
   note_clock();
   Request request{look.run,  look.block,     look.own,          look.wish,       look.commands, watched,
                   may_watch, options_.stuck, options_.programs, options_.groups, look.came_by,  stepped_};
-  request.load = asks_for_load(*look.block);
   if (look.wish.shares && look.wish.total_memory) request.walk = table_.snapshot;
   tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
                      auto seen = std::make_shared<Found>(find(request, *guard));
-                     if (request.load && seen->look) add_load(seen->look->metrics);
+                     if (request.wish.load && seen->look) add_load(seen->look->metrics);
                      if (request.walk != nullptr && seen->look && !seen->look->facts.zombie)
                        seen->shares = shares_of_descendants(*request.walk, seen->look->sample.pid);
                      return [this, run = request.run, seen] { found(run, *seen); };

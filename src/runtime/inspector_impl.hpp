@@ -58,7 +58,6 @@ struct Inspector::Request {
   std::shared_ptr<const ControlGroups> groups;
   engine::ActionId came_by;
   std::optional<WallTime> stepped;             // the clock, then
-  bool load = false;                           // of the machine, which rules of a process may ask for, too
   std::shared_ptr<const ProcSnapshot> walk{};  // null: nobody asks for the memory of descendants
 
   [[nodiscard]] bool is_of_start(const ProcessIdentity& process) const;

@@ -156,6 +156,7 @@ struct ProcessWish {
   bool attribute = false;          ///< its security attribute
   bool total_descriptors = false;  ///< those of its descendants too
   bool of_children = false;        ///< what its descendants use without itself
+  bool load = false;               ///< the load averages of the machine
   /// The process that a former look has found; of another, everything is looked at. What is not wanted of the known one
   /// costs nothing.
   ProcessIdentity known{};
