@@ -43,6 +43,8 @@ struct BrakeVerdict {
 [[nodiscard]] inline std::string_view brake_title(std::string_view brake) {
   return brake == "limit" ? "limit reached" : brake;
 }
+/// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
+[[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
 
 /// The brake that holds while healer doubts itself.
 inline constexpr std::string_view kDoubtBrake = "doubt";

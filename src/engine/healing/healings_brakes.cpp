@@ -33,6 +33,10 @@ std::string named(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string reason_of(const BrakeVerdict& verdict) {
+  return fmt::format("{}: {}", brake_title(verdict.brake), verdict.text);
+}
+
 /// Not well is what has failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by
 /// a rule; left out is what a person has unmonitored.
 Healings::Fitness Healings::fitness(const HealingWorld& world, const Target& target) const {
@@ -354,7 +358,7 @@ bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
 
 std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
   for (const BrakeVerdict& verdict : verdicts(world, healing))
-    if (!verdict.lets) return fmt::format("{}: {}", brake_title(verdict.brake), verdict.text);
+    if (!verdict.lets) return reason_of(verdict);
   return {};
 }
 

@@ -230,7 +230,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
 /// brake holds it. Whether that has begun.
 bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
   if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, fmt::format("{}: {}", brake_title(limit.brake), limit.text));
+    note_held(world, healing, reason_of(limit));
     return false;
   }
   undo(world, healing);
@@ -241,7 +241,7 @@ bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
 /// wants a place.
 bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
   if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, fmt::format("{}: {}", brake_title(limit.brake), limit.text));
+    note_held(world, healing, reason_of(limit));
     return false;
   }
   healing.failure += "; it is not tried again, as its target is well";

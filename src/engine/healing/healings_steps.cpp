@@ -133,7 +133,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
       if (brake.empty() && !verdict.lets &&
           (verdict.brake == "pause" || verdict.brake == kDoubtBrake || verdict.brake == kNamesBrake ||
            verdict.brake == "list"))
-        brake = fmt::format("{}: {}", brake_title(verdict.brake), verdict.text);
+        brake = reason_of(verdict);
     if (brake.empty()) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;
     note_held(world, healing, brake);
