@@ -22,10 +22,11 @@ struct operand        : seq<star<negated>, term> {};
 struct more_terms     : star<extension<"more than one condition", operand>> {};
 struct condition      : sor<seq<plus<row_test>, more_terms>, seq<operand, more_terms>> {};
 
-// exec "PROGRAM" [as uid U and gid G] [timeout N seconds] [repeat every N cycles] [overlapping]
+// exec "PROGRAM" [as uid U and gid G] [timeout N seconds] [repeat every [N] cycles] [overlapping]
 struct exec_word      : token<Kind::Exec> {};
 struct repeat_count   : number {};
-struct repeat         : seq<token<Kind::Repeat>, token<Kind::Every>, repeat_count, token<Kind::Cycle>> {};
+struct repeat_always  : since<MonitVersion::V5_34, "'repeat every cycles' without a number", token<Kind::Cycle>> {};
+struct repeat         : seq<token<Kind::Repeat>, token<Kind::Every>, sor<repeat_always, seq<repeat_count, token<Kind::Cycle>>>> {};
 struct exec_timeout   : since<MonitVersion::V5_34, "a timeout of an exec", token<Kind::Timeout>, seconds> {};
 struct overlapping    : text<"overlapping"> {};
 // Right after the program Monit takes `overlapping` for an argument, so there it is an argument (see README.md).

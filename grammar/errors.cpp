@@ -409,8 +409,8 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
   const Token& before = tokens.tokens[token - 1];
   const Token& end = tokens.tokens[token];
   const std::string_view spelling = tokens.text_of(token - 1);
-  if (before.offset + before.length != end.offset || end.length == 0 || !is_word_character(spelling.back()) ||
-      !is_word_character(tokens.text[end.offset]) ||
+  if (before.offset + before.length != end.offset || end.length == 0 || spelling.empty() ||
+      !is_word_character(spelling.back()) || !is_word_character(tokens.text[end.offset]) ||
       std::string_view("<>=").find(tokens.text[end.offset]) != std::string_view::npos)
     return std::nullopt;
   // Only keywords of several words end within one.

@@ -386,6 +386,14 @@ class Lexer : TokenWriter {
       if (text()[at_] == '\n') line_begun_ = false;
   }
 
+  /// Whether the last words are `repeat every`: newer versions of Monit take `cycles` there without a number.
+  [[nodiscard]] bool is_repeated() const {
+    const auto count = out_.tokens.size();
+    return count >= 2 && out_.tokens[count - 2].kind == Kind::Repeat;
+  }
+
+  static bool is_cycle(std::string_view word) { return iequals(word, "cycle") || iequals(word, "cycles"); }
+
   void schedule() {
     skip_space();
     const char c = peek(at_);
@@ -393,6 +401,7 @@ class Lexer : TokenWriter {
     if (class_of(c) != Class::Quote) {
       if (at_ >= text().size()) return;
       const std::size_t end = std::max(skip(at_, in_word), at_ + 1);
+      if (is_repeated() && is_cycle(text().substr(at_, end - at_))) return;
       broken(at_, end, "a schedule is needed here",
              R"(write "every 2 cycles" or a quoted schedule: every "0 8 * * 1-5")");
       at_ = end;

@@ -482,6 +482,17 @@ struct action<grammar::repeat_count> {
 };
 
 template <>
+struct action<grammar::repeat_always> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::repeat_always>(in, build);
+    const auto at = matched(in, build);
+    if (scratch.action.repeat) build.complain(at, "'repeat' is given twice", "keep one of them");
+    scratch.action.repeat = Number{1, build.range(at)};
+    build.command_has_timeout = true;
+  }
+};
+
+template <>
 struct action<grammar::exec_timeout> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     note_extension<grammar::exec_timeout>(in, build);

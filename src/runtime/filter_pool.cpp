@@ -8,15 +8,14 @@
 namespace healer::runtime {
 namespace {
 
-/// A question that took longer is slow: most take some milliseconds, the first a helper's start.
-constexpr Duration kSlow{300};
 /// Who was slow is remembered, of so many.
 constexpr std::size_t kMostSlow = 10'000;
 
 }  // namespace
 
-FilterPool::FilterPool(Loop& loop, std::string jq_helper)
+FilterPool::FilterPool(Loop& loop, std::string jq_helper, Duration slow)
     : program_(std::move(jq_helper)),
+      slow_after_(slow),
       workers_(loop,
                {.name = "healer-filter", .workers = kHelpers, .max_lost = 0, .patience = 2 * JqHelper::kPatience}) {
   for (unsigned i = 0; i < kHelpers; ++i) idle_.push_back(std::make_shared<JqHelper>(program_));
@@ -53,10 +52,10 @@ void FilterPool::begin(const std::string& whose, bool is_slow) {
   idle_.pop_back();
   if (is_slow) ++slow_under_way_;
   workers_.submit(
-      [this, question, helper, whose, is_slow]() -> Loop::Callback {
+      [this, question, helper, whose, is_slow, slow_after = slow_after_]() -> Loop::Callback {
         const Duration began = mono_now();
         Result<std::string> value = helper->first(question->wanted.filter, question->wanted.text);
-        const bool was_slow = mono_now() - began > kSlow;
+        const bool was_slow = mono_now() - began > slow_after;
         return [this, question, helper, whose, is_slow, was_slow, value = std::move(value)] {
           idle_.push_back(helper);
           ended(whose, is_slow, was_slow);

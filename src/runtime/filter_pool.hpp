@@ -27,9 +27,11 @@ class FilterPool {
   using Answered = std::function<void(Result<std::string>)>;
 
   static constexpr unsigned kHelpers = 3;
+  static constexpr Duration kSlow{300};
 
-  /// `jq_helper`: see JqHelper.
-  FilterPool(Loop& loop, std::string jq_helper);
+  /// `jq_helper`: see JqHelper. A question that took longer than `slow` is slow: most take some milliseconds, the first
+  /// a helper's start.
+  FilterPool(Loop& loop, std::string jq_helper, Duration slow = kSlow);
 
   /// `done` is called on the loop, once, never from within; never after the pool has gone. `whose` document it is: a
   /// service's, or a server's.
@@ -46,6 +48,7 @@ class FilterPool {
   void ended(const std::string& whose, bool was_slow, bool is_slow);
 
   std::string program_;
+  Duration slow_after_;
   std::vector<std::shared_ptr<JqHelper>> idle_;
   std::unordered_map<std::string, std::deque<Question>>
       questions_;                       // by whose they are; one that is under way is not in

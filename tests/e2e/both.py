@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import monits
 import supervised
+from support import monits
 
 # Six threads, of which one always computes and writes, four children, forty files and 40 MB.
 BUSY = """

@@ -9,10 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 import both
-import monits
 import support
 import supervised
-from support import processes
+from support import monits, processes
 
 # Where healer differs from Monit 6.0.0 on purpose: what, and why. The tests below hold it to this, and to nothing else.
 DIFFERENCES = {

@@ -31,6 +31,7 @@ from typing import Any, Callable
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "support"))
 import control_groups  # noqa: E402
+import monits  # noqa: E402,F401
 import processes  # noqa: E402
 
 BUILD = Path(os.environ.get("HEALER_BUILD") or TOP / "build")

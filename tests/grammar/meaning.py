@@ -63,11 +63,12 @@ ALLOWED = [
     ('a response time without an operator is the longest: no answer takes exactly so long', r'responsetime equal to', r'responsetime less than'),
     ('there is no such port: nothing ever answers, and a warning says so', r'\]:(?:6553[6-9]|655[4-9]\d|65[6-9]\d\d|6[6-9]\d\d\d|[7-9]\d{4}|\d{6,})\b', r'\]:0\b'),
     ('`set limits { networkTimeout: 8 s }` is not that of the first test of a kind in Monit, and of all in healer', r'with timeout 5 s\b', r'with timeout 8 s\b'),
-    ('M/Monit is not done yet: what is said last is kept for all', r'M/Monit\(s\).*', r'M/Monit\(s\).*'),
+    ('M/Monit is not done yet: what is said last is kept for all', r'(M/Monit\(s\)|^=) .*', r'(M/Monit\(s\)|^=) .*'),
     ('a mail server has a port, or is none', r'= .*:0, (?=c\.example)', r'= (?=c\.example)'),
     ('what single quotes hold is a command with arguments, too (1.4)', r"exec '/bin/true \"(?=\w+')", r"exec '/bin/true (?=\w+')"),
+    ('Monit loses a double quote that ends what stands in single quotes', r"(?<=\w)'", r"(?<=\w)\"'"),
     ('numbers so large that their sums would overflow', r'\b20 MB|\b1215752191\b|\b\d{5,}(?= cycle)', r'\b16 MB|\b315360000\b|\b(?:1000000|65535)(?= cycle)'),
-    ('a timeout of nothing is the usual one, and `every 0 cycles` is each', r': +0 ms|within 0 ms|every 0 ', r': +\d+ m\b|within \d+ m\b|every 1 '),
+    ('a timeout of nothing is the usual one, and `every 0 cycles` is each', r': +0 ms|within 0 ms|every 0 ', r': +\d+ m?s?\b|within \d+ m\b|every 1 '),
 ]
 # A statement that says two things of one: which of them Monit takes is no matter of the language.
 TWICE = re.compile(r'\bproto(?:col)? \S+ .*\bproto(?:col)? |\bversion: \S+ -?\w+ .*\btype tcpssl|\btype tcpssl.*\bversion: \S+ -?\w+', re.I)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/control_groups.hpp"
+#include "actions/environment.hpp"
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -468,14 +469,17 @@ TEST_CASE("what a start program leaves is found although it has written over its
   const Groups machine;
   if (!machine.works()) return;
   test::ActionBench actions;
-  actions.options.groups = machine.shared("state");
+  // Another test that ends its action 5 looks for the mark on the whole machine.
+  const std::string state = "state-" + std::to_string(::getpid());
+  const std::string mark = actions::action_mark(state, ActionId(5));
+  actions.options.groups = machine.shared(state);
   actions.grouped = true;
-  actions.environment.push_back("HEALER_ACTION=state:5");
+  actions.environment.push_back(mark);
   actions.start(5, {"/bin/sh", "-c", "setsid perl -e '$0 = \"x\" x 9000; sleep 600' & sleep 0.2; exit 0"});
   REQUIRE(actions.end(5).status == 0);
   const pid_t left = actions.options.groups->leader(ActionId(5)).pid;
   REQUIRE(left > 0);
-  REQUIRE(test::eventually([&] { return test::processes_with("HEALER_ACTION=state:5").empty(); }));
+  REQUIRE(test::eventually([&] { return test::processes_with(mark).empty(); }));
 
   Inspector::Options options;
   options.groups = actions.options.groups;
@@ -498,7 +502,7 @@ TEST_CASE("what a start program leaves is found although it has written over its
   CHECK(over->further->left.front().pid == left);
 
   // Its group goes when it has gone, once an action has ended, or with the end or the start of a daemon.
-  CHECK(machine.names("daemon") == std::vector<std::string>{"healer-state-5"});
+  CHECK(machine.names("daemon") == std::vector<std::string>{"healer-" + state + "-5"});
   actions.start(6, {"/bin/true"});
   actions.end(6);
   ::kill(left, SIGKILL);
