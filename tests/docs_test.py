@@ -171,6 +171,26 @@ def see_also(page: str) -> list[str]:
     return [f"{page} does not refer to {name}({section})" for name, section in others if f"{name}({section})" not in text]
 
 
+def error_samples(name: str) -> tuple[list[str], int]:
+    """Faults of what healerd is shown to print about wrong rules, and how many lines of rules are shown."""
+    faults, lines = [], 0
+    for block in code_blocks(name):
+        found = re.match(r"\$ healerd -t -c (?P<file>\S+)\n(?P<said>.*: error: .*)", block.strip(), re.S)
+        if not found:
+            continue
+        quoted = re.findall(rf"^{re.escape(found['file'])}:(\d+):\d+: .*\n  (.*)\n", found["said"], re.M)
+        lines += len(quoted)
+        rules = {1: "set daemon 30", 2: 'check program web with path "/bin/true"', **{int(number): text for number, text in quoted}}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, found["file"])
+            file.write_text("".join(rules.get(number, "") + "\n" for number in range(1, max(rules) + 1)))
+            file.chmod(0o600)
+            done = subprocess.run([BUILD / "healerd", "-t", "-c", file.name], cwd=folder, capture_output=True, text=True)
+        if done.stderr.strip() != found["said"].strip():
+            faults.append(f"{name}: this is shown:\n{found['said']}but this is printed:\n{done.stderr}")
+    return faults, lines
+
+
 def main() -> None:
     if not (BUILD / "healerd").exists() or not (BUILD / "healerctl").exists():
         print(f"SKIPPED: {BUILD}/healerd or {BUILD}/healerctl is not built")
@@ -192,6 +212,10 @@ def main() -> None:
         wrong, run = run_examples(page, "--update" in sys.argv)
         faults += wrong + lint(page) + quotes_in_quotes(page) + see_also(page)
         commands += run
+    wrong, lines = error_samples("README.md")
+    faults += wrong
+    if not lines:
+        faults.append("README.md shows no errors")
     if rules < 30 or commands < 20:
         faults.append(f"only {rules} examples of rules and {commands} commands were found")
     for program, page in (("healerd", "healerd.8"), ("healerctl", "healerctl.1")):

@@ -150,7 +150,7 @@ def main() -> None:
         return
     processes.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="healer-bench-") as name:
-        vms = virtual_machines.Hypervisor(Path(name) / "vms", 8899, 1)
+        vms = virtual_machines.Hypervisor(Path(name) / "vms", 8899, 8898, 1)
         try:
             vms.deploy()
             bench = Bench(build, Path(name), vms)

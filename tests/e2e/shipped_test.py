@@ -69,6 +69,45 @@ class Shipped(support.Case):
             self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
             self.assertRegex(done.stdout, r"(\d+) of \1 expectations are met\n$")
 
+    def guard_of_machines(self, certified: str, ask: str) -> subprocess.CompletedProcess:
+        """What the guard of the example says of webbox2, where these stand in place of what asks."""
+        folder = self.path("guard")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name in ("may-be-healed", "nodes"):
+            shutil.copy(EXAMPLES / "self-healing-vms" / name, folder)
+        for name, does in (("is-certified", certified), ("ask-from", ask)):
+            (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+            (folder / name).chmod(0o755)
+        return subprocess.run([folder / "may-be-healed", "webbox2"], capture_output=True, text=True, timeout=60)
+
+    def test_a_machine_that_others_reach_is_not_healed(self):
+        for certified, ask, status, said in (
+                ("exit 0", "exit 1", 0, ""),
+                ("exit 0", "kill -SEGV $$", 1, "no other node could be asked whether webbox2 answers it\n"),
+                ("exit 0", "exit 255", 1, "no other node could be asked whether webbox2 answers it\n"),
+                ("exit 0", '[ "$1 $2" = "192.168.122.13 192.168.122.12" ]', 1,
+                 "webbox2 is well: it answers webbox3, so only the path from here is cut\n"),
+                ("echo it is being built; exit 3", "exit 1", 1, "webbox2 is not certified: it is being built\n")):
+            done = self.guard_of_machines(certified, ask)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, said, ""))
+
+    def test_the_guard_for_vcenter_prints_one_plain_line(self):
+        if not shutil.which("ansible-playbook"):
+            self.skipTest("ansible-core is not installed")
+        folder = self.path("certified")
+        folder.mkdir()
+        shutil.copy(EXAMPLES / "self-healing-vms" / "vcenter" / "is-certified", folder)
+        plain = (EXAMPLES / "self-healing-vms" / "vcenter" / "is_certified.yml").read_text()
+        message = re.search(r"fail_msg: (.*)", plain).group(1)
+        for task, said in ((f"ansible.builtin.assert: {{that: false, fail_msg: {message}}}",
+                            "webbox5 is not certified: it may be a node that is still being built\n"),
+                           ("ansible.builtin.fail: {msg: Unable to reach vCenter}", "Unable to reach vCenter\n")):
+            (folder / "is_certified.yml").write_text(f"- hosts: localhost\n  connection: local\n  gather_facts: false\n  tasks:\n    - {task}\n")
+            done = subprocess.run([folder / "is-certified", "webbox5"], capture_output=True, text=True,
+                                  env={**os.environ, "ANSIBLE_LOCAL_TEMP": str(self.folder)})
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, said, ""))
+
     def check_playbooks(self, folder: Path, *names: str) -> None:
         if not shutil.which("ansible-playbook"):
             self.skipTest("ansible-core is not installed")

@@ -21,7 +21,7 @@ class Watching(mails.Receiving, support.Case):
         if why := virtual_machines.missing():
             self.skipTest(why)
         self.addCleanup(support.processes.end_all)  # also where the following fails
-        self.vms = virtual_machines.Hypervisor(self.path("vms"), self.own_port(), self.COUNT)
+        self.vms = virtual_machines.Hypervisor(self.path("vms"), self.own_port(), self.own_port(), self.COUNT)
         self.vms.deploy()
         _, self.mail_port = self.sink()
 
@@ -157,6 +157,16 @@ class Six(Watching):
 
 class Three(Watching):
     COUNT = 3
+
+    def test_a_machine_that_only_healer_cannot_reach_is_left_alone(self):
+        daemon = self.watch()
+        machines = self.untouched(*self.vms.nodes)
+        self.vms.cut("webbox2")
+        self.wait_told(daemon, "healing of webbox2 with reboot_vm refused by its guard: exited with status 1: "
+                               "webbox2 is well: it answers webbox1, so only the path from here is cut")
+        self.more_cycles(daemon, 3)
+        self.assertEqual(self.untouched(*self.vms.nodes), machines)
+        self.assertEqual(self.place(daemon, "begins"), -1)
 
     def test_a_person_is_called_to_a_machine_that_cannot_be_rebuilt(self):
         daemon = self.watch()

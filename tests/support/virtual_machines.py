@@ -55,8 +55,8 @@ def missing() -> str:
 class Hypervisor:
     """A libvirtd in `folder` and its nodes, webbox1 and on, each at an address of its own."""
 
-    def __init__(self, folder: Path, port: int, count: int) -> None:
-        self.folder, self.port = folder, port
+    def __init__(self, folder: Path, port: int, other_port: int, count: int) -> None:
+        self.folder, self.port, self.other_port = folder, port, other_port
         self.nodes = [f"webbox{number}" for number in range(1, count + 1)]
         self.plays = folder / "plays"    # what is /etc/healer/self-healing-vms elsewhere
         self.disks = folder / "disks"
@@ -101,8 +101,11 @@ class Hypervisor:
     def make_plays(self) -> None:
         """The playbooks of the example, adapted to these machines as its README says."""
         shutil.copytree(EXAMPLE / "libvirt", self.plays)
-        for name in ("hand_over.yml", "node.xml.j2"):
+        shutil.copy(EXAMPLE / "may-be-healed", self.plays)
+        for name in ("ask-from", "hand_over.yml", "node.xml.j2"):
             shutil.copy(FILES / name, self.plays)
+        text = (self.plays / "ask-from").read_text()
+        (self.plays / "ask-from").write_text(text.replace("PORT", str(self.other_port)))
         settings = {"template_disk": f"{self.guest}/template.qcow2", "disks": self.disks, "memory_mib": MEMORY,
                     "health": '"http://{{ address }}:{{ guest_port }}/health"'}
         text = (self.plays / "vars.yml").read_text()
@@ -111,7 +114,7 @@ class Hypervisor:
             assert found == 1, name
         # The guests measure nothing, so they are told how fast the clock of the processor goes.
         clock = re.search(r"^cpu MHz\s*: ([0-9.]+)", Path("/proc/cpuinfo").read_text(), re.M)
-        self.more = {"guest_port": self.port, "guest": self.guest, "clock_khz": int(float(clock.group(1)) * 1000)}
+        self.more = {"guest_port": self.port, "other_port": self.other_port, "guest": self.guest, "clock_khz": int(float(clock.group(1)) * 1000)}
         (self.plays / "vars.yml").write_text(text + "".join(f"{name}: {value}\n" for name, value in self.more.items()))
         self.write_nodes(self.nodes)
 
@@ -216,6 +219,11 @@ class Hypervisor:
         """From now on the node answers nothing, and a reboot does not help."""
         self.ask(node, "/cgi-bin/break", 30.0)
         wait_for(lambda: not self.well(node), f"the fault of {node}", 60)
+
+    def cut(self, node: str) -> None:
+        """From now on the node is well, and healer cannot reach it; the others can."""
+        self.virsh("qemu-monitor-command", node, "--hmp", f"hostfwd_remove forwarded tcp:{self.address(node)}:{self.port}")
+        wait_for(lambda: not self.well(node), f"the cut of {node}", 60)
 
     def all_events(self) -> list[tuple[str, str]]:
         """What the hypervisor has done with whom: Defined, Started, Stopped, Undefined, reboot, metadata-change."""
