@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -34,7 +35,6 @@ using engine::recorded::Item;
 
 namespace {
 
-constexpr Duration kPatience{2000};                           // at the end, for a disk that hangs
 constexpr Duration kPruneEvery{60'000};                       // by the clock of what is recorded
 constexpr std::size_t kMostRuleText = std::size_t{32} << 20;  // of rules; longer ones are not recorded
 constexpr std::size_t kMostRoom = 1024;                       // items, of which the room is kept
@@ -85,9 +85,14 @@ class Recorder::Worker {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     wake_.notify_all();
-    const bool finished = done_.wait_for(lock, kPatience, [this] { return finished_; });
+    // A disk that hangs is left behind; one that is slow, or a busy machine, is waited for.
+    for (bool goes_on = true; goes_on && !finished_;) {
+      const std::uint64_t before = progress_;
+      done_.wait_for(lock, options_.patience, [this] { return finished_; });
+      goes_on = progress_ != before;
+    }
     noted_ = {};
-    return finished;
+    return finished_;
   }
 
  private:
@@ -171,6 +176,7 @@ class Recorder::Worker {
         if (auto started = begin_chunk(item, begun, bytes); !started) return started;
       }
       ++met;
+      ++progress_;
       if (begun != nullptr) continue;
       remember(item);
       if (std::exchange(lost_, false))
@@ -186,6 +192,7 @@ class Recorder::Worker {
       chunk_->write(item, bytes);
     }
     if (auto added = add_part(bytes, items.back().wall); !added) return added;
+    ++progress_;
     return prune(items.back());
   }
 
@@ -263,6 +270,7 @@ class Recorder::Worker {
   std::condition_variable done_;
   std::vector<Item> waiting_;
   std::uint64_t left_out_ = 0;
+  std::atomic<std::uint64_t> progress_ = 0;  // grows while something is written
   bool stopping_ = false;
   bool finished_ = false;
 

@@ -29,7 +29,8 @@ struct RecorderOptions {
   Duration gather{1000};              ///< before they are written
   Duration chunk = hours{6};
   std::size_t chunk_bytes = 16'000'000;
-  Duration retry{10'000};  ///< after a write has failed
+  Duration retry{10'000};   ///< after a write has failed
+  Duration patience{2000};  ///< at the end, with a disk that hangs: how long nothing may be written
   /// Of the disk, which the state needs more: with less room than that, or a twentieth of the disk where that is less,
   /// the oldest goes, and at last nothing is recorded.
   std::uint64_t reserve = 64'000'000;

@@ -2,6 +2,7 @@
 // The readings in a file: written by the recorder's thread, read beside it, pruned by whole chunks.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -142,6 +143,30 @@ TEST_CASE("a chunk that begins after a reload, or before one, names its services
   const std::vector<std::string> none;
   CHECK(there == std::vector<std::vector<std::string>>{
                      {"old"}, {"old"}, none, {"old"}, {"new"}, none, {"new"}, {"new"}, {"new"}});
+}
+
+TEST_CASE("what waits is written at the end for as long as the disk makes progress") {
+  const Folder folder;
+  constexpr int kItems = 30;
+  {
+    // Each item begins a chunk, for which the state is read from a disk that takes its time: longer than patience in
+    // all.
+    Recorder recorder(folder.file(),
+                      [] {
+                        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                        return Result<SavedState>(SavedState{});
+                      },
+                      {}, {.gather = hours{1}, .chunk = Duration{0}});
+    RecordedShell shell(
+        one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+        [&](ServiceId) { return told(0); });
+    for (int i = 0; i < kItems; ++i) shell.advance(minutes{1});
+  }
+  auto recording = Recording::open(folder.file(), kBegin, kBegin + days{1});
+  REQUIRE(recording);
+  WallTime last = kBegin;
+  while (const auto item = (*recording)->next()) last = item->wall;
+  CHECK(last >= kBegin + minutes{kItems - 1});
 }
 
 TEST_CASE("a chunk in the middle of a life begins with what the lists say, and with a state that cannot be written") {
