@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/environments.hpp"
 #include "config/secret.hpp"
 #include "config/url.hpp"
 #include "config/vocabulary.hpp"
@@ -43,6 +44,13 @@ std::string recipient_text(const engine::Recipient& recipient, std::string_view 
   if (recipient.reminder > 0) text += fmt::format(" with reminder on {} cycles", recipient.reminder);
   if (recipient.digest) text += " digest";
   return text;
+}
+
+/// The name of a service as it was written: where the machine was not asked, $HOST stands for no name that can be read.
+std::string as_written(std::string name) {
+  constexpr std::string_view kNoHost = OfflineEnvironment::kNoHost;
+  for (std::size_t at = 0; (at = name.find(kNoHost, at)) != std::string::npos;) name.erase(at, kNoHost.find('$'));
+  return name;
 }
 
 class Printer {
@@ -271,7 +279,7 @@ class Printer {
   }
 
   static std::string header(const engine::ServiceBlock& block) {
-    const std::string name = written_word(block.name);
+    const std::string name = written_word(as_written(block.name));
     const std::string begin = fmt::format("check {} {}", block.kind->word, name);
     switch (block.kind->target) {
       case engine::Target::None: return begin;

@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "config/load.hpp"
+#include "config/print.hpp"
+#include "engine/rule_set.hpp"
 #include "support/fake_environment.hpp"
 
 namespace environments_test {
@@ -26,6 +29,19 @@ TEST_CASE("offline, only the rules files are read and nothing is looked up", "[e
   CHECK_FALSE(offline.group("root").has_value());
   CHECK(offline.executable("/no/such/program"));
   CHECK(offline.effective_uid() == 7);
+}
+
+TEST_CASE("a system that is named by $HOST is printed so where the machine is not asked", "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/rules"] = "check system $HOST\ncheck system \"the $HOST_2 of a/$HOST\"\n";
+  const auto loaded = load("/rules", {}, OfflineEnvironment(machine));
+  REQUIRE(loaded.ok());
+  machine.files["/rules"] = print(*loaded.rules);
+  CAPTURE(machine.files["/rules"]);
+  CHECK(machine.files["/rules"].find("/$HOST") == machine.files["/rules"].find("a/$HOST") + 1);
+  const auto again = load("/rules", {}, OfflineEnvironment(machine));
+  REQUIRE(again.ok());
+  CHECK(again.rules->services[1]->name == loaded.rules->services[1]->name);
 }
 
 TEST_CASE("the last good rules are served from memory, users from the machine", "[environments]") {
