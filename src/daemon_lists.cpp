@@ -83,7 +83,10 @@ void DaemonLists::load() {
                         .file = one.at("file").get<std::string>()};
       One& list = lists_[std::move(source)];
       list.memory = std::make_shared<const ListMemory>(memory_of(one.at("memory")));
-      if (const auto at = one.at("read").get<std::int64_t>(); at != 0) list.read = WallTime(milliseconds(at));
+      // A time to come is none, of a clock that was wrong or a damaged file: the list is read.
+      if (const WallTime at{milliseconds(one.at("read").get<std::int64_t>())};
+          at > WallTime{} && at <= runtime::now().wall)
+        list.read = at;
     }
   } catch (const json::exception&) {
     lists_.clear();  // not written by this program: the lists are read again

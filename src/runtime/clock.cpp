@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/clock.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 
@@ -36,7 +37,10 @@ std::int64_t kernel_now() {
 }
 
 CivilTime local_civil(WallTime when) {
-  const std::time_t whole = std::chrono::system_clock::to_time_t(std::chrono::floor<seconds>(when));
+  constexpr std::time_t kFirst = -62'135'596'800;  // the years 1
+  constexpr std::time_t kLast = 253'402'300'799;   // to 9999: a saved time may be any number
+  const std::time_t whole =
+      std::clamp<std::time_t>(std::chrono::floor<seconds>(when.time_since_epoch()).count(), kFirst, kLast);
   std::tm local{};
   localtime_r(&whole, &local);
   return {local.tm_year + 1900, local.tm_mon + 1, local.tm_mday, local.tm_hour,
