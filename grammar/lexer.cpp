@@ -12,6 +12,7 @@
 #include "grammar/escapes.hpp"
 #include "grammar/host_groups.hpp"
 #include "grammar/own_statement.hpp"
+#include "grammar/tight.hpp"
 #include "grammar/token_writer.hpp"
 #include "grammar/word_index.hpp"
 #include "util/text.hpp"
@@ -386,14 +387,6 @@ class Lexer : TokenWriter {
       if (text()[at_] == '\n') line_begun_ = false;
   }
 
-  /// Whether the last words are `repeat every`: newer versions of Monit take `cycles` there without a number.
-  [[nodiscard]] bool is_repeated() const {
-    const auto count = out_.tokens.size();
-    return count >= 2 && out_.tokens[count - 2].kind == Kind::Repeat;
-  }
-
-  static bool is_cycle(std::string_view word) { return iequals(word, "cycle") || iequals(word, "cycles"); }
-
   void schedule() {
     skip_space();
     const char c = peek(at_);
@@ -401,7 +394,9 @@ class Lexer : TokenWriter {
     if (class_of(c) != Class::Quote) {
       if (at_ >= text().size()) return;
       const std::size_t end = std::max(skip(at_, in_word), at_ + 1);
-      if (is_repeated() && is_cycle(text().substr(at_, end - at_))) return;
+      // After `repeat every` newer versions of Monit take `cycles` without a number.
+      const bool is_repeat = out_.tokens.size() > 1 && out_.tokens[out_.tokens.size() - 2].kind == Kind::Repeat;
+      if (is_repeat && kind_of_word(text().substr(at_, end - at_)) == Kind::Cycle) return;
       broken(at_, end, "a schedule is needed here",
              R"(write "every 2 cycles" or a quoted schedule: every "0 8 * * 1-5")");
       at_ = end;
@@ -563,11 +558,14 @@ class Lexer : TokenWriter {
     at_ = begin + 1;
   }
 
-  /// Whether the word `hostgroups` of a `set mmonit` comes before, which no text of 5.33 does. A blank must follow it.
+  /// Whether the word `hostgroups` of a `set mmonit` comes before, which no text of 5.33 does, or a sign behind it. A
+  /// blank must follow the word.
   [[nodiscard]] bool follows_host_groups() const {
-    if (!in_mmonit_ || out_.tokens.empty() || out_.tokens.back().kind != Kind::String) return false;
-    const Token& before = out_.tokens.back();
-    return iequals(out_.text_of(out_.tokens.size() - 1), "hostgroups") && is_blank(peek(before.offset + before.length));
+    std::size_t word = out_.tokens.size();
+    if (word > 0 && (out_.tokens[word - 1].kind == Kind::Equal || out_.tokens[word - 1].kind == Kind::Operator)) --word;
+    if (!in_mmonit_ || word == 0 || out_.tokens[--word].kind != Kind::String) return false;
+    const std::size_t end = out_.tokens[word].offset + out_.tokens[word].length;
+    return iequals(out_.text_of(word), "hostgroups") && is_blank(peek(end));
   }
 
   void host_groups(std::size_t begin) {

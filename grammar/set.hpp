@@ -98,7 +98,8 @@ struct mmonit_timeout : seq<token<Kind::Timeout>, seconds> {};
 struct mmonit_tls     : tls {};
 struct mmonit_sum     : certificate {};
 struct mmonit_register: seq<token<Kind::Register>, token<Kind::Credentials>> {};
-struct mmonit_groups  : seq<since<MonitVersion::V5_34, "'hostgroups'", text<"hostgroups">>, token<Kind::HostGroups>> {};
+struct group_names    : token<Kind::HostGroups> { static constexpr std::string_view kExpected = "names in brackets, as in [ Oslo, Bergen ]"; };
+struct mmonit_groups  : seq<since<MonitVersion::V5_34, "'hostgroups'", text<"hostgroups">>, opt<token<Kind::Equal, Kind::Operator>>, group_names> {};
 struct set_mmonit     : seq<token<Kind::Mmonit>, mmonit_url, star<sor<mmonit_url, mmonit_timeout, mmonit_tls, mmonit_sum, mmonit_groups>>, opt<mmonit_register>> {};
 
 // set monit 6: which version's meaning counts where they differ

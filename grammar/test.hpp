@@ -159,7 +159,9 @@ struct changed_link_count : seq<changed_word, link_count> {};
 struct newer_sum_type : text<"sha256"> {};
 struct own_sum_type   : text<"sha512"> {};
 struct file_sum_type  : sor<token<Kind::ChecksumType>, since<MonitVersion::V6, "sha256", newer_sum_type>, extension<"sha512", own_sum_type>> {};
-struct file_sum: token<Kind::String, Kind::Quoted, Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
+struct written_sum   : token<Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
+struct bare_sum      : token<Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a checksum in hexadecimal digits"; };
+struct file_sum      : sor<written_sum, extension<"a checksum of digits alone without quotes", bare_sum>> {};
 struct checksum_test  : seq<failed_word, opt<file_sum_type>, token<Kind::Checksum>, opt<seq<token<Kind::Expect>, file_sum>>> {};
 struct changed_checksum : seq<changed_word, opt<file_sum_type>, token<Kind::Checksum>> {};
 

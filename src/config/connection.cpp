@@ -296,6 +296,10 @@ class ConnectionReader {
     if (plan.tls && key != test_.settings.end())
       error(key->name.range, "with TLS the server is checked by its certificate, not its key",
             "write certificate checksum \"...\"");
+    const auto is_name = [](const SettingSyntax& one) { return one.name.value == "username"; };
+    if (key != test_.settings.end() && std::ranges::none_of(test_.settings, is_name))
+      error(key->name.range, "the key of a server is only seen by one who logs in",
+            "write username \"...\" password \"...\" before it");
     // Monit wants limits of an Apache, and something to ask a WebSocket.
     if (plan.settings.empty() && (plan.protocol->name == "apache-status" || plan.protocol->name == "websocket"))
       error(test_.protocol->range, fmt::format("protocol {} needs an option", plan.protocol->name),

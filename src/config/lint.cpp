@@ -142,11 +142,11 @@ class Linter {
       if (const auto* size = std::get_if<std::uint64_t>(&item.value); size != nullptr && *size > kMaxSize)
         warn(Code::Clamped, item.range, fmt::format("'{}' is limited to {}", limit->name, written_size(kMaxSize)));
       if (const auto* time = std::get_if<Duration>(&item.value)) {
-        if (*time == Duration{0})
+        if (*time != Duration{0})
+          long_duration({.value = *time, .range = item.range});
+        else if (limit->time != &engine::Limits::exec_timeout)  // of 0 it is an error
           warn(Code::Clamped, item.range,
                fmt::format("'{}' of 0 would leave no time at all: the default is used", limit->name));
-        else
-          long_duration({.value = *time, .range = item.range});
       }
       // The network's timeout is one for all.
       if (services_ > 0 && limit->time != nullptr && limit->time != &engine::Limits::network_timeout)

@@ -28,9 +28,18 @@ HEADERS = {
     "fifo": "check fifo x with path /run/x", "filesystem": "check filesystem x with path /",
     "host": "check host x with address 127.0.0.1", "network": "check network x with interface lo", "set": ""}
 
-# Where a dialect of healer gives another verdict than that Monit, on purpose: a text that the file has, the version, why.
+# Where a dialect of healer gives another verdict than that Monit, on purpose: how the file ends, the version, why.
+UNSEEN = "the program of verdicts looks for no file of passwords; the daemon does"
 MEANT = [
     ("allow cleartext /dev/null", monits.NEW, "what kind of file passwords are in is seen when they are read"),
+    ("allow cleartext /etc/passwd", monits.OLD, "what kind of file passwords are in is seen when they are read"),
+    ("allow /etc/passwd", monits.OLD, "what kind of file passwords are in is seen when they are read"),
+    ("allow /nonexist", monits.OLD, UNSEEN),
+    ("allow /nonexist", monits.NEW, UNSEEN),
+    ("allow md5 /etc", monits.NEW, UNSEEN),
+    ("allow /etc", monits.NEW, UNSEEN),
+    ("allow md5 /nonexist", monits.OLD, UNSEEN),
+    ("allow md5 /nonexist", monits.NEW, UNSEEN),
     ("allow md5 /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
     ("allow /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
 ]
@@ -63,7 +72,7 @@ class Probes:
         for version, dialect in VERSIONS.items():
             for (_, text, verdicts), verdict, generous in zip(self.rows, self.healer(program, "--dialect", dialect), free):
                 wanted = verdicts.get(version)
-                if wanted is None or any(part in text and at == version for part, at, _ in MEANT):
+                if wanted is None or any(text.endswith(end) and at == version for end, at, _ in MEANT):
                     continue
                 if verdict.split(" ")[0] != wanted or (wanted == "ok" and generous != "ok"):
                     wrong.append(f"{text}: Monit {version} says {wanted}; healer {verdict}, without a dialect {generous}")

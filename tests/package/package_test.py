@@ -465,6 +465,10 @@ class Role(InContainer):
         self.assertNotIn("chek", self.box.out("cat", "/etc/healer/rules.d/50-shop.rules"))
 
 
+class RoleOn13(Role):
+    release = "trixie"
+
+
 def every_name() -> list[str]:
     suites = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
     return sorted(test.id().removeprefix("__main__.") for suite in suites for test in suite)
