@@ -174,10 +174,7 @@ class Lexer : TokenWriter {
     }
     const bool is_sign = entry != nullptr && (entry->kind == Kind::Equal || entry->kind == Kind::Operator) &&
                          std::string_view("=!<>").find(text()[begin]) != std::string_view::npos;
-    if (is_sign)
-      add(entry->kind, begin, end);
-    else
-      bare(begin, end);
+    is_sign ? add(entry->kind, begin, end) : bare(begin, end);
     if (iequals(text().substr(begin, end - begin), "program")) command(skip(at_, is_blank), true, true);
     return true;
   }
@@ -224,10 +221,8 @@ class Lexer : TokenWriter {
     if (peek(end) == '@' && in_word(peek(end + 1))) {
       std::size_t mail = skip(end + 1, in_word);
       Kind kind = Kind::Mail;
-      if (text()[begin] == '/') {
-        const std::size_t path = skip(end, in_path);
-        if (path > mail) kind = Kind::Path, mail = path;
-      }
+      if (const std::size_t path = skip(end, in_path); text()[begin] == '/' && path > mail)
+        kind = Kind::Path, mail = path;
       add(kind, begin, mail);
       return mail;
     }
