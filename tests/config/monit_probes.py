@@ -29,7 +29,7 @@ HEADERS = {
     "host": "check host x with address 127.0.0.1", "network": "check network x with interface lo", "set": ""}
 
 # Where a dialect of healer gives another verdict than that Monit, on purpose: how the file ends, the version, why.
-UNSEEN = "the program of verdicts looks for no file of passwords; the daemon does"
+UNSEEN = "nothing is served over HTTP yet, so that no file of passwords is looked for"
 MEANT = [
     ("allow cleartext /dev/null", monits.NEW, "what kind of file passwords are in is seen when they are read"),
     ("allow cleartext /etc/passwd", monits.OLD, "what kind of file passwords are in is seen when they are read"),
