@@ -99,7 +99,8 @@ struct mmonit_tls     : tls {};
 struct mmonit_sum     : certificate {};
 struct mmonit_register: seq<token<Kind::Register>, token<Kind::Credentials>> {};
 struct group_names    : token<Kind::HostGroups> { static constexpr std::string_view kExpected = "names in brackets, as in [ Oslo, Bergen ]"; };
-struct mmonit_groups  : seq<since<MonitVersion::V5_34, "'hostgroups'", text<"hostgroups">>, opt<token<Kind::Equal, Kind::Operator>>, group_names> {};
+struct groups_sign    : token<Kind::Equal, Kind::Operator> { static constexpr std::string_view kExpected = group_names::kExpected; };
+struct mmonit_groups  : seq<since<MonitVersion::V5_34, "'hostgroups'", text<"hostgroups">>, opt<groups_sign>, group_names> {};
 struct set_mmonit     : seq<token<Kind::Mmonit>, mmonit_url, star<sor<mmonit_url, mmonit_timeout, mmonit_tls, mmonit_sum, mmonit_groups>>, opt<mmonit_register>> {};
 
 // set monit 6: which version's meaning counts where they differ
