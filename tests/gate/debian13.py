@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 import monits  # noqa: E402
 from tally import LOGS, TOP, Stopwatch, Tally, Times, tail
 from tests import execute
