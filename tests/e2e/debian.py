@@ -42,8 +42,9 @@ def uncover() -> None:
 
 def shipped_rules(package: str) -> str:
     """Debian's process check for Monit, without its tests of connections and without the checks of files that it needs,
-    and without its limit of restarts: a test restarts in nearly every cycle."""
-    text = (CONF_AVAILABLE / package).read_text()
+    and without its limit of restarts: a test restarts in nearly every cycle. Debian 13's have `service` without its path,
+    where Monit finds it as little as healer does: they get the init script, as in Debian 12."""
+    text = re.sub(r'"service (\S+ \w+)"', r'"/etc/init.d/\1"', (CONF_AVAILABLE / package).read_text())
     block = re.search(r"^ *check process .*?(?=^ *check |\Z)", text, re.M | re.S).group()
     left_out = re.compile(r" *(#|depend|if failed|if 5 restarts|$)")
     return "".join(line + "\n" for line in block.splitlines() if not left_out.match(line))
