@@ -138,6 +138,42 @@ std::map<RowKey, std::string> rows_at_fault(const Found& found) {
   return rows;
 }
 
+/// Finds out which row makes an error that lies at none, such as one of what a workflow is for: by leaving out others.
+struct Trials {
+  const std::filesystem::path& path;
+  const LoadOptions& options;
+  const Environment& machine;
+  int left = 300;  ///< loads: there may be very many rows
+
+  /// The first row with which those before it do not compile any more, beside `left_out`. Nothing: even without any row
+  /// the rules have errors, or it would take too long.
+  std::map<RowKey, std::string> row_at_fault(const LoadResult& found, const std::map<RowKey, std::string>& left_out) {
+    std::vector<RowKey> rows;
+    for (const ListDeclaration& list : found.lists)
+      for (const ListRow& row : machine.list(list.source).value_or(std::vector<ListRow>{}))
+        if (!left_out.contains({list.source, row.name})) rows.emplace_back(list.source, row.name);
+    std::string why;
+    const auto compiles = [&](std::size_t count) {
+      std::map<RowKey, std::string> without = left_out;
+      for (std::size_t i = count; i < rows.size(); ++i) without.emplace(rows[i], std::string());
+      --left;
+      const LoadResult result = load_once(path, options, WithoutRows(without, machine)).result;
+      if (!result.rules) why = first_error(result.diagnostics, result.sources);
+      return result.rules.has_value();
+    };
+    if (left <= 0 || !compiles(0)) return {};
+    std::size_t good = 0;
+    std::size_t bad = rows.size();
+    while (bad - good > 1 && left > 0) {
+      const std::size_t middle = good + (bad - good) / 2;
+      (compiles(middle) ? good : bad) = middle;
+    }
+    if (left <= 0 || bad == 0) return {};
+    if (compiles(bad)) return {};  // for `why`: of this row
+    return {{rows[bad - 1], std::move(why)}};
+  }
+};
+
 /// Errors that are there while no list is known lie at the rules, and not at rows: only they stay.
 bool keep_errors_of_rules(Found& found, const LoadResult& alone) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, Code, std::string>> of_rules;
@@ -189,15 +225,18 @@ std::string left_out_text(const RowLeftOut& row) {
 }
 
 LoadResult load(const std::filesystem::path& path, const LoadOptions& options, const Environment& environment) {
-  constexpr int kMostRounds = 20;
+  constexpr int kMostRounds = 100;
   Found found = load_once(path, options, environment);
   if (found.result.rules || std::ranges::none_of(found.result.lists, &ListDeclaration::is_read))
     return finished(std::move(found), options);
   const Found alone = load_once(path, options, UnreadLists(environment));
   std::map<RowKey, std::string> left_out;
+  Trials trials{.path = path, .options = options, .machine = environment};
   for (int round = 0; round < kMostRounds && !found.result.rules; ++round) {
     if (keep_errors_of_rules(found, alone.result)) return finished(std::move(found), options);
     std::map<RowKey, std::string> more = rows_at_fault(found);
+    std::erase_if(more, [&](const auto& row) { return left_out.contains(row.first); });
+    if (more.empty()) more = trials.row_at_fault(found.result, left_out);
     if (more.empty()) break;
     left_out.merge(more);
     found = load_once(path, options, WithoutRows(left_out, environment));
