@@ -9,6 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/changed_rows.hpp"
 #include "config/environments.hpp"
 #include "control/changes.hpp"
 #include "rules_text.hpp"
@@ -46,12 +47,32 @@ std::vector<config::Source> files_of(std::vector<store::SavedSource> sources) {
   return files;
 }
 
+/// Rules of the files of which `current` was made, with other rows: only these are compiled, where that is possible.
+std::optional<LoadedRules> of_changed_rows(const Options& options, const engine::Graph& current, const MadeOf& made,
+                                           const engine::recorded::RulesText& saved,
+                                           const config::ListsEnvironment::Lists& lists) {
+  if (made.generation != current.generation || made.text == nullptr || made.text->files != saved.files)
+    return std::nullopt;
+  const runtime::Host host;
+  const config::SavedEnvironment machine{files_of(sources_of(saved)), host};
+  auto result = config::load_changed_rows(options.config, {}, machine, lists, made.lists, current);
+  if (!result) return std::nullopt;
+  LoadedRules loaded = finish(options, std::move(*result));
+  if (loaded.result.rules->settings != *current.settings) return std::nullopt;
+  return loaded;
+}
+
+LoadedRules of_input(const Options& options, const engine::Graph& current, const MadeOf& made,
+                     const RulesCompiler::Input& input, const config::ListsEnvironment::Lists& lists) {
+  if (!input.saved) return load_rules(options, lists);
+  if (auto loaded = of_changed_rows(options, current, made, *input.saved, lists)) return std::move(*loaded);
+  return load_saved_rules(options, sources_of(*input.saved), lists);
+}
+
 RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& current, RulesCompiler::Purpose purpose,
-                                const RulesCompiler::Input& input) {
-  const config::ListsEnvironment::Lists lists = input.lists();
-  RulesCompiler::Outcome outcome{
-      .loaded = input.saved ? load_saved_rules(options, sources_of(*input.saved), lists) : load_rules(options, lists),
-  };
+                                const RulesCompiler::Input& input, MadeOf& last) {
+  config::ListsEnvironment::Lists lists = input.lists();
+  RulesCompiler::Outcome outcome{.loaded = of_input(options, current, last, input, lists)};
   if (!outcome.loaded.result.ok()) return outcome;
   const std::string& none = outcome.loaded.result.lists_left_out;
   if (!none.empty() && current.left_out.lists.empty()) {  // what is in force has its lists, and is better
@@ -65,6 +86,7 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
   const engine::Settings& settings = *outcome.plan->graph->settings;
   const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
   if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
+  last = {.generation = outcome.plan->graph->generation, .text = outcome.text, .lists = std::move(lists)};
   return outcome;
 }
 
@@ -163,10 +185,10 @@ RulesCompiler::~RulesCompiler() {
 
 void RulesCompiler::compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Input input,
                             Done done) {
-  add([options = std::move(options), current = std::move(current), purpose, input = std::move(input),
+  add([this, options = std::move(options), current = std::move(current), purpose, input = std::move(input),
        done = std::move(done)] {
     try {
-      done(compiled(options, *current, purpose, input));
+      done(compiled(options, *current, purpose, input, last_));
     } catch (const std::exception& error) {  // for want of memory nothing may end but this load
       done(not_loaded(options, error));
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -50,6 +51,13 @@ struct LoadedRules {
 [[nodiscard]] LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,
                                            config::ListsEnvironment::Lists lists = {});
 
+/// What a graph was made of: rules that differ from it by rows of lists alone need not all be compiled.
+struct MadeOf {
+  std::uint64_t generation = 0;  ///< of the graph; 0: of none
+  std::shared_ptr<const engine::recorded::RulesText> text{};
+  config::ListsEnvironment::Lists lists{};
+};
+
 /// The files of a good load, to be saved.
 [[nodiscard]] std::vector<store::SavedSource> sources_of(const engine::recorded::RulesText& text);
 
@@ -91,6 +99,7 @@ class RulesCompiler {
   void work();
   void add(std::function<void()> job);
 
+  MadeOf last_;  ///< the thread's: what was compiled last to be taken over
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
