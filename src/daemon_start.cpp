@@ -463,6 +463,7 @@ void Daemon::use(const Graph& graph) {
   base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
   mailer_->configure(settings.mail, settings.cycle_length(), host);
+  runs_->set_cycle(settings.cycle_length());
 }
 
 runtime::LogOptions Daemon::log_options(const Settings& settings) const {

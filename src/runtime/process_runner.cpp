@@ -12,6 +12,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/parts/timetable.hpp"
 #include "engine/service.hpp"
 #include "runtime/clock.hpp"
 #include "util/text.hpp"
@@ -86,6 +87,7 @@ struct ProcessRunner::Run {
   std::size_t told_output = 0;  // of one that timed out: how much was delivered
   bool timed_out = false;
   Duration started{0};
+  std::optional<Duration> wanted_by;  // mono: when the next run of its service falls due
   std::optional<Duration> refused_since;
   std::string told;  // of what it waits for; empty: of nothing
   Spawner::Ticket ticket = 0;
@@ -151,20 +153,25 @@ void ProcessRunner::start(RunRequest request) {
 }
 
 void ProcessRunner::queue(Run& run) {
-  queue_.push_back(run.id().number());
+  enqueue(run);
   if (!lacking_.empty()) tell(run, lacking_);
   pump();
+}
+
+/// Nobody waits for ever: who has waited for so long as its period goes before all that come then.
+void ProcessRunner::enqueue(Run& run) {
+  constexpr Duration kLongest = minutes{1};
+  const auto period = engine::period_of(*run.request.block->schedule, cycle_);
+  if (!run.wanted_by) run.wanted_by = mono_now() + std::min(period.value_or(kLongest), kLongest);
+  queue_.emplace(*run.wanted_by, run.id().number());
 }
 
 void ProcessRunner::pump() {
   if (searching_ || std::exchange(pumping_, true)) return;
   while (!queue_.empty() && running_ < options_.most_running) {
-    const auto found = runs_.find(queue_.front());
-    if (found == runs_.end()) {  // cancelled meanwhile
-      queue_.pop_front();
-      continue;
-    }
-    queue_.pop_front();
+    const auto found = runs_.find(queue_.begin()->second);
+    queue_.erase(queue_.begin());
+    if (found == runs_.end()) continue;  // cancelled meanwhile
     const auto former = former_.find(found->second->request.block->name);
     if (former != former_.end()) {
       former->second.waits.push_back(found->first);
@@ -281,11 +288,11 @@ bool ProcessRunner::put_back(Run& run, const Error& why) {
     remove(run);
     return true;
   }
-  queue_.push_front(run.id().number());
+  enqueue(run);
   tell(run, why.what);
   if (std::exchange(lacking_, why.what) != why.what && now - told_all_ >= kTellInterval) {
     told_all_ = now;
-    for (const std::uint64_t id : queue_)
+    for (const auto& [by, id] : queue_)
       if (const auto waiting = runs_.find(id); waiting != runs_.end()) tell(*waiting->second, why.what);
   }
   retry_.set_deadline(now + kRetryInterval);
@@ -493,7 +500,7 @@ void ProcessRunner::remove(Run& run) {
   if (line.empty()) {
     lines_.erase(found);
   } else if (first) {
-    queue_.push_back(line.front());
+    enqueue(*runs_.at(line.front()));
   }
   end_if_stopped();
   pump();
@@ -505,7 +512,8 @@ void ProcessRunner::former_gone(const std::string& service) {
   if (--former->second.left > 0) return;
   const std::vector<std::uint64_t> waits = std::move(former->second.waits);
   former_.erase(former);
-  queue_.insert(queue_.end(), waits.begin(), waits.end());
+  for (const std::uint64_t id : waits)
+    if (const auto run = runs_.find(id); run != runs_.end()) enqueue(*run->second);
   end_if_stopped();
   pump();
 }

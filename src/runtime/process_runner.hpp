@@ -17,8 +17,9 @@
 // known which services have one, and no run of such a service until it is gone. The search takes some milliseconds, and
 // is given up after Options::search_patience.
 //
-// Runs beyond `most_running`, or for which no descriptors or processes are available, wait in order; what they lack is
-// reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted with the
+// Runs beyond `most_running`, or for which no descriptors or processes are available, wait: first is whose next run
+// falls due first, so that a service of a second does not wait for the first runs of thousands of an hour. What they
+// lack is reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted with the
 // reason.
 #pragma once
 
@@ -28,9 +29,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/event.hpp"
@@ -77,6 +80,8 @@ class ProcessRunner {
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   void start(RunRequest request);
+  /// How long a cycle is, which the schedules of services count in.
+  void set_cycle(Duration cycle) { cycle_ = cycle; }
   /// Ends a run without a result. Unknown runs are ignored.
   void cancel(engine::RunId run);
   /// Cancels all runs; `done` is called when no process of theirs is left, nor of the former daemon's. Nothing may be
@@ -97,6 +102,7 @@ class ProcessRunner {
   };
 
   void queue(Run& run);
+  void enqueue(Run& run);
   void pump();
   [[nodiscard]] bool begin(Run& run);
   void spawned(engine::RunId id, Result<Started> result);
@@ -123,7 +129,8 @@ class ProcessRunner {
   Options options_;
   Sink sink_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;  ///< by RunId
-  std::deque<std::uint64_t> queue_;                               ///< to be begun, in order
+  std::set<std::pair<Duration, std::uint64_t>> queue_;            ///< to be begun: by when, and RunId
+  Duration cycle_{30'000};
   std::string lacking_;  ///< what the last one to be begun lacked; all of the queue were told
   Duration told_all_{-60'000};
   std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;    ///< by service: its run, and who waits for it

@@ -464,6 +464,30 @@ TEST_CASE("beyond the limit runs wait in order, and none is lost", "[runner]") {
   }
 }
 
+TEST_CASE("a service that runs each second does not wait for many that run each hour", "[runner]") {
+  ProcessRunner::Options options;
+  options.most_running = 1;
+  Bench bench(options);
+  const test::TemporaryDirectory directory;
+  const std::string gate = (directory.path() / "gate").string();
+  const std::string order = (directory.path() / "order").string();
+  bench.every = hours{1};
+  bench.shell("while [ ! -e " + gate + " ]; do sleep 0.01; done");
+  for (int i = 0; i < 20; ++i) bench.shell("echo hour >> " + order);
+  bench.every = seconds{1};
+  bench.shell("echo second >> " + order);
+  bench.every = {};
+  bench.runner.set_cycle(seconds{5});
+  bench.shell("echo cycle >> " + order);
+  test::write_with_mode(gate, "", 0644);
+  CHECK(bench.idle());
+  const auto begun = lines(test::read_file(order));
+  REQUIRE(begun.size() == 22);
+  CHECK(begun[0] == "second");
+  CHECK(begun[1] == "cycle");
+  CHECK(begun[2] == "hour");
+}
+
 TEST_CASE("without descriptors runs wait, and are reported as not started when it lasts", "[runner]") {
   ProcessRunner::Options hasty;
   hasty.resource_patience = Duration{400};

@@ -44,6 +44,7 @@ struct RunnerBench {
     block->program->command.identity = identity;
     block->program->output_limit = limit;
     block->program->patterns = std::move(patterns);
+    if (every > Duration{0}) block->schedule = engine::Schedule{.kind = engine::Schedule::Kind::Interval, .interval = every};
     const std::uint64_t id = ++last;
     runner.start({engine::ServiceId(service != 0 ? service : static_cast<std::uint32_t>(1000 + id)), engine::RunId(id),
                   block, environment});
@@ -72,6 +73,7 @@ struct RunnerBench {
   engine::Identity identity;
   std::string name;
   std::uint32_t limit = 512;
+  Duration every{0};  ///< of the services that are started from now on; 0: each cycle
   std::uint64_t last = 0;
 };
 
