@@ -367,6 +367,65 @@ TEST_CASE("a row that leaves a list that is read abandons nothing", "[healing]")
   CHECK(world.wait_for("guard") == "n0");  // of its second try
 }
 
+TEST_CASE("an edit that takes a row around those of a list that is read abandons what is healed there", "[healing]") {
+  // For each SITE in a, b { for each NODE from file { ... } }: n0 and n1 are of site a, n2 and n3 of b.
+  const auto rules_of = [](const std::set<int>& absent, const LeftOut& left_out) {
+    RuleSet rules = fleet_rules({.targets = 4, .escalate = true, .listed = true, .absent = absent});
+    for (auto& one : rules.services) {
+      auto block = std::make_shared<ServiceBlock>(*one);
+      Row row = *block->row;
+      row.variables.insert(row.variables.begin(), {"SITE", block->name < "n2" ? "a" : "b"});
+      row.lists.insert(row.lists.begin(), "SITE");
+      block->row = std::make_shared<const Row>(std::move(row));
+      one = std::move(block);
+    }
+    rules.left_out = left_out;
+    return rules;
+  };
+  const LeftOut unread{.lists = {"node"}, .rows = {}};
+  FleetWorld world = world_of(rules_of({}, {}), 4);
+  SECTION("while a program runs") {
+    to_rebuild(world);
+    SECTION("at once") { reload(world, rules_of({0, 1}, {})); }
+    SECTION("when the list is known again") {
+      reload(world, rules_of({0, 1, 2, 3}, unread));
+      CHECK(only(world).abandoned.empty());
+      reload(world, rules_of({0, 1}, {}));
+    }
+    SECTION("while healer was away") {
+      const ActionId program = world.execs.back().action;
+      FleetWorld next(make_graph(rules_of({0, 1}, {})), world.saved, world.failed, world.now);
+      CHECK_FALSE(only(next).abandoned.empty());
+      next.handle(event::ActionEnded{.action = program, .status = 1, .elapsed = seconds{1}});
+      check_nothing_follows(next);
+      return;
+    }
+    CHECK(only(world).abandoned == "the rules no longer have it");
+    world.end_program(1);
+    CHECK(world.alerts_of("Healing abandoned") == 1);
+  }
+  SECTION("while it waits for approval") {
+    RuleSet asks = rules_of({}, {});
+    Workflow plan = *asks.workflows.front();
+    plan.mode = HealingMode::Approval;
+    asks.workflows.front() = std::make_shared<const Workflow>(std::move(plan));
+    reload(world, std::move(asks));
+    world.fail(0);
+    world.advance(minutes{1});
+    REQUIRE(only(world).stage == Healing::Stage::Approval);
+    reload(world, rules_of({0, 1}, {}));
+    CHECK(world.engine.healings().idle());
+    CHECK(world.alerts_of("Healing dropped") == 1);
+  }
+  SECTION("but not what the list alone has lost") {
+    to_rebuild(world);
+    reload(world, rules_of({0}, {}));
+    CHECK(only(world).abandoned.empty());
+    return;
+  }
+  check_nothing_follows(world);
+}
+
 TEST_CASE("an edit that takes a list from the rules abandons what is healed of its rows", "[healing]") {
   FleetWorld world({.targets = 2, .listed = true});
   to_rebuild(world);

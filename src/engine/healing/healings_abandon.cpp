@@ -58,6 +58,23 @@ std::string names_of(const Healing& healing, bool (*which)(const StepRun&)) {
   return (names.size() == 1 ? "step " : "steps ") + quoted(names);
 }
 
+/// Whether an edit has taken the rows that stand in the rules, of those that a target is made of ("DISK" is "sdb"):
+/// then it is gone, whatever the lists say that are read. Where one of these is not known that cannot be told.
+bool has_lost_written_row(const Graph& next, const Variables& row) {
+  const auto is_written = [&](const auto& variable) {
+    return variable.first.find('.') == std::string::npos && !next.reads(variable.first);
+  };
+  if (std::ranges::none_of(row, is_written) || next.left_out.holds(row)) return false;
+  return std::ranges::none_of(next.order, [&](ServiceId service) {
+    const auto& other = next.at(service).row;
+    return other != nullptr && std::ranges::all_of(row, [&](const auto& variable) {
+             return !is_written(variable) || std::ranges::any_of(other->variables, [&](const auto& one) {
+               return iequals(one.first, variable.first) && iequals(one.second, variable.second);
+             });
+           });
+  });
+}
+
 }  // namespace
 
 /// Whose state says how the target is: its services, and what they are made of.
@@ -150,7 +167,7 @@ std::set<HealingId> Healings::taken_by(const Graph& now, const Graph& next) cons
       const auto& row = now.at(service).row;
       return row != nullptr && std::ranges::any_of(row->lists, [&](const auto& list) { return next.reads(list); });
     });
-    if (before.empty() || of_list) continue;
+    if ((before.empty() || of_list) && !has_lost_written_row(next, healing.row)) continue;
     const auto is_its = [&](ServiceId service) { return iequals(next.at(service).target(), healing.target); };
     if (std::ranges::none_of(next.order, is_its)) taken.insert(id);
   }
@@ -187,7 +204,9 @@ void Healings::end_what_lost_its_target(HealingWorld& world) {
     if (healing.is_abandoned() || (healing.stage < Stage::Guarding && !healing.has_begun())) continue;
     const bool of_list =
         std::ranges::any_of(healing.row, [&](const auto& variable) { return graph.reads(variable.first); });
-    if (of_list || graph.find(healing.service) || !is_gone(world, healing)) continue;
+    if ((of_list && !has_lost_written_row(graph, healing.row)) || graph.find(healing.service) ||
+        !is_gone(world, healing))
+      continue;
     (void)abandon(world, healing, std::string(kNotInRules));
   }
 }
