@@ -149,6 +149,39 @@ TEST_CASE("a pause of a storm names what it holds, and the way out; one that is 
   CHECK(has(last_mail(world, "Healing begun"), "overriding pause (by anna): "));
 }
 
+TEST_CASE("a fleet that is a list and a group at once is paused and resumed by one mail each", "[healing]") {
+  FleetWorld world({.targets = 6, .listed = true, .written = true});
+  for (int i = 0; i < 4; ++i) world.fail(i);
+  world.advance(minutes{1});
+  CHECK(world.engine.healings().memory().closed.size() == 2);
+  CHECK(world.alerts_of("Healing paused") == 1);
+  for (int i = 0; i < 4; ++i) world.heal(i);
+  world.advance(minutes{1});
+  CHECK(world.engine.healings().memory().closed.empty());
+  CHECK(world.alerts_of("Healing resumed") == 1);
+}
+
+TEST_CASE("of two groups of one workflow that are paused each is told, where neither has all of the other",
+          "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 12});
+  for (std::size_t i = 0; i < 12; ++i) {
+    auto block = std::make_shared<ServiceBlock>(*rules.services[i]);
+    block->groups = {i < 6 ? "left" : "right"};
+    rules.services[i] = std::move(block);
+  }
+  FleetWorld world(make_graph(std::move(rules)), {}, std::vector<bool>(12), World::kStart);
+  for (int i = 0; i < 4; ++i) world.fail(i);
+  world.advance(minutes{1});
+  CHECK(world.alerts_of("Healing paused") == 1);
+  for (int i = 6; i < 10; ++i) world.fail(i);
+  world.advance(minutes{1});
+  CHECK(world.alerts_of("Healing paused") == 2);
+  CHECK(has(last_mail(world, "Healing paused"), "4 of 6 in group right are not well"));
+  for (int i = 0; i < 4; ++i) world.heal(i);
+  world.advance(minutes{1});
+  CHECK(world.alerts_of("Healing resumed") == 1);
+}
+
 TEST_CASE("that most of a group are paused is no news to those who have paused them", "[healing]") {
   FleetWorld world({.targets = 6});
   world.advance(minutes{1});

@@ -2,6 +2,7 @@
 // What guards and brakes say to a healing: counts of groups, limits, pauses (language 3.7).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -150,21 +151,40 @@ void Healings::watch_brakes(HealingWorld& world) {
                                percent_text(brake.above)));
     }
   }
+  // Whether a brake of the same workflow that is closed, and told, holds back all that this one does: the same machines
+  // may be a list and a group.
+  const auto is_told_of = [&](const ClosedBrake& closed) {
+    return std::ranges::any_of(memory_.closed, [&](const ClosedBrake& other) {
+      return &other != &closed && other.told && iequals(other.workflow, closed.workflow) &&
+             std::ranges::all_of(targets_, [&](const Target& one) {
+               return !is_in(one.name, closed.group) || is_in(one.name, other.group);
+             });
+    });
+  };
+  std::map<std::string, std::vector<const ClosedBrake*>> closed_now;  // people are told once of each workflow
   for (ClosedBrake& closed : memory_.closed) {
-    const Census now = census(world, closed.group);
     // What people have paused, or the rules for a while, is no news to them.
-    if (closed.told || now.ill_percent() <= closed.above) continue;
-    changed = closed.told = true;
+    if (closed.told || census(world, closed.group).ill_percent() <= closed.above) continue;
+    changed = true;
+    if (!is_told_of(closed)) closed_now[to_lower(closed.workflow)].push_back(&closed);
+    closed.told = true;
+  }
+  for (const auto& [workflow, brakes] : closed_now) {
+    std::string why;
+    for (const ClosedBrake* const closed : brakes)
+      why += fmt::format("{}{}, more than {}", why.empty() ? "" : "; ",
+                         describe(census(world, closed->group), closed->group), percent_text(closed->above));
     std::vector<std::string> held;
     for (const auto& [id, healing] : healings_)
-      if (healing.waits() && iequals(healing.plan->name, closed.workflow) && is_in(healing.target, closed.group))
+      if (healing.waits() && iequals(healing.plan->name, workflow) &&
+          std::ranges::any_of(brakes, [&](const ClosedBrake* one) { return is_in(healing.target, one->group); }))
         held.push_back(healing.target);
-    world.tell_all(
-        "Healing paused", effect::Cause::State::Failed,
-        fmt::format("workflow {} is paused: {}, more than {}; held back: {}; `healerctl heal NAME --override "
-                    "pause` heals one of them none the less",
-                    closed.workflow, describe(now, closed.group), percent_text(closed.above), named(held)));
+    world.tell_all("Healing paused", effect::Cause::State::Failed,
+                   fmt::format("workflow {} is paused: {}; held back: {}; `healerctl heal NAME --override pause` heals "
+                               "one of them none the less",
+                               brakes.front()->workflow, why, named(held)));
   }
+  std::vector<ClosedBrake> opened;
   std::erase_if(memory_.closed, [&](const ClosedBrake& closed) {
     // By the rules, or by a plan that something goes by which has begun before they were changed.
     const std::shared_ptr<const Workflow> plan = world.graph().workflow(closed.workflow);
@@ -183,11 +203,19 @@ void Healings::watch_brakes(HealingWorld& world) {
     const bool opens = !known || (closed.until ? now.percent() < *closed.until : now.percent() <= closed.above);
     if (!opens) return false;
     changed = true;
-    const std::string text = fmt::format("workflow {} goes on: {}", closed.workflow, describe(now, closed.group));
-    world.record(RecordKind::HealingStep, Severity::Info, {}, text);
-    if (closed.told) world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
+    world.record(RecordKind::HealingStep, Severity::Info, {},
+                 fmt::format("workflow {} goes on: {}", closed.workflow, describe(now, closed.group)));
+    if (closed.told) opened.push_back(closed);
     return true;
   });
+  std::map<std::string, std::string> texts;
+  for (const ClosedBrake& closed : opened) {
+    if (is_told_of(closed)) continue;  // something that people were told of holds the same back still
+    const auto [text, is_first] = texts.try_emplace(to_lower(closed.workflow));
+    text->second += is_first ? fmt::format("workflow {} goes on: ", closed.workflow) : "; ";
+    text->second += describe(census(world, closed.group), closed.group);
+  }
+  for (const auto& [workflow, text] : texts) world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
   if (changed) world.save(memory_.closed);
 }
 
