@@ -7,6 +7,7 @@ machine's own; `./start test` fetches what is needed.
 """
 import http.client
 import json
+import lzma
 import os
 import platform
 import re
@@ -35,6 +36,13 @@ CERTIFICATE = "urn:healer:certified"
 
 def kernel() -> Path | None:
     return next(iter(sorted((CACHE / "kernel" / "boot").glob("vmlinuz-*"))), None)
+
+
+def place_module(name: str, folder: Path) -> None:
+    """A module of the kernel; Debian 13 packs them, and has some of them in the kernel itself."""
+    for module in (CACHE / "kernel").rglob(f"{name}.ko*"):
+        content = module.read_bytes()
+        (folder / f"{name}.ko").write_bytes(lzma.decompress(content) if module.suffix == ".xz" else content)
 
 
 def missing() -> str:
@@ -84,8 +92,7 @@ class Hypervisor:
             if name != "busybox":
                 (root / "bin" / name).symlink_to("busybox")
         for name in MODULES:
-            module, = (CACHE / "kernel" / "lib" / "modules").rglob(f"{name}.ko")
-            shutil.copy(module, root / "modules")
+            place_module(name, root / "modules")
         shutil.copy(FILES / "init", root / "init")
         names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
         with (self.guest / "initrd").open("wb") as initrd:
