@@ -95,9 +95,9 @@ Result<config::LoadResult> load_with_lists(const Options& options, const config:
                                  list.name, known->second.size(), known->second.size() == 1 ? "" : "s",
                                  read ? ", " + format_monit_date(runtime::local_civil(*read)) : ""));
     } else if (!remembered.unreadable().empty()) {
-      config::report(loaded->diagnostics, DiagnosticSeverity::Note, config::Code::UnreadList, list.range,
-                     fmt::format("nobody can tell here whether the rows of the list {} compile: {}", list.name,
-                                 remembered.unreadable()));
+      config::report(
+          loaded->diagnostics, DiagnosticSeverity::Note, config::Code::UnreadList, list.range,
+          fmt::format("the rows of the list {} cannot be checked here: {}", list.name, remembered.unreadable()));
     }
   }
   return loaded;

@@ -308,6 +308,11 @@ void Daemon::compare() {
                              ? "a reload would change nothing"
                              : changes_line("a reload would give: ", *told.changes);
           }
+          for (const config::ListDeclaration& list : outcome->loaded.result.lists)
+            if (!list.is_read)
+              told.text += fmt::format(
+                  "\nthe list {} was never read: a reload reads it first, and keeps what is known of its services",
+                  list.name);
           if (outcome->plan) {
             const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
             if (!loss.ended.empty())

@@ -304,8 +304,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_selection(accept, request, "Services, or all, or: list NAME");
   accept->add_flag("--pid", request.id,
                    "Accept the process that the pid file of a service names, though it is in doubt (--pid=N: only N)");
-  add(app, arguments, Verb::Lists, "Show the lists of rows: how many, when read, whether accepted, what is missing");
-  add(app, arguments, Verb::Forget, "Remove a row that is missing from its list at once")
+  add(app, arguments, Verb::Lists,
+      "Show the lists of `for each`: how many rows, when read, whether accepted, what is missing");
+  add(app, arguments, Verb::Forget, "Remove at once the services of a row that is missing from its list")
       ->add_option("row", request.names, "The name of the row")
       ->required()
       ->expected(1)
@@ -429,7 +430,7 @@ std::string complaint(Arguments& arguments) {
     arguments.compare.apart = *apart;
   }
   if (arguments.top.wanted) {
-    if (arguments.output.json) return "top prints no JSON: `summary --json` has what is in it";
+    if (arguments.output.json) return "top has no JSON output: `summary --json` has what is in it";
     arguments.top.every = parse_duration(arguments.top.interval).value_or(Duration{0});
     if (arguments.top.every < milliseconds{100} || arguments.top.every > hours{1})
       return fmt::format("--interval {}: not a duration between 100 ms and 1 h (such as 2s)", arguments.top.interval);
@@ -450,7 +451,7 @@ std::string complaint(Arguments& arguments) {
       return fmt::format("{} which services? Name them or a group (-g), or say \"all\"", to_string(request.verb));
   }
   if (arguments.ask.graph && arguments.output.json)
-    return "graph prints a graph, no JSON: `status --json` has all that is in it";
+    return "graph has no JSON output: `status --json` has all that is in it";
   return {};
 }
 

@@ -44,7 +44,7 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
   for (const auto& [verb, help, number] :
        {std::tuple(Verb::Approve, "Approve a healing that waits for approval", "that `healing status` shows"),
         {Verb::Reject, "Reject a healing that waits for approval", "that `healing status` shows"},
-        {Verb::Cancel, "Cancel a healing, or whatever `jobs cancel` can cancel",
+        {Verb::Cancel, "Cancel a healing or, as `jobs cancel` does, another job",
          "that `healing status` or `jobs` shows"}}) {
     CLI::App* const command = add_command(app, request, verb, std::string(to_string(verb)), help);
     command->add_option("id", request.names, fmt::format("The number {}, or the target or service", number))
@@ -53,8 +53,9 @@ void add_healing(CLI::App& app, Request& request, std::string& overrides) {
         ->expected(1);
     if (verb == Verb::Approve)
       command
-          ->add_option("--plan", request.plan,
-                       "The hash of the plan, as `healing status` shows it; at a terminal the plan is shown without it")
+          ->add_option(
+              "--plan", request.plan,
+              "The hash of the plan, as `healing status` shows it (default: at a terminal, show the plan and ask)")
           ->type_name("HASH")
           ->check([](const std::string& text) { return text.empty() ? "HASH must not be empty" : ""; });
   }

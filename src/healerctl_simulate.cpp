@@ -162,7 +162,7 @@ int simulate(const SimulateOptions& options, Output& output) {
   };
 
   const runtime::Host machine;
-  const config::OfflineEnvironment environment(machine, "localhost");
+  const config::OfflineEnvironment environment(machine);
   const auto load = [&](config::ListsEnvironment::Lists lists) {
     return config::load(options.rules, {}, config::ListsEnvironment(std::move(lists), environment));
   };

@@ -45,7 +45,7 @@ std::string of_test(Options& options, bool test, bool has_config) {
     }
     if (!options.with.empty()) return "--with is for -t";
     if (options.json) return "--json is for -t";
-    if (options.config == "-") return "-c - is for -t: a daemon reads its rules again";
+    if (options.config == "-") return "-c - is only for -t: a daemon must be able to read its rules again";
     return {};
   }
   if (!options.with.empty()) {

@@ -36,9 +36,8 @@ bool runs_as_child(const engine::Engine& engine, const engine::ServiceBlock& blo
 }  // namespace
 
 std::string Vanished::text() const {
-  std::string told = fmt::format("no file matches {} any longer: {} {} away with what {} held", quoted_list(patterns),
-                                 services.empty() ? "no service" : quoted_list(services),
-                                 services.size() <= 1 ? "goes" : "go", patterns.size() == 1 ? "it" : "they");
+  std::string told = fmt::format("no file matches {} any longer: this would remove {}", quoted_list(patterns),
+                                 services.empty() ? "no service" : quoted_list(services));
   if (!ended.empty())
     told += fmt::format("; {} {} as healer's own {} and would be ended", quoted_list(ended),
                         ended.size() == 1 ? "runs" : "run", ended.size() == 1 ? "process" : "processes");

@@ -241,7 +241,7 @@ class ConnectionReader {
     if (name == "cacertificatefile") plan.ca_file = value.value;
     if (name == "cacertificatepath") plan.ca_path = value.value;
     if (name == "pemkey" || name == "pemchain")
-      warn(value.range, fmt::format("'{}' is not used: the key and its chain are shown from one file", name),
+      warn(value.range, fmt::format("'{}' is not used: the key and the certificates are read from one file", name),
            "write both into one file, and 'clientpemfile: PATH'");
     if (name == "clientpemfile" || (name == "pemfile" && plan.client_certificate.empty()))
       plan.client_certificate = value.value;

@@ -94,7 +94,7 @@ class FieldReader {
     const std::optional<unsigned> from = range == "*" ? field_.first : number(range.substr(0, dash));
     const std::optional<unsigned> to = dash == range.npos ? field_.last : number(range.substr(dash + 1));
     if (!step || *step == 0 || !from || !to || *from < field_.first || *from > *to || *to > last) {
-      if (fault_.empty()) fault_ = fmt::format("the {} {} is no step", field_.name, in_quotes(item));
+      if (fault_.empty()) fault_ = fmt::format("the {} {} is not a step", field_.name, in_quotes(item));
       return;
     }
     for (unsigned value = *from; value <= *to; value += *step) set(value, value, false);

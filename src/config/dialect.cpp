@@ -48,7 +48,7 @@ class Dialect {
     for_each_set<SetHttpd>(document, [&](const SetHttpd& set, const SourceRange&) {
       for (const SetHttpd::Allow& allow : set.allow)
         if (allow.kind == SetHttpd::Allow::Kind::File && version_ == MonitVersion::V5_34)
-          tell(allow.who.range, "Monit 5.34 takes no file for a file of passwords", "Monit 5.33 and 6 do");
+          tell(allow.who.range, "Monit 5.34 understands no file of passwords", "Monit 5.33 and 6 do");
     });
     for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
       for (const SetMailServer::Server& server : set.servers) sum(server.checksum);

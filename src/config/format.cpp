@@ -208,8 +208,8 @@ Result<std::string> format_rules(std::string_view text) {
   const FileSyntax syntax = parse(file, text, said);
   if (!syntax.cut_includes.empty()) {
     const Position at = sources.position(file, syntax.cut_includes.front());
-    return Error{EINVAL, fmt::format("{}:{}: error: an 'include' in the middle of a statement is not laid out", at.line,
-                                     at.column)};
+    return Error{EINVAL, fmt::format("{}:{}: error: an 'include' in the middle of a statement cannot be formatted",
+                                     at.line, at.column)};
   }
   if (has_errors(said)) {
     const std::string error = first_error(said, sources);
@@ -221,7 +221,7 @@ Result<std::string> format_rules(std::string_view text) {
     std::string formatted = Formatter(pieces, syntax.begins, collapse).run();
     if (same_words(pieces, stream, formatted)) return formatted;
   }
-  return Error{EINVAL, "no layout was found that keeps its meaning"};
+  return Error{EINVAL, "no way was found to format it that keeps its meaning"};
 }
 
 std::string difference(const engine::RuleSet& before, const engine::RuleSet& after) {
@@ -229,12 +229,11 @@ std::string difference(const engine::RuleSet& before, const engine::RuleSet& aft
     return fmt::format("there would be {} services, not {}", after.services.size(), before.services.size());
   for (std::size_t i = 0; i < before.services.size(); ++i) {
     const engine::ServiceBlock& one = *before.services[i];
-    if (fingerprint(one) != fingerprint(*after.services[i]))
-      return fmt::format("{} would be another", in_quotes(one.name));
+    if (fingerprint(one) != fingerprint(*after.services[i])) return fmt::format("{} would change", in_quotes(one.name));
   }
   const auto same = [](const auto& one, const auto& other) { return *one == *other; };
-  if (!std::ranges::equal(before.workflows, after.workflows, same)) return "a workflow would be another";
-  return print(before) == print(after) ? "" : "the settings would be others";
+  if (!std::ranges::equal(before.workflows, after.workflows, same)) return "a workflow would change";
+  return print(before) == print(after) ? "" : "the settings would change";
 }
 
 }  // namespace healer::config

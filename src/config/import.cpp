@@ -210,7 +210,7 @@ class Importer {
   void monit() {
     const std::string_view version = to_string(monit_);
     std::string text =
-        installed_.empty() ? "No Monit was found on this machine" : fmt::format("Monit {} was found", installed_);
+        installed_.empty() ? "Monit was not found on this machine" : fmt::format("Monit {} was found", installed_);
     if (needed_monit(document_) == monit_ && monit_version(installed_).value_or(MonitVersion::V5_33) < monit_)
       text += fmt::format(", but its files need {}", version);
     remark("monit", fmt::format("{}: 'set monit {}' keeps the meaning.", text, version),

@@ -125,7 +125,7 @@ class Linter {
   void check(const SetEnvironment&, const SourceRange&) {}
   void check(const SetSwitch& set, const SourceRange& range) {
     if (set.kind == SetSwitch::Kind::Fips)
-      not_yet(fips_, range, "'set fips' is accepted but not done: OpenSSL is used as configured on this machine");
+      not_yet(fips_, range, "'set fips' is accepted but has no effect: OpenSSL is used as configured on this machine");
   }
   void check(const SetOnReboot&, const SourceRange& range) {
     if (services_ > 0)

@@ -37,7 +37,7 @@ std::optional<std::string> read_object(std::string_view line, ListRow& row) {
   const json object = json::parse(line, nullptr, false);
   if (!object.is_object()) return "this is not a JSON object";
   const auto name = object.find("name");
-  if (name == object.end() || !name->is_string()) return R"(this object has no text "name")";
+  if (name == object.end() || !name->is_string()) return R"(this object has no "name" that is a text)";
   row.name = name->get<std::string>();
   for (const auto& [key, value] : object.items()) {
     if (key == "name" || value.is_null()) continue;
@@ -108,8 +108,7 @@ Result<std::vector<std::string>> rows_of_range(std::string_view first, std::stri
     return Error{EINVAL, "the numbers are too long"};
   const bool pads = from.digits.size() > 1 && from.digits.front() == '0';
   if ((to.digits.size() > 1 && to.digits.front() == '0') && (!pads || to.digits.size() != from.digits.size()))
-    return Error{EINVAL,
-                 fmt::format("{} and {} are filled up with zeros differently", in_marks(first), in_marks(last))};
+    return Error{EINVAL, fmt::format("{} and {} are padded with zeros differently", in_marks(first), in_marks(last))};
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   std::from_chars(from.digits.data(), from.digits.data() + from.digits.size(), low);

@@ -169,7 +169,7 @@ void lint_versions(const Document& document, Diagnostics& said) {
         for (const TermSyntax& term : rule->condition.terms)
           if (const auto* test = std::get_if<DiffersSyntax>(&term.test); test != nullptr && test->is_loose)
             report(said, DiagnosticSeverity::Warning, Code::NeverTrue, test->value.range,
-                   fmt::format("{} is no SHA256 checksum: no file has it, so this is always true",
+                   fmt::format("{} is not a SHA256 checksum: no file has it, so this is always true",
                                in_quotes(test->value.value)),
                    "it has 64 hexadecimal digits");
   });

@@ -226,9 +226,9 @@ class Validator {
     filters_.insert(filter.value);
     if (const std::string problem = jq_problem(filter.value); !problem.empty())
       error(Code::InvalidPattern, filter.range,
-            fmt::format("{} is no filter of jq: {}", in_quotes(filter.value), problem));
+            fmt::format("{} is not a valid jq filter: {}", in_quotes(filter.value), problem));
     if (!quoted && !is_json_literal(value.value))
-      error(Code::InvalidValue, value.range, fmt::format("{} is no value of JSON", in_quotes(value.value)),
+      error(Code::InvalidValue, value.range, fmt::format("{} is not a JSON value", in_quotes(value.value)),
             "put a text in quotes; others are numbers, true, false and null");
   }
   void test(const MembersSyntax& test, const SourceRange& range) {
@@ -437,7 +437,7 @@ class Validator {
   void check(const SetMonit& set) {
     if (!monit_version(set.version.value))
       error(Code::InvalidValue, set.version.range,
-            fmt::format("{} is no version of Monit", in_quotes(set.version.value)), "write 5.33, 6 or 6.1");
+            fmt::format("{} is not a version of Monit", in_quotes(set.version.value)), "write 5.33, 6 or 6.1");
   }
   void check(const SetEventQueue&) {}
   void check(const SetExpectBuffer&) {}

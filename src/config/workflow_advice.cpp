@@ -53,7 +53,7 @@ class WorkflowAdviser {
       if (!used.contains(name) && is_whole_)
         say(Code::NoEffect, workflow->name.range,
             fmt::format("no rule heals with the workflow {}", in_quotes(workflow->name.value)),
-            fmt::format("write 'then heal with {}' in a rule; a person may use it by `healerctl heal NAME --with`",
+            fmt::format("write 'then heal with {}' in a rule; a person can also start it: `healerctl heal NAME --with`",
                         printable(workflow->name.value)));
   }
 

@@ -114,7 +114,7 @@ class WorkflowChecker {
 
   void recovery(const ActionSyntax& action) {
     if (action.kind == ActionSyntax::Kind::Heal)
-      error(Code::WrongPlace, action.workflow->range, "a recovery is not healed",
+      error(Code::WrongPlace, action.workflow->range, "a recovery cannot be healed",
             "write 'heal' after 'then'; 'else' takes an alert or an exec");
   }
 

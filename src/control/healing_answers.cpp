@@ -67,10 +67,10 @@ std::optional<Failure> cannot_approve(const engine::Healing& healing, const std:
                          return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
                        });
   if (!is_hash)
-    return Failure{
-        "bad-request",
-        fmt::format("\"{}\" is no hash of a plan: {} digits or more are needed", printable(plan), engine::kHashShown),
-        line};
+    return Failure{"bad-request",
+                   fmt::format("\"{}\" is not the hash of a plan: {} digits or more are needed", printable(plan),
+                               engine::kHashShown),
+                   line};
   if (engine::hash_of_plan(healing).starts_with(to_lower(plan))) return std::nullopt;
   return Failure{"other-plan",
                  fmt::format("nothing was approved: the plan of healing {} is not {}", healing.id.number(), plan),

@@ -300,7 +300,7 @@ TopLine Top::foot() const {
     case Mode::Pane: break;
   }
   if (!message_.empty()) return line(printable(message_), message_good_ ? TopLook::Strong : TopLook::Failed);
-  return line("? help  q leave  / filter  > sort  Enter explain  o output  s start  t stop  r restart", TopLook::Faint);
+  return line("? help  q leave  / filter  Enter explain  o output  s start  t stop  r restart", TopLook::Faint);
 }
 
 std::string render_top(const TopData& data, const Style& style) {

@@ -200,7 +200,7 @@ void look_at_mail(Facts& facts, const engine::RuleSet& rules) {
   const auto until = std::chrono::steady_clock::now() + 2 * kPatience;
   for (std::size_t i = 0; i < answers.size(); ++i)
     facts.mail_servers[i].error =
-        answers[i].wait_until(until) == std::future_status::ready ? answers[i].get() : "its name is not resolved";
+        answers[i].wait_until(until) == std::future_status::ready ? answers[i].get() : "its name could not be resolved";
 }
 
 void look_at_process(Facts& facts) {

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/clear.hpp"
 #include "engine/cron.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/healing/variables.hpp"
@@ -317,13 +318,11 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
     ServiceState& state = services_[id.index()];
     const Seen run{seen, state.memory, state.starts->restarted};
     clear = true;
-    for (const Rule& rule : graph_->at(id).rules) {
-      const std::optional<bool> told = holds(*rule->condition, run);
-      if (!told) {
-        clear.reset();
-        break;
-      }
-      clear = *clear && !*told;
+    const std::span<const RuleState> states = rules(id);
+    for (std::size_t i = 0; i < states.size() && clear; ++i) {
+      const std::optional<bool> one =
+          is_clear(graph_->at(id).rules[i], states[i].status == RuleStatus::Failed, run, turn.before.get());
+      clear = one ? std::optional(*clear && *one) : std::nullopt;
     }
     turn.save(id, remember(state.memory, seen));
   }

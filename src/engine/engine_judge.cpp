@@ -49,6 +49,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     return settle(id, &seen, turn);
   }
   state.initialising = false;
+  turn.before = state.last;
   take(id, kept, turn);
   tell_owners(id);
   ++state.runs;

@@ -139,7 +139,7 @@ void Engine::take_back(Turn& turn) {
     if (how == nullptr || how->until != until) continue;
     stir_healings(turn);
     monitor(id, {}, turn,
-            fmt::format("monitored again: unmonitored by {} for {}, which are over", how->by,
+            fmt::format("monitored again: the {1} for which {0} had unmonitored it are over", how->by,
                         format_duration(until - how->since)));
   }
 }

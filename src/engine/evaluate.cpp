@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/clear.hpp"
 #include "engine/service.hpp"
 #include "util/regex.hpp"
 
@@ -332,6 +333,118 @@ Few<Baseline> remember(Memory& memory, const Evidence& run) {
     changed.push_back(baseline);
   }
   return changed;
+}
+
+// ---- clear (engine/clear.hpp)
+
+namespace {
+
+bool counts_inodes(Metric metric) {
+  return metric == Metric::InodeUsage || metric == Metric::InodeUsageNumber || metric == Metric::InodeFree ||
+         metric == Metric::InodeFreeNumber;
+}
+
+/// A test of what a check measures or finds, which is not there for every service of its kind. What a program writes or
+/// a connection answers is not of these, nor a checksum: there a missing value is a fault.
+class Missing {
+ public:
+  explicit Missing(const Evidence& run) : run_(run) {}
+
+  bool operator()(const Compare& test) const { return !value_of(run_, deciding(run_, test)); }
+  bool operator()(const Total& test) const { return !value_of(run_, test); }
+  bool operator()(const Differs& test) const { return is_missing(test.what); }
+  bool operator()(const Changed& test) const { return is_missing(test.what) && (!test.also || is_missing(*test.also)); }
+  bool operator()(const Worded& test) const { return is_missing(test.what); }
+  template <typename Other>
+  bool operator()(const Other& /*test*/) const {
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool is_missing(Attribute what) const { return !first_of(what) && !attribute_of(run_, what); }
+
+  const Evidence& run_;
+};
+
+/// A condition as far as it can be judged.
+struct Judged {
+  bool left_out = false;  ///< nothing of it can be
+  std::optional<bool> holds{};
+};
+
+Judged judged_part(const RuleCondition& condition, const Seen& seen, const Evidence* before) {
+  return fold<Judged>(
+      condition.postfix, condition.tests.size(),
+      [&](std::size_t test) {
+        if (is_unknowable(condition.tests[test], seen.run, before)) return Judged{.left_out = true};
+        return Judged{.holds = holds(condition.tests[test], seen)};
+      },
+      [](Judged part) {
+        if (part.holds) part.holds = !*part.holds;
+        return part;
+      },
+      [](Op op, Judged left, Judged right) {
+        if (left.left_out) return right;
+        if (right.left_out) return left;
+        const bool decides = op == Op::Or;
+        if (left.holds == decides || right.holds == decides) return Judged{.holds = decides};
+        return left.holds && right.holds ? Judged{.holds = !decides} : Judged{};
+      });
+}
+
+/// What a test asks for, as the rules call it; empty: it is of no such value.
+std::string_view words_of_test(const ServiceBlock& block, const Test& test) {
+  const auto of_metric = [&](Metric metric) {
+    const Quantity* row = block.kind->find(metric);
+    return row != nullptr ? row->words : std::string_view{};
+  };
+  if (const auto* compare = std::get_if<Compare>(&test)) return of_metric(compare->what);
+  if (const auto* total = std::get_if<Total>(&test)) return of_metric(total->what);
+  const auto* differs = std::get_if<Differs>(&test);
+  const auto* changed = std::get_if<Changed>(&test);
+  const auto* worded = std::get_if<Worded>(&test);
+  if (differs == nullptr && changed == nullptr && worded == nullptr) return {};
+  const AttributeRow* row = block.kind->find(differs != nullptr   ? differs->what
+                                             : changed != nullptr ? changed->what
+                                                                  : worded->what);
+  return row != nullptr ? row->words : std::string_view{};
+}
+
+}  // namespace
+
+bool lacks_inodes(const Test& test, const Evidence& run) {
+  const auto* compare = std::get_if<Compare>(&test);
+  return compare != nullptr && counts_inodes(compare->what) && run.answer == Answer::Told &&
+         !value_of(run, compare->what);
+}
+
+bool is_unknowable(const Test& test, const Evidence& run, const Evidence* before) {
+  if (run.answer != Answer::Told || run.facts == nullptr || !std::visit(Missing(run), test)) return false;
+  // How a foreground process has ended is known while it is not there.
+  const auto* compare = std::get_if<Compare>(&test);
+  if (compare != nullptr && compare->what == Metric::ExitStatus) return true;
+  if (lacks_inodes(test, run)) return true;
+  return before != nullptr && before->answer == Answer::Told && before->facts != nullptr &&
+         std::visit(Missing(*before), test);
+}
+
+std::string unknowable_part(const ServiceBlock& block, const Rule& rule, const Seen& seen, const Evidence* before) {
+  if (holds(*rule->condition, seen)) return {};
+  for (const Test& test : rule->condition->tests) {
+    if (!is_unknowable(test, seen.run, before)) continue;
+    if (lacks_inodes(test, seen.run)) return std::string(kNoInodes);
+    const auto* compare = std::get_if<Compare>(&test);
+    if (compare != nullptr && compare->what == Metric::ExitStatus) continue;
+    if (const std::string_view words = words_of_test(block, test); !words.empty())
+      return fmt::format("its {} is not known", words);
+  }
+  return {};
+}
+
+std::optional<bool> is_clear(const Rule& rule, bool stands_failed, const Seen& seen, const Evidence* before) {
+  const Judged part = judged_part(*rule->condition, seen, before);
+  if (part.left_out) return stands_failed ? std::nullopt : std::optional(true);
+  return part.holds ? std::optional(!*part.holds) : std::nullopt;
 }
 
 }  // namespace healer::engine

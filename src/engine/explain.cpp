@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/cause.hpp"
+#include "engine/clear.hpp"
 #include "engine/counting.hpp"
 #include "engine/evaluate.hpp"
 #include "engine/service.hpp"
@@ -274,11 +275,12 @@ bool is_missed(const ServiceBlock& block, const ServiceState& state) {
   });
 }
 
-constexpr std::string_view kNoInodes = "the filesystem counts no inodes";
-
-bool counts_inodes(Metric metric) {
-  return metric == Metric::InodeUsage || metric == Metric::InodeUsageNumber || metric == Metric::InodeFree ||
-         metric == Metric::InodeFreeNumber;
+/// Why it is not judged at all: its service does not have what it asks for.
+std::string never_judged(const ServiceBlock& block, const Rule& rule, const RuleState& its, const ServiceState& state) {
+  if (!state.last || state.trouble->unknown) return {};
+  // Only the last run is kept; a rule that was never judged was not told by those before it either.
+  return unknowable_part(block, rule, Seen{*state.last, state.memory, state.starts->restarted},
+                         state.runs > 1 && !its.judged ? &*state.last : nullptr);
 }
 
 }  // namespace
@@ -297,9 +299,7 @@ std::string untold(const Rule& rule, const ServiceState& state) {
     const auto* test = std::get_if<Reached>(&asked);
     const ConnectionSeen* seen = test != nullptr ? connection_of(*state.last, *test) : nullptr;
     if (seen != nullptr && (seen->reach == Reach::Untried || seen->reach == Reach::Unknown)) return seen->text;
-    const auto* compare = std::get_if<Compare>(&asked);
-    if (compare != nullptr && counts_inodes(compare->what) && state.last->answer == Answer::Told)
-      return std::string(kNoInodes);
+    if (lacks_inodes(asked, *state.last)) return std::string(kNoInodes);
     const auto* queried = std::get_if<Queried>(&asked);
     if (queried != nullptr && !holds(asked, Seen{*state.last, state.memory})) return describe(*state.last, *queried);
   }
@@ -391,9 +391,10 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
                         .if_clear = {},
                         .held_back = held_back(hold, block.name)};
     if (state.trouble->unknown) account.now = "is not known now; " + account.now;
-    if (const std::string why = untold(rule, state); !why.empty() && !state.trouble->unknown)
-      account.now = why == kNoInodes ? fmt::format("cannot be judged: {}", why)
-                                     : fmt::format("was not reported by the last run ({}); {}", why, account.now);
+    if (const std::string missing = never_judged(block, rule, states[i], state); !missing.empty())
+      account.now = fmt::format("cannot be judged: {}", missing);
+    else if (const std::string why = untold(rule, state); !why.empty() && !state.trouble->unknown)
+      account.now = fmt::format("was not reported by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);
       account.if_clear = if_clear(rule, states[i], next);

@@ -66,11 +66,12 @@ void ScriptReader::command() {
     for (const auto& [name, kind] : kCommands) known.push_back(name);
     const std::string_view near = nearest_word(word.raw, known);
     fail(word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
-         near.empty() ? "known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
-                        "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
-                        "set clock; a process dies, hangs or "
-                        "comes up, and a service fails, or recovers"
-                      : did_you_mean(near));
+         near.empty()
+             ? "the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
+               "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
+               "set clock; a process dies, hangs or "
+               "comes up, and a service fails, or recovers"
+             : did_you_mean(near));
   } else if (command.kind = found->second; is_crash(command.kind)) {
     if (command.kind == CommandKind::Reboot) command.span = kReboot;
     if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
@@ -186,7 +187,9 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
   command.kind = found->second;
   const std::string whom = to_lower(text_of(name));
   const bool looked_at = command.kind == CommandKind::Fails || command.kind == CommandKind::Recovers;
-  if (looked_at && !blocks_.contains(whom) && targets_.contains(whom)) {
+  // A composite is named like what it is made of.
+  const auto named = blocks_.find(whom);
+  if (looked_at && targets_.contains(whom) && (named == blocks_.end() || named->second->has_members())) {
     for (const auto& [own, block] : blocks_)
       if (to_lower(block->target()) == whom && can_fail(*block)) command.services.push_back(own);
   } else {

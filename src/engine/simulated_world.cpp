@@ -69,6 +69,35 @@ ProcessFacts process_for(const ServiceBlock& block, std::int64_t pid) {
   return process;
 }
 
+/// What a path or an interface is like by which no rule of it fails: as the rules ask for it, and always the same.
+std::vector<std::pair<Attribute, Value>> usual_attributes(const ServiceBlock& block) {
+  std::vector<std::pair<Attribute, Value>> known;
+  const auto add = [&](Attribute what, Value value) {
+    if (std::ranges::find(known, what, &std::pair<Attribute, Value>::first) == known.end())
+      known.emplace_back(what, std::move(value));
+  };
+  const auto add_usual = [&](Attribute what) {
+    const AttributeRow* row = block.kind->find(what);
+    const bool text = row != nullptr && (row->form == Form::Text || row->form == Form::Checksum);
+    add(what, text ? Value(std::string("usual")) : Value(std::int64_t{0}));
+  };
+  // What a rule wants goes before what others only compare.
+  for (const Rule& rule : block.rules)
+    for (const Test& asked : rule->condition->tests)
+      if (const auto* test = std::get_if<Differs>(&asked); test != nullptr && test->wanted)
+        add(test->what, *test->wanted);
+  for (const Rule& rule : block.rules) {
+    for (const Test& asked : rule->condition->tests) {
+      if (const auto* test = std::get_if<Differs>(&asked)) add_usual(test->what);
+      if (const auto* test = std::get_if<Changed>(&asked)) {
+        add_usual(test->what);
+        if (test->also) add_usual(*test->also);
+      }
+    }
+  }
+  return known;
+}
+
 /// Whether a program whose output never changes would fail.
 bool wants_new_output(const ServiceBlock& block) {
   bool wants = false, minds = false;
@@ -270,7 +299,10 @@ Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std
   if (played.mood == Mood::Well) place = 0;
   const bool process = block.has_process();
   if (process && !played.pid) return facts;
-  if (process) facts.process = process_for(block, *played.pid);
+  if (process)
+    facts.process = process_for(block, *played.pid);
+  else if (std::vector<std::pair<Attribute, Value>> usual = usual_attributes(block); !usual.empty())
+    facts.attributes.edit() = std::move(usual);
   if (played.script == nullptr || !played.script->measured.contains(Metric::Uptime))
     facts.metrics.set(Metric::Uptime, seconds_of(now - (process ? played.up_since : booted_)));
   for (std::size_t i = 0; i < block.probes.size(); ++i)

@@ -2,6 +2,7 @@
 // Private to the engine: what one call of Engine::handle gathers before it emits its one Commit.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,6 +22,7 @@ struct Engine::Turn {
   std::vector<JobId> moved_jobs{};                                // and of those that have only gone on
   std::vector<HealingId> changed_healings{};
   std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
+  std::shared_ptr<const Evidence> before{};             // what was last seen of a service, before what it is told now
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>

@@ -50,7 +50,7 @@ class Http2 final : public HttpTalk {
     if (want.kind != Want::Kind::Receive) return want;
     // Where nothing is left to be said or heard, what was said last was that it is over.
     if (nghttp2_session_want_read(session_) == 0)
-      return fail(is_greeted_ ? "it breaks the rules of HTTP/2" : "this is not HTTP/2: it said " + quote(all));
+      return fail(is_greeted_ ? "it violates the HTTP/2 protocol" : "this is not HTTP/2: it said " + quote(all));
     return want;
   }
 

@@ -331,8 +331,7 @@ void Connection::listen() {
 void Connection::timed_out() {
   if (late_) return finish(late_->first, std::move(late_->second));
   const std::string limit = format_duration(plan_->timeout);
-  if (waits_for_context_)
-    return finish(ProbeVerdict::Unknown, fmt::format("files of TLS were not read within {}", limit));
+  if (waits_for_context_) return finish(ProbeVerdict::Unknown, fmt::format("TLS files were not read within {}", limit));
   if (searching_)
     return finish(ProbeVerdict::Unknown,
                   fmt::format("what it sent was not compared within {}: a simpler expression may help", limit));

@@ -478,7 +478,7 @@ void HttpCaller::transferred(Call& call, int result) {
   if (call.too_large)
     return fail(call, fmt::format("answered {}, with over {}", status,
                                   engine::format_metric(engine::Unit::Bytes, static_cast<double>(call.call.limit))));
-  if (call.head_size > kMostOfHead) return fail(call, fmt::format("answered {}, with too long a head", status));
+  if (call.head_size > kMostOfHead) return fail(call, fmt::format("answered {}, with too many header bytes", status));
   // A handshake that has failed was before the request, unless it is about another of the same connection.
   if (code != CURLE_OK) return fail(call, why);
   if (call.call.follow && !redirected.empty()) return redirect(call, redirected);
@@ -511,7 +511,7 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
     std::erase_if(told.headers, [](const std::string& header) { return header_name(header) == "content-type"; });
   }
   if (to != call.place) {
-    if (!told.body.empty()) return fail(call, fmt::format("answered {}: its body is not for {}", status, there));
+    if (!told.body.empty()) return fail(call, fmt::format("answered {}: the body is not sent on to {}", status, there));
     std::erase_if(told.headers, [](const std::string& header) { return !is_harmless(header); });
     (void)curl_url_set(next.get(), CURLUPART_USER, nullptr, 0);
     (void)curl_url_set(next.get(), CURLUPART_PASSWORD, nullptr, 0);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
@@ -187,6 +188,23 @@ Result<std::shared_ptr<const ProcCommands>> read_commands(std::shared_ptr<const 
   return std::shared_ptr<const ProcCommands>(std::move(commands));
 }
 
+namespace {
+
+/// Whether a process is healerctl, or what a person has started it with: "sudo healerctl restart shopd".
+bool is_healerctl(const ProcStat& process, std::string_view line) {
+  constexpr std::string_view kName = "healerctl";
+  constexpr std::array<std::string_view, 7> kStarters{"sudo", "doas", "su", "watch", "ssh", "timeout", "env"};
+  if (process.name == kName) return true;
+  if (std::ranges::find(kStarters, std::string_view(process.name)) == kStarters.end()) return false;
+  for (std::size_t at = line.find(kName); at != std::string_view::npos; at = line.find(kName, at + 1)) {
+    const std::size_t end = at + kName.size();
+    if (at > 0 && (line[at - 1] == ' ' || line[at - 1] == '/') && (end == line.size() || line[end] == ' ')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<PatternMatch> find_match(const ProcCommands& commands, const std::string& pattern,
                                 const std::function<bool(const ProcStat&)>& is_not) {
   const Pattern compiled(pattern);
@@ -196,6 +214,7 @@ Result<PatternMatch> find_match(const ProcCommands& commands, const std::string&
   PatternMatch found;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (!compiled.matches(commands.lines[i])) continue;
+    if (is_healerctl(processes[i], commands.lines[i])) continue;  // who speaks of a service is not that service
     if (is_not && is_not(processes[i]))
       found.passed_over = processes[i].pid;
     else

@@ -191,7 +191,7 @@ std::vector<std::string> jq_variables(std::string_view text) {
 
 std::string jq_problem(const std::string& text) {
   if (const std::string word = forbidden_word(text); !word.empty())
-    return word + " is not allowed: a filter has nothing but its text";
+    return word + " is not allowed: a filter sees nothing but its input";
   static std::mutex mutex;
   static std::map<std::string, std::string> known;  // guarded by mutex
   constexpr std::size_t kMostKnown = 10'000;

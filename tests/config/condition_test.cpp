@@ -229,13 +229,13 @@ TEST_CASE("a filter sees the names of its rows, and no text is put into it", "[c
 
 TEST_CASE("a filter that is none, or asks for more than its text, is refused", "[condition]") {
   CHECK(first_line(load_text(kProgram + "if json '.a |' > 1 then alert\n"))
-            .starts_with("/etc/main:2:9: error: '.a |' is no filter of jq: "));
+            .starts_with("/etc/main:2:9: error: '.a |' is not a valid jq filter: "));
   for (const char* filter : {"env", "$ENV.HOME", "input", "import \"a\" as a; .", "include \"a\"; .", "halt"}) {
     INFO(filter);
     CHECK_FALSE(load_text(kProgram + "if json '" + filter + "' = 1 then alert\n").ok());
   }
   CHECK(first_line(load_text(kProgram + "if json '.a' > abc then alert\n")) ==
-        "/etc/main:2:16: error: 'abc' is no value of JSON");
+        "/etc/main:2:16: error: 'abc' is not a JSON value");
   CHECK(first_line(load_text("check system x\nif json '.a' > 1 then alert\n")) ==
         "/etc/main:2:4: error: 'check system' has no test of JSON");
   std::string many = kProgram;

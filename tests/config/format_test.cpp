@@ -126,7 +126,7 @@ TEST_CASE("an include among the statements of a service is one of them", "[forma
 TEST_CASE("what is no rules file is refused with the place", "[format]") {
   CHECK(formatted("set daemon 5\ncheck progam x\n").starts_with("error: 2:7: error: 'progam' is not a kind of check"));
   CHECK(formatted("check program x path \"/x\" if status 1\ninclude /etc/i\nthen alert\n") ==
-        "error: 2:9: error: an 'include' in the middle of a statement is not laid out");
+        "error: 2:9: error: an 'include' in the middle of a statement cannot be formatted");
 }
 
 TEST_CASE("every file of the corpora keeps its meaning, and is not formatted twice", "[format]") {

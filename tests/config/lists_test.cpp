@@ -91,8 +91,8 @@ TEST_CASE("ranges of rows", "[lists]") {
   CHECK(rows("db-a", "db-c") == "'db-a' does not end in a number");
   CHECK(rows("db1", "web3") == "'db1' and 'web3' differ before their numbers");
   CHECK(rows("db3", "db1") == "'db3' comes after 'db1'");
-  CHECK(rows("db1", "db09") == "'db1' and 'db09' are filled up with zeros differently");
-  CHECK(rows("db001", "db09") == "'db001' and 'db09' are filled up with zeros differently");
+  CHECK(rows("db1", "db09") == "'db1' and 'db09' are padded with zeros differently");
+  CHECK(rows("db001", "db09") == "'db001' and 'db09' are padded with zeros differently");
   CHECK(rows("db1", "db10001") == "these are 10001 rows: a range has at most 10000");
   CHECK(rows("db1", "db12345678901234567890") == "the numbers are too long");
   CHECK(rows("db098", "db101") == "db098 db099 db100 db101");
@@ -116,7 +116,7 @@ TEST_CASE("what a list says", "[lists]") {
   for (const RefusedRow& one : bad->refused) why.push_back(one.why);
   CHECK(why == std::vector<std::string>{
                    "line 1: '-web' is not a valid row name", "line 2: '$(reboot)' is not a valid row name",
-                   R"(line 3: this object has no text "name")", "line 4: 'a b' is not a valid row name",
+                   R"(line 3: this object has no "name" that is a text)", "line 4: 'a b' is not a valid row name",
                    "line 5: the value of 'x' has control characters", "line 6: this is not a JSON object",
                    "line 7: '../x' is not a valid row name"});
   std::string many;

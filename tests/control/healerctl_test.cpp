@@ -207,8 +207,8 @@ TEST_CASE("healerctl explains wrong usage in JSON where JSON is wanted", "[contr
   CHECK(complaint("--json") == "which command?");
   CHECK(complaint("--json explain") == "explain which service?");
   CHECK(complaint("status --json --bogus") == "status has no option --bogus");
-  CHECK(complaint("top --json") == "top prints no JSON: `summary --json` has what is in it");
-  CHECK(complaint("graph --json") == "graph prints a graph, no JSON: `status --json` has all that is in it");
+  CHECK(complaint("top --json") == "top has no JSON output: `summary --json` has what is in it");
+  CHECK(complaint("graph --json") == "graph has no JSON output: `status --json` has all that is in it");
 }
 
 TEST_CASE("healerctl takes the options of a command before it, too", "[control][healerctl]") {

@@ -357,7 +357,7 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
         "1|healerctl: healing " + id +
             " is approved by the hash of its plan, which `healerctl healing status` shows\n  `" + line + "`\n");
   CHECK(healerctl(world, "approve n0 --plan 0123456") ==
-        "1|healerctl: \"0123456\" is no hash of a plan: 8 digits or more are needed\n  `" + line + "`\n");
+        "1|healerctl: \"0123456\" is not the hash of a plan: 8 digits or more are needed\n  `" + line + "`\n");
   CHECK(healerctl(world, "approve n0 --plan 01234567") ==
         "1|healerctl: nothing was approved: the plan of healing " + id +
             " is not 01234567\n  `healerctl healing status` shows it; `" + line + "`\n");

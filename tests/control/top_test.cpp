@@ -118,7 +118,7 @@ UNDER WAY: 1
 LAST
   9 s ago  beta: process 8 has died
   2 m ago  healer: healer started
-? help  q leave  / filter  > sort  Enter explain  o output  s start  t stop  r…
+? help  q leave  / filter  Enter explain  o output  s start  t stop  r restart
 )");
 }
 

@@ -315,6 +315,9 @@ class Lists(support.Case):
             self.assertRegex(done.stdout, "nothing has changed|0 added, 0 removed")
 
         nodes = self.nodes("a", "b")
+        daemon.write_rules(head + self.block(f'from file "{nodes}" every 1 hour'))
+        self.assertIn("the list NODE was never read: a reload reads it first, and keeps what is known of its services",
+                      daemon.ctl("diff").stdout)
         rewrite(f'from file "{nodes}" every 1 hour')
         self.assertIn("proven    no: 1 of 3 equal readings", daemon.ctl("lists").stdout)
         rewrite(f'from command "/bin/cat {nodes}" every 1 hour')

@@ -91,7 +91,7 @@ class Loading(support.Case):
         held = daemon.reload()
         self.assertEqual(held.returncode, 1, held.stdout)
         said = re.sub(r"\s+", " ", held.stderr)
-        self.assertIn(f'no file matches "{self.path("inc")}/*.rules" any longer: "web" and "calm" go away with what it held; '
+        self.assertIn(f'no file matches "{self.path("inc")}/*.rules" any longer: this would remove "web" and "calm"; '
                       '"web" runs as healer\'s own process and would be ended', said)
         self.assertIn("healerctl reload --confirm", said)
         self.assertEqual(self.child(daemon, "web"), pid)

@@ -91,6 +91,12 @@ check program daily with path "/bin/true daily"
             lines = played(day)
             self.assertTrue(any(f"{time}.000" in line and "daily run 1 " in line for line in lines), lines)
 
+    def test_a_host_may_be_called_localhost_beside_the_machine(self):
+        self.rules = self.write("two.rules", "set daemon 30\ncheck system $HOST\n  if loadavg (5min) > 4 then alert\n"
+                                             "check host localhost with address 127.0.0.1\n  if failed port 22 then alert\n")
+        done = self.play("/$HOST loadavg(5min): 1 5\nlocalhost connection 1: fails\nexpect fired /$HOST alert\nexpect fired localhost alert\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_the_same_as_json(self):
         events = json.loads(self.play(SCRIPT, "--json").stdout)["events"]
         self.assertEqual([event["turn"] for event in events if event["target"] == "n1" and event["turn"]],

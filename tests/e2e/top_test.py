@@ -171,7 +171,7 @@ class Top(support.Case):
         for columns, rows in ((200, 50), (30, 10), (12, 4), (80, 24)):
             terminal.resize(columns, rows)
             # A frame of the new size has the help of the keys on its last line, and fills it or shows all of it.
-            whole = "? help  q leave  / filter  > sort  Enter explain  o output  s start  t stop  r restart"
+            whole = "? help  q leave  / filter  Enter explain  o output  s start  t stop  r restart"
             foot = whole if columns >= len(whole) else whole[:columns - 1].rstrip() + "…"
             self.wait_for(lambda: terminal.screen().split("\n")[rows - 1] == foot, f"a frame of {columns}x{rows}",
                           detail=terminal.screen)

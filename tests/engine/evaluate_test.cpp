@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/evaluate.hpp"
+#include "engine/clear.hpp"
 #include "engine/service.hpp"
 
 #include <catch2/catch.hpp>
@@ -441,3 +442,88 @@ TEST_CASE("hard links are counted where a look has told of them") {
 }
 
 }  // namespace evaluate_test
+
+// ---- what keeps a target from having recovered
+
+namespace clear_test {
+
+using namespace healer;
+using namespace healer::engine;
+
+namespace {
+
+constexpr std::optional<bool> kUnknown;
+
+Evidence told(std::initializer_list<std::pair<Metric, double>> metrics) {
+  Facts facts;
+  for (const auto& [metric, value] : metrics) facts.metrics.set(metric, value);
+  return {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(std::move(facts))};
+}
+
+Test above(Metric metric, double value) {
+  return Compare{.what = metric, .comparison = Comparison::Greater, .value = value};
+}
+
+struct Case {
+  std::vector<Test> tests;
+  std::vector<Op> postfix{};
+  bool stands_failed = false;
+
+  [[nodiscard]] std::optional<bool> clear(const Evidence& run, const Evidence* before) const {
+    Rule rule;
+    rule->condition = RuleCondition{.tests = tests, .postfix = postfix};
+    const Memory memory;
+    return is_clear(rule, stands_failed, Seen{run, memory}, before);
+  }
+};
+
+const Test kInodes = above(Metric::InodeUsage, 90);
+const Test kSpace = above(Metric::SpaceUsage, 90);
+
+}  // namespace
+
+TEST_CASE("a rule about inodes blocks no recovery of a filesystem that counts none", "[engine]") {
+  const Evidence run = told({{Metric::SpaceUsage, 70}});
+  CHECK(Case{{kInodes}}.clear(run, nullptr) == true);
+  CHECK(Case{{kInodes}, {}, true}.clear(run, nullptr) ==
+        kUnknown);  // it stands failed, and nothing tells that it is over
+  CHECK(Case{{kInodes}}.clear(told({{Metric::SpaceUsage, 70}, {Metric::InodeUsage, 95}}), nullptr) == false);
+}
+
+TEST_CASE("what else a condition asks for decides", "[engine]") {
+  const std::vector<Op> either{Op::Leaf, Op::Leaf, Op::Or};
+  CHECK(Case{{kSpace, kInodes}, either, true}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
+  CHECK(Case{{kSpace, kInodes}, either, true}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == false);
+  const std::vector<Op> negated{Op::Leaf, Op::Not};
+  CHECK(Case{{kInodes}, negated}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
+}
+
+TEST_CASE("a value that is missing blocks until a second check misses it too", "[engine]") {
+  const Case rate{{above(Metric::ReadRate, 1e6)}};
+  const Evidence without = told({{Metric::SpaceUsage, 70}});
+  const Evidence with = told({{Metric::SpaceUsage, 70}, {Metric::ReadRate, 5}});
+  CHECK(rate.clear(without, nullptr) == kUnknown);
+  CHECK(rate.clear(without, &with) == kUnknown);
+  CHECK(rate.clear(without, &without) == true);
+  CHECK(rate.clear(with, &without) == true);
+  Evidence absent = without;
+  absent.answer = Answer::Absent;
+  CHECK(rate.clear(absent, &without) == kUnknown);
+  CHECK(rate.clear(without, &absent) == kUnknown);
+}
+
+TEST_CASE("an attribute that is missing blocks as little; a checksum that cannot be read does", "[engine]") {
+  const Evidence run = told({});
+  CHECK(Case{{Changed{.what = Attribute::LinkMode, .also = Attribute::LinkSpeed}}}.clear(run, &run) == true);
+  CHECK(Case{{Changed{.what = Attribute::FsFlags}}}.clear(run, &run) == true);
+  CHECK(Case{{Differs{.what = Attribute::Sha256, .wanted = {}}}}.clear(run, &run) == kUnknown);
+}
+
+TEST_CASE("how a foreground process ended blocks nothing while it is there", "[engine]") {
+  Facts facts{.process = ProcessFacts{.pid = 7}, .metrics = {}};
+  const Evidence run{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
+  CHECK(Case{{Compare{.what = Metric::ExitStatus, .comparison = Comparison::Equal, .value = 78}}}.clear(run, nullptr) ==
+        true);
+}
+
+}  // namespace clear_test

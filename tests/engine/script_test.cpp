@@ -225,7 +225,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
       "s:4:8: error: 'web' is not a command\n"
       "  at 5 s web\n"
       "         ^\n"
-      "  note: known are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
+      "  note: the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
       "approve, "
       "reject, cancel, healing reset, list, accept list, forget, crash, reboot and set clock; a process dies, hangs or "
       "comes up, and a service fails, "

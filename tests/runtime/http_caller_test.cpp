@@ -244,7 +244,7 @@ TEST_CASE("an answer that is too large is none, and what it answers is in doubt"
     return head + "Content-Length: 0\r\n\r\n";
   });
   const Answered long_head = requester.run({.url = endless.url()});
-  CHECK(long_head.why == "answered 200, with too long a head");
+  CHECK(long_head.why == "answered 200, with too many header bytes");
   CHECK(long_head.kind == Ending::InDoubt);
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   SECTION("a body is not for another server") {
     const Answered told = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
     CHECK(told.kind == Ending::InDoubt);
-    CHECK(told.why == "answered 307: its body is not for http://127.0.0.1:" + std::to_string(there.port()));
+    CHECK(told.why == "answered 307: the body is not sent on to http://127.0.0.1:" + std::to_string(there.port()));
     CHECK(there.heard().empty());
   }
   SECTION("to the same server: all of it") {

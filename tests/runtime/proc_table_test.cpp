@@ -425,6 +425,15 @@ TEST_CASE("of several matches the topmost parent with the longest uptime is take
   CHECK(best({{process(5, 1, 3, 'Z'), "webd"}, {process(9, 1, 4), "webd"}}) == 9);  // the living
   CHECK(best({{process(5, 1, 3, 'Z'), "webd"}}) == 5);
   CHECK(best({{process(5, 1), "x webd 1"}, {process(6, 1), "webd 12"}}, "^webd [0-9]{2}$") == 6);
+  // Who speaks of a service is not that service.
+  const auto named = [](ProcStat stat, std::string name) {
+    stat.name = std::move(name);
+    return stat;
+  };
+  CHECK(best({{named(process(5, 1), "healerctl"), "healerctl restart webd"},
+              {named(process(6, 1), "sudo"), "sudo /usr/bin/healerctl history webd -f"}}) == 0);
+  CHECK(best({{named(process(5, 1), "webd"), "webd --hook /usr/bin/healerctl"}}) == 5);
+  CHECK(best({{named(process(5, 1), "sudo"), "sudo webd"}}) == 5);
   const auto bad = find_match(ProcCommands{snapshot(Duration{0}, {}), {}}, "a(");
   REQUIRE_FALSE(bad);
   CHECK(bad.error().what == "the pattern \"a(\" is invalid");

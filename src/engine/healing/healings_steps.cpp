@@ -431,8 +431,9 @@ void Healings::run_over(HealingWorld& world, Healing& healing, const Step& step,
   if (!good) run.failure = text;
   const Duration took = ran.value_or(std::max(now.wall - run.begun, Duration{0}));
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
-  // The text of a request or a wait says how long it took; to tell takes no time.
-  const bool is_timed = std::holds_alternative<step::Http>(step.what) ||
+  // The text of a request, a wait or a timeout says how long it took; to tell takes no time.
+  const bool is_timed = text.starts_with("timed out after ") || text.starts_with("not recovered within ") ||
+                        std::holds_alternative<step::Http>(step.what) ||
                         std::holds_alternative<step::Tell>(step.what) ||
                         (good && std::holds_alternative<step::Wait>(step.what));
   Record& record =
