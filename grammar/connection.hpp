@@ -53,7 +53,13 @@ struct json_value     : token<Kind::Number, Kind::Real, Kind::String, Kind::Quot
 struct json_option    : extension<"a test of JSON", text<"json">, json_filter, comparison, json_value> {};
 struct body_text      : token<Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a text in quotes"; };
 struct body_option    : extension<"a body of a request", text<"body">, sor<seq<text<"file">, path_word>, body_text>> {};
-struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option> {};
+struct query_text     : seq<text<"query">, protocol_text> {};
+struct record_type    : text<"a", "aaaa", "cname", "mx", "ns", "ptr", "soa", "srv", "txt"> {};
+struct query_type     : seq<token<Kind::Type>, record_type> {};
+struct query_expect   : seq<token<Kind::Expect>, protocol_text> {};
+struct query_option   : extension<"a query", query_text, opt<query_type>, opt<query_expect>> {};
+struct offset_option  : extension<"an offset of the time", text<"offset">, opt<any_operator>, number, token<Kind::Millisecond>> {};
+struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option, query_option, offset_option> {};
 struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option, own_option> {};
 struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
 

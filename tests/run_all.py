@@ -31,7 +31,7 @@ AGAIN = 2        # how often a test that failed is run again
 CONTAINERS = 2   # of the tests of packages, at a time: each boots a system
 SLEEPERS = 4     # tests at a time for each core: most of them wait
 ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]
-ASKED_FOR = ["tidy", "debian13"]  # run when they are named; `debian13` also with --long
+ASKED_FOR = ["tidy", "debian13", "servers"]  # run when they are named; the last two also with --long
 ABOUT = {**TEXT, **OTHERS, "package": package}
 
 
@@ -289,7 +289,7 @@ def main() -> int:
         return hunt(words[1], options.n, options.stage)
     if words == ["quick"]:
         return quick()
-    every = [*ALL, "debian13"] if options.long else ALL
+    every = [*ALL, "debian13", "servers"] if options.long else ALL
     chosen = [stage for word in words for stage in (every if word == "all" else [word])]
     if unknown := [stage for stage in chosen if stage not in [*ALL, *ASKED_FOR]]:
         parser.error(f"no such stage: {', '.join(unknown)} (there are: all, quick, {', '.join([*ALL, *ASKED_FOR])})")

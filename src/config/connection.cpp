@@ -44,12 +44,6 @@ constexpr std::int64_t kMostRedirects = 20;
 /// What is sent and expected is said in no protocol of its own.
 bool is_talk(std::string_view word) { return word == "send" || word == "expect"; }
 
-/// Of those that are spoken, and those that are not.
-const Protocol* protocol_named(std::string_view name) {
-  const Protocol* spoken = protocols::find_protocol(name);
-  return spoken != nullptr ? spoken : protocols::find_unspoken(name);
-}
-
 protocols::Operator operator_of(ComparisonWord word) {
   using protocols::Operator;
   switch (word) {
@@ -152,8 +146,7 @@ class ConnectionReader {
     if (!out_.errors.empty()) return;
     if (plan.host.empty() && plan.transport != Transport::Unix)
       return warn(range_, "no host is given: this test always fails", "write the name or the address of one");
-    const bool is_spoken = plan.protocol != nullptr && plan.protocol->make != nullptr;
-    if (plan.transport != Transport::Udp || !is_spoken || plan.port == 0) return;
+    if (plan.transport != Transport::Udp || plan.protocol == nullptr || plan.port == 0) return;
     if (const std::string fault = protocols::fault(plan); !fault.empty())
       warn(range_, fmt::format("this test always fails: {}", fault));
   }
@@ -277,10 +270,11 @@ class ConnectionReader {
   void talk() {
     ProbePlan& plan = out_.plan;
     access();
-    const auto said =
-        std::ranges::find_if(test_.settings, [](const SettingSyntax& one) { return is_talk(one.name.value); });
+    if (test_.protocol) plan.protocol = protocols::find_protocol(test_.protocol->value);
+    const auto said = std::ranges::find_if(test_.settings, [&](const SettingSyntax& one) {
+      return is_talk(one.name.value) && (plan.protocol == nullptr || plan.protocol->find(one.name.value) == nullptr);
+    });
     const bool talks = said != test_.settings.end();
-    if (test_.protocol) plan.protocol = protocol_named(test_.protocol->value);
     if (talks && plan.protocol != nullptr && plan.protocol->name != "default")
       return error(said->name.range,
                    fmt::format("'{}' is not an option of protocol {}", said->name.value, plan.protocol->name),
@@ -306,7 +300,8 @@ class ConnectionReader {
             fmt::format("it has {}", options_of(*plan.protocol)));
     if (plan.protocol->name == "radius" && plan.transport != Transport::Udp)
       error(test_.protocol->range, "RADIUS is spoken over UDP alone", "write 'type udp' before the protocol");
-    if (plan.protocol->fault == nullptr || plan.protocol->make == nullptr) return;
+    if (plan.protocol->only_datagrams && plan.transport == Transport::Tcp) plan.transport = Transport::Udp;
+    if (plan.protocol->fault == nullptr) return;
     const std::string wrong = plan.protocol->fault(plan.settings);
     const bool is_mail = plan.protocol->name.starts_with("smtp");  // Monit takes a name without a password
     if (!wrong.empty()) is_mail ? warn(range_, wrong) : error(range_, wrong);
@@ -346,6 +341,7 @@ class ConnectionReader {
         break;
       case OptionType::Number:
       case OptionType::Compared:
+      case OptionType::Lag:
       case OptionType::Share:
         setting.number = number(text);
         if (name == "redirects" && setting.number > kMostRedirects) {
@@ -450,7 +446,7 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
   std::string text = " " + name;
   if (!setting.of.value.empty())  // of a checksum its kind, a word
     text += " " + (type == OptionType::Checksum ? setting.of.value : written_text(setting.of.value));
-  if (setting.comparison || type == OptionType::Compared || type == OptionType::Share)
+  if (setting.comparison || type == OptionType::Compared || type == OptionType::Lag || type == OptionType::Share)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {
     case OptionType::Flag: return text;
@@ -462,6 +458,7 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
     case OptionType::Choice: return text + " " + to_lower(setting.value.value);
     case OptionType::Number:
     case OptionType::Compared: return text + " " + setting.value.value;
+    case OptionType::Lag: return text + " " + setting.value.value + " ms";
     case OptionType::Share: return text + " " + setting.value.value + "%";
     case OptionType::Checksum: return text + fmt::format(" \"{}\"", checksum_digits(setting.value.value));
     default: return text + " " + written_text(setting.value.value);
@@ -488,7 +485,7 @@ ConnectionReading read_connection(const ConnectionSyntax& test, const SourceRang
 }
 
 std::string connection_text(const ConnectionSyntax& test) {
-  const Protocol* protocol = test.protocol ? protocol_named(test.protocol->value) : nullptr;
+  const Protocol* protocol = test.protocol ? protocols::find_protocol(test.protocol->value) : nullptr;
   std::string text = fmt::format("{} {}", test.succeeded ? "succeeded" : "failed", target_text(test));
   if (test.count) text += fmt::format(" count {}", test.count->value);
   if (test.size) text += fmt::format(" size {}", test.size->value);

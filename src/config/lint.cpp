@@ -320,7 +320,7 @@ class Linter {
   void statement(const IfSyntax& rule) {
     for (const TermSyntax& term : rule.condition.terms) {
       if (const auto* test = std::get_if<CompareSyntax>(&term.test)) compared(*test);
-      if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test, term.range);
+      if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
       if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) pattern(test->pattern);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
           total != nullptr && total->span.value == Duration{0})
@@ -346,14 +346,9 @@ class Linter {
            "this is the placeholder for a secret that was hidden when the rules were printed", "write the secret");
   }
 
-  void connection(const ConnectionSyntax& test, const SourceRange& range) {
+  void connection(const ConnectionSyntax& test) {
     for (const SettingSyntax& setting : test.settings)
       if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
-    if (test.protocol && protocols::find_unspoken(test.protocol->value) != nullptr &&
-        unspoken_.insert(to_lower(test.protocol->value)).second)
-      warn(Code::NotYet, range,
-           fmt::format("protocol {} is not supported yet: such a test is accepted, but not run", test.protocol->value),
-           "without its protocol the port alone is tested");
   }
 
   void compared(const CompareSyntax& test) {
@@ -561,7 +556,6 @@ class Linter {
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
   bool httpd_ = false, mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
-  std::set<std::string> unspoken_;                                    ///< protocols that were warned of
   const Sources& sources_;
   Diagnostics& said_;
   Duration cycle_ = engine::Settings{}.cycle_length();

@@ -2,6 +2,9 @@
 // grammar/connection.hpp to ConnectionSyntax: the actions of parse_if.cpp.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -225,7 +228,15 @@ struct action<grammar::text_option> : WordSetting {};
 template <>
 struct action<grammar::number_option> : WordSetting {};
 template <>
-struct action<grammar::credential_option> : WordSetting {};
+struct action<grammar::credential_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    WordSetting::apply(in, build, scratch);
+    constexpr std::string_view kWithoutLogin[] = {"imap", "imaps", "pop", "pops", "redis"};
+    if (scratch.connection.protocol &&
+        std::ranges::find(kWithoutLogin, scratch.connection.protocol->value) != std::end(kWithoutLogin))
+      build.extend(fmt::format("a login with protocol {}", scratch.connection.protocol->value), matched(in, build));
+  }
+};
 template <>
 struct action<grammar::method_option> : WordSetting {};
 template <>
@@ -250,6 +261,26 @@ template <>
 struct action<grammar::http2_option> : OwnSetting<grammar::http2_option> {};
 template <>
 struct action<grammar::redirects_option> : OwnSetting<grammar::redirects_option> {};
+template <>
+struct action<grammar::query_text> : WordSetting {};
+template <>
+struct action<grammar::query_type> : WordSetting {};
+template <>
+struct action<grammar::query_expect> : WordSetting {};
+template <>
+struct action<grammar::query_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch&) {
+    note_extension<grammar::query_option>(in, build);
+  }
+};
+template <>
+struct action<grammar::offset_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    note_extension<grammar::offset_option>(in, build);
+    const auto at = matched(in, build);
+    scratch.setting(build, "offset", {at.begin, at.end - 1});
+  }
+};
 template <>
 struct action<grammar::json_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {

@@ -63,7 +63,6 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
 /// The usual port of the protocol, where none is written.
 std::optional<Number> usual_port(const ConnectionSyntax& test, const SourceRange& range) {
   const protocols::Protocol* protocol = protocols::find_protocol(test.protocol ? test.protocol->value : "default");
-  if (protocol == nullptr && test.protocol) protocol = protocols::find_unspoken(test.protocol->value);
   if (protocol == nullptr || protocol->port == 0) return std::nullopt;
   return Number{protocol->port, range};
 }
@@ -119,9 +118,6 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
     return reading;
   }
   ConnectionReading read = read_connection(*test, range, std::string(host), engine::Limits{});
-  if (read.errors.empty() && read.plan.protocol != nullptr && read.plan.protocol->make == nullptr)
-    read.errors.push_back(
-        {test->protocol->range, fmt::format("protocol {} is not supported yet", read.plan.protocol->name), {}});
   const bool is_right = read.errors.empty();
   for (ConnectionFault& fault : read.errors)
     report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place, std::move(fault.message),

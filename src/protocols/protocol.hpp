@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "protocols/conversation.hpp"
+#include "util/time.hpp"
 
 namespace healer::protocols {
 
@@ -22,6 +23,7 @@ enum class OptionType : std::uint8_t {
   Choice,    ///< one of Option::choices
   Number,    ///< a whole number
   Compared,  ///< an operator (none: equal) and a whole number
+  Lag,       ///< an operator (none: equal) and a number of milliseconds
   Share,     ///< an operator (none: equal) and a percentage
   Matched,   ///< `=` or `!=` and a regular expression
   Pattern,   ///< a regular expression
@@ -72,6 +74,8 @@ struct Order {
   bool datagrams = false;  ///< over UDP
   std::span<const Setting> settings;
   Limits limits;
+  std::uint64_t nonce = 0;      ///< another one for each conversation, and not to be guessed: answers are known by it
+  WallTime (*now)() = nullptr;  ///< what time it is, for protocols that tell the time; null: nobody knows
 
   /// The setting of that word; null: it was not given.
   [[nodiscard]] const Setting* find(std::string_view word) const;
@@ -90,7 +94,9 @@ struct Protocol {
   std::string_view title;  ///< for people: "HTTP"
   std::uint16_t port = 0;  ///< the usual one; 0: there is none
   TlsStart tls = TlsStart::Asked;
-  bool datagrams = false;  ///< may be spoken over UDP, too
+  bool within = false;          ///< TLS that is asked for begins within the conversation, by StartTls
+  bool datagrams = false;       ///< may be spoken over UDP, too
+  bool only_datagrams = false;  ///< is spoken over UDP alone, whether that is written or not
   std::span<const Option> options;
   /// What is wrong with the settings together, each of which is right; empty: nothing. Null: nothing ever is.
   std::string (*fault)(std::span<const Setting> settings) = nullptr;
@@ -103,12 +109,9 @@ struct Protocol {
   [[nodiscard]] const Option* find(std::string_view word) const;
 };
 
-/// All protocols that are spoken, in the order of their names.
+/// All protocols, in the order of their names.
 [[nodiscard]] std::span<const Protocol* const> registry();
-/// The one of that name, without regard to case; null: it is not spoken.
+/// The one of that name, without regard to case; null: there is none.
 [[nodiscard]] const Protocol* find_protocol(std::string_view name);
-/// One that rules may name though it is not supported yet: its `make` is null. Null: there is none of that name, or it
-/// is spoken.
-[[nodiscard]] const Protocol* find_unspoken(std::string_view name);
 
 }  // namespace healer::protocols

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
-// redis: PING, which is answered by PONG, or by a server that wants to know its clients first.
-#include "protocols/line_reader.hpp"
+// redis: a login where a password is given, and PING, which is answered by PONG, or by a server that wants to know its
+// clients first.
+#include <spdlog/fmt/fmt.h>
+
+#include "protocols/line_talk.hpp"
+#include "protocols/options.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
+#include "util/strike_out.hpp"
 
 namespace healer::protocols {
 
@@ -10,42 +15,65 @@ const Protocol& redis();
 
 namespace {
 
-constexpr std::size_t kLongestLine = 512;
+std::string command(const std::vector<std::string_view>& words) {
+  std::string text = fmt::format("*{}\r\n", words.size());
+  for (const std::string_view word : words) text += fmt::format("${}\r\n{}\r\n", word.size(), word);
+  return text;
+}
 
-class Redis final : public Conversation {
+class Redis final : public LineTalk {
  public:
-  Want begin() override { return Want::receive("*1\r\n$4\r\nPING\r\n"); }
+  explicit Redis(const Order& order)
+      : LineTalk({.longest = 512}),
+        username_(order.text("username")),
+        password_(order.text("password")),
+        logs_in_(!password_.empty()) {}
 
-  Want receive(std::string_view bytes) override {
-    if (const auto line = line_.next(bytes)) return judge(*line);
-    return line_.length() > kLongestLine ? judge(line_.rest()) : Want::receive();
+  Want begin() override {
+    if (!logs_in_) return Want::receive(command({"PING"}));
+    return Want::receive(username_.empty() ? command({"AUTH", password_}) : command({"AUTH", username_, password_}));
   }
 
-  Want closed() override {
-    if (line_.length() == 0) return Want::fail("the server closed the connection before its answer to PING");
-    return judge(line_.rest());
-  }
+  std::string_view awaited() const override { return logs_in_ ? "answer to the login" : "answer to PING"; }
 
-  std::string_view awaited() const override { return "answer to PING"; }
+ protected:
+  Want line(std::string_view line) override {
+    if (logs_in_) {
+      if (line != "+OK") return refused(line);
+      logs_in_ = false;
+      return Want::receive(command({"PING"}));
+    }
+    if (line == "+PONG") return Want::pass("it answers PING", command({"QUIT"}));
+    if (line.starts_with("-NOAUTH"))
+      return Want::pass("it answers PING, but requires a password for more", command({"QUIT"}));
+    return refused(line);
+  }
 
  private:
-  static Want judge(std::string_view line) {
-    const std::string quit = "*1\r\n$4\r\nQUIT\r\n";
-    if (line == "+PONG") return Want::pass("it answers PING", quit);
-    if (line.starts_with("-NOAUTH")) return Want::pass("it answers PING, but requires a password for more", quit);
-    return Want::fail("its answer to PING is " + quote(line));
+  [[nodiscard]] Want refused(std::string_view line) const {
+    return Want::fail(fmt::format("its {} is {}", awaited(), quote(strike_out(line, {password_}))));
   }
 
-  LineReader line_{kLongestLine};
+  std::string username_;
+  std::string password_;
+  bool logs_in_;
 };
+
+std::string fault(std::span<const Setting> settings) {
+  if (given(settings, "username") && !given(settings, "password")) return "'username' needs 'password'";
+  return {};
+}
 
 }  // namespace
 
 const Protocol& redis() {
   static constexpr Protocol it{
-      .name = "redis", .title = "Redis", .port = 6379, .make = [](const Order&) -> std::unique_ptr<Conversation> {
-        return std::make_unique<Redis>();
-      }};
+      .name = "redis",
+      .title = "Redis",
+      .port = 6379,
+      .options = kLoginOptions,
+      .fault = fault,
+      .make = [](const Order& order) -> std::unique_ptr<Conversation> { return std::make_unique<Redis>(order); }};
   return it;
 }
 

@@ -5,14 +5,45 @@
 
 // clang-format off
 #define HEALER_PROTOCOLS(PROTOCOL) \
+  PROTOCOL(apache_status)          \
+  PROTOCOL(clamav)                 \
   PROTOCOL(default_protocol)       \
+  PROTOCOL(dns)                    \
+  PROTOCOL(dwp)                    \
+  PROTOCOL(fail2ban)               \
+  PROTOCOL(ftp)                    \
   PROTOCOL(generic)                \
+  PROTOCOL(gps)                    \
   PROTOCOL(http)                   \
   PROTOCOL(https)                  \
+  PROTOCOL(imap)                   \
+  PROTOCOL(imaps)                  \
+  PROTOCOL(ldap2)                  \
+  PROTOCOL(ldap3)                  \
+  PROTOCOL(lmtp)                   \
+  PROTOCOL(memcache)               \
+  PROTOCOL(mongodb)                \
+  PROTOCOL(mqtt)                   \
+  PROTOCOL(mysql)                  \
+  PROTOCOL(mysqls)                 \
+  PROTOCOL(nntp)                   \
+  PROTOCOL(ntp3)                   \
+  PROTOCOL(pgsql)                  \
+  PROTOCOL(pop)                    \
+  PROTOCOL(pops)                   \
+  PROTOCOL(postfix_policy)         \
+  PROTOCOL(radius)                 \
+  PROTOCOL(rdate)                  \
   PROTOCOL(redis)                  \
+  PROTOCOL(rsync)                  \
+  PROTOCOL(sieve)                  \
+  PROTOCOL(sip)                    \
   PROTOCOL(smtp)                   \
   PROTOCOL(smtps)                  \
-  PROTOCOL(ssh)
+  PROTOCOL(spamassassin)           \
+  PROTOCOL(ssh)                    \
+  PROTOCOL(tns)                    \
+  PROTOCOL(websocket)
 // clang-format on
 
 namespace healer::protocols {

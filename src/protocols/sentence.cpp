@@ -10,13 +10,14 @@
 namespace healer::protocols {
 namespace {
 
-/// As Monit calls it: those that begin with TLS as without, and whom nothing is said to "DEFAULT".
-std::string_view title(const Protocol& protocol) {
-  if (protocol.name == "default") return "DEFAULT";
+/// As Monit calls it: in upper case, those that begin with TLS as without, and whom nothing is said to "DEFAULT".
+std::string title(const Protocol& protocol) {
   if (protocol.name == "generic") return "generic";
-  std::string_view name = protocol.title;
-  if (protocol.name == "https") name = "HTTP";
-  if (protocol.name == "smtps") name = "SMTP";
+  if (protocol.name == "apache-status") return "APACHESTATUS";
+  std::string name(protocol.name);
+  if (protocol.tls == TlsStart::Always && name.ends_with('s')) name.pop_back();
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return name;
 }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// smtp, smtps: greeting, EHLO (HELO where that is refused), STARTTLS and a login where they are asked for, QUIT. Every
-// answer counts, that to QUIT included, as in Monit.
-#include <algorithm>
-#include <charconv>
-
+// smtp, smtps, and lmtp, which differs in its first word (RFC 2033): greeting, EHLO (HELO where that is refused),
+// STARTTLS and a login where they are asked for, QUIT. Every answer counts, that to QUIT included, as in Monit.
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/digest.hpp"
-#include "protocols/line_reader.hpp"
+#include "protocols/line_talk.hpp"
+#include "protocols/options.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
 #include "util/strike_out.hpp"
@@ -15,62 +13,36 @@
 
 namespace healer::protocols {
 
+const Protocol& lmtp();
 const Protocol& smtp();
 const Protocol& smtps();
 
 namespace {
 
-constexpr std::size_t kLongestLine = 1000;  // RFC 5321 has 512 for a reply
-constexpr int kMostLines = 200;             // of one reply
-
-class Smtp final : public Conversation {
+class Smtp final : public LineTalk {
  public:
-  explicit Smtp(const Order& order)
-      : wants_tls_(order.find("starttls") != nullptr),
+  Smtp(const Order& order, bool is_local)
+      : LineTalk({}, true),
+        hello_(is_local ? "LHLO" : "EHLO"),
+        server_(is_local ? "a mail server for local deliveries (LMTP)" : "a mail server"),
+        wants_tls_(order.find("starttls") != nullptr),
         username_(order.text("username")),
         password_(order.text("password")) {}
 
   Want begin() override { return Want::receive(); }
 
-  Want receive(std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const auto line = line_.next(bytes);
-      if (!line) {
-        if (line_.length() > kLongestLine) return Want::fail("it sends an endless line");
-        break;
-      }
-      if (++lines_ > kMostLines) return Want::fail("it sends an endless reply");
-      const int code = code_of(*line);
-      if (code == 0) return Want::fail("this is not a mail server: it said " + told(*line));
-      note_extension(*line);
-      if (line->size() > 3 && (*line)[3] == '-') continue;  // more lines of this reply follow
-      lines_ = 0;
-      Want want = reply(code, *line);
-      if (want.kind != Want::Kind::Receive) {
-        // What was sent in clear must not count as said within TLS.
-        if (want.kind == Want::Kind::StartTls && !bytes.empty())
-          return Want::fail("it sent more after it had agreed to begin TLS");
-        return want;
-      }
-      if (!want.send.empty() && !bytes.empty()) return Want::fail("it answers before it is asked");
-      if (!want.send.empty()) return want;
-    }
-    return Want::receive();
-  }
-
-  Want closed() override {
-    return Want::fail(fmt::format("the server closed the connection before its {}", awaited()));
-  }
-
   Want secured() override {
     plain_ = login_ = false;
-    return say("EHLO localhost", Step::Ehlo);
+    return say(hello_ + " localhost", Step::Ehlo);
   }
+
+  // What is not whole is no reply.
+  Want closed() override { return broken_off(); }
 
   std::string_view awaited() const override {
     switch (step_) {
       case Step::Greeting: return "greeting";
-      case Step::Ehlo: return "answer to EHLO";
+      case Step::Ehlo: return hello_ == "LHLO" ? "answer to LHLO" : "answer to EHLO";
       case Step::Helo: return "answer to HELO";
       case Step::StartTls: return "answer to STARTTLS";
       case Step::Plain:
@@ -82,15 +54,17 @@ class Smtp final : public Conversation {
     return "answer";
   }
 
+ protected:
+  Want line(std::string_view line) override {
+    const int code = reply_code(line);
+    if (code == 0) return Want::fail(fmt::format("this is not {}: it said {}", server_, told(line)));
+    note_extension(line);
+    if (line.size() > 3 && line[3] == '-') return Want::receive();  // more lines of this reply follow
+    return reply(code, line);
+  }
+
  private:
   enum class Step : std::uint8_t { Greeting, Ehlo, Helo, StartTls, Plain, Login, User, Password, Quit };
-
-  static int code_of(std::string_view line) {
-    int code = 0;
-    const std::string_view three = line.substr(0, 3);
-    const auto [rest, error] = std::from_chars(three.data(), three.data() + three.size(), code);
-    return error == std::errc{} && rest == three.data() + 3 && code >= 100 ? code : 0;
-  }
 
   void note_extension(std::string_view line) {
     if (step_ != Step::Ehlo || line.size() < 5) return;
@@ -117,9 +91,10 @@ class Smtp final : public Conversation {
 
   Want reply(int code, std::string_view line) {
     switch (step_) {
-      case Step::Greeting: return code == 220 ? say("EHLO localhost", Step::Ehlo) : refused(line);
+      case Step::Greeting: return code == 220 ? say(hello_ + " localhost", Step::Ehlo) : refused(line);
       case Step::Ehlo:
-        if (code / 100 != 2) return wants_tls_ || tls_ ? refused(line) : say("HELO localhost", Step::Helo);
+        if (code / 100 != 2)
+          return wants_tls_ || tls_ || hello_ == "LHLO" ? refused(line) : say("HELO localhost", Step::Helo);
         return greeted();
       case Step::Helo: return code / 100 == 2 ? greeted() : refused(line);
       case Step::StartTls:
@@ -131,7 +106,7 @@ class Smtp final : public Conversation {
       case Step::Login: return code == 334 ? say(base64(username_), Step::User) : refused(line);
       case Step::User: return code == 334 ? say(base64(password_), Step::Password) : refused(line);
       case Step::Quit:
-        return code == 221 ? Want::pass(tls_ ? "it is a mail server with TLS" : "it is a mail server") : refused(line);
+        return code == 221 ? Want::pass(fmt::format("it is {}{}", server_, tls_ ? " with TLS" : "")) : refused(line);
     }
     return refused(line);
   }
@@ -147,8 +122,8 @@ class Smtp final : public Conversation {
     return Want::fail("it offers no login that healer knows (PLAIN, LOGIN)", "QUIT\r\n");
   }
 
-  LineReader line_{kLongestLine};
-  int lines_ = 0;  // of the reply so far
+  std::string hello_;
+  std::string_view server_;
   Step step_ = Step::Greeting;
   bool wants_tls_;
   bool tls_ = false;  // begun here
@@ -160,33 +135,24 @@ class Smtp final : public Conversation {
 };
 
 // In Monit TLS begins before the first word, also with `using tls`; `starttls` is healer's own.
-constexpr Option kOptions[] = {{.word = "username"},
-                               {.word = "password", .type = OptionType::Secret},
-                               {.word = "starttls", .type = OptionType::Flag}};
-
-std::string fault(std::span<const Setting> settings) {
-  const auto given = [&](std::string_view word) {
-    return std::ranges::find(settings, word, &Setting::word) != settings.end();
-  };
-  if (given("password") != given("username")) return "'username' and 'password' need each other";
-  return {};
-}
-
-bool upgrades(std::span<const Setting> settings) {
-  return std::ranges::find(settings, std::string_view("starttls"), &Setting::word) != settings.end();
-}
-
-std::unique_ptr<Conversation> make(const Order& order) { return std::make_unique<Smtp>(order); }
+std::unique_ptr<Conversation> make(const Order& order) { return std::make_unique<Smtp>(order, false); }
+std::unique_ptr<Conversation> make_local(const Order& order) { return std::make_unique<Smtp>(order, true); }
 
 }  // namespace
+
+const Protocol& lmtp() {
+  static constexpr Protocol it{
+      .name = "lmtp", .title = "LMTP", .port = 24, .options = kTlsOptions, .upgrades = begins_tls, .make = make_local};
+  return it;
+}
 
 const Protocol& smtp() {
   static constexpr Protocol it{.name = "smtp",
                                .title = "SMTP",
                                .port = 25,
-                               .options = kOptions,
-                               .fault = fault,
-                               .upgrades = upgrades,
+                               .options = kLoginAndTlsOptions,
+                               .fault = login_fault,
+                               .upgrades = begins_tls,
                                .make = make};
   return it;
 }
@@ -197,8 +163,8 @@ const Protocol& smtps() {
                                .title = "SMTPS",
                                .port = 465,
                                .tls = TlsStart::Always,
-                               .options = std::span(kOptions).first<2>(),
-                               .fault = fault,
+                               .options = kLoginOptions,
+                               .fault = login_fault,
                                .make = make};
   return it;
 }

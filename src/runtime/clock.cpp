@@ -21,8 +21,10 @@ std::uint64_t read_boot_id() {
 
 Instant now() {
   static const std::uint64_t boot = read_boot_id();
-  return {boot, mono_now(), std::chrono::floor<milliseconds>(std::chrono::system_clock::now())};
+  return {boot, mono_now(), wall_now()};
 }
+
+WallTime wall_now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
 Duration mono_now() {
   timespec time{};

@@ -12,6 +12,9 @@ namespace healer::runtime {
 /// The mono part of now() alone.
 [[nodiscard]] Duration mono_now();
 
+/// The wall clock alone.
+[[nodiscard]] WallTime wall_now();
+
 /// CLOCK_MONOTONIC in nanoseconds, by which the kernel dates its news. It stops while the machine is suspended.
 [[nodiscard]] std::int64_t kernel_now();
 

@@ -13,6 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
+#include "runtime/random.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -124,9 +125,12 @@ void Connection::connected() {
                     .tls = plan_->tls.has_value(),
                     .datagrams = plan_->transport == Transport::Udp,
                     .settings = plan_->settings,
-                    .limits = plan_->limits};
+                    .limits = plan_->limits,
+                    .nonce = random64(),
+                    .now = wall_now};
   conversation_ = plan_->protocol->make(order);
-  const bool later = plan_->protocol->upgrades != nullptr && plan_->protocol->upgrades(plan_->settings);
+  const bool later =
+      plan_->protocol->within || (plan_->protocol->upgrades != nullptr && plan_->protocol->upgrades(plan_->settings));
   if (plan_->tls && !later) return begin_tls();
   phase_ = Phase::Talk;
   begin_talk();

@@ -5,7 +5,6 @@
 #include <netinet/icmp6.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
-#include <sys/random.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
+#include "runtime/random.hpp"
 
 namespace healer::runtime {
 namespace {
@@ -60,12 +60,6 @@ std::uint16_t checksum(const std::vector<std::uint8_t>& bytes) {
 std::uint16_t get16(std::string_view bytes, std::size_t at) {
   return static_cast<std::uint16_t>(static_cast<std::uint8_t>(bytes[at]) << 8 |
                                     static_cast<std::uint8_t>(bytes[at + 1]));
-}
-
-std::uint64_t random64() {
-  std::uint64_t number = 0;
-  [[maybe_unused]] const auto got = ::getrandom(&number, sizeof number, GRND_NONBLOCK);
-  return number ^ static_cast<std::uint64_t>(Steady::now().time_since_epoch().count());
 }
 
 /// Of a raw socket: no answers to others, who ping from this machine, too. They would fill its buffer.

@@ -63,7 +63,6 @@ ConnectionSeen seen_of(const ProbePlan& plan, const ProbeResult& result) {
 }
 
 /// Whether it could be made at all.
-bool is_spoken(const ProbePlan& plan) { return plan.transport == Transport::Ping || plan.protocol->make != nullptr; }
 
 }  // namespace
 
@@ -145,12 +144,9 @@ void Reacher::begin(Run& run) {
   for (const engine::Probe& plan : plans) {
     ConnectionSeen& seen = run.facts->further.edit().connections.edit().emplace_back();
     seen.name = protocols::name_of(*plan);
-    if (!is_spoken(*plan)) {
-      seen.text = fmt::format("protocol {} is not supported yet", plan->protocol->name);
-    } else if (resting) {
+    if (resting)
       seen.text = fmt::format("not tried: its process was started {} ago, and has {} to come up",
                               format_duration(run.rest - *resting), format_duration(run.rest));
-    }
   }
   if (resting) run.pings = false;
   const std::uint64_t id = run.id.number();
@@ -183,7 +179,7 @@ void Reacher::go_on(std::uint64_t id) {
       std::ranges::any_of(seen, [](const ConnectionSeen& one) { return one.reach == Reach::Failed && !one.response; });
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const ProbePlan& plan = *run.block->probes[i];
-    if (plan.transport == Transport::Ping || !is_spoken(plan)) continue;
+    if (plan.transport == Transport::Ping) continue;
     if (spared)
       seen.edit()[i].text = "not tried: the host does not answer pings";
     else

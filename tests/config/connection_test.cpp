@@ -125,9 +125,15 @@ TEST_CASE("a protocol gets its options, of which the last of a word counts", "[c
   CHECK(http.response_time->limit == seconds{2});
   CHECK(settings(plan("port 1 send \"a\\n\" expect \"b\" send \"c\"")) ==
         std::vector<std::string>{"send=a\n", "expect=b", "send=c"});
-  const ProbePlan unspoken = plan("port 1883 protocol mqtt username \"u\"");
-  CHECK(unspoken.protocol->name == "mqtt");
-  CHECK(unspoken.protocol->make == nullptr);
+  CHECK(plan("port 123 protocol ntp3").transport == Transport::Udp);
+  CHECK(plan("port 53 protocol dns").transport == Transport::Tcp);
+  CHECK(plan("port 53 type udp protocol dns").transport == Transport::Udp);
+  CHECK(plan("port 3306 protocol mysqls").tls);
+  CHECK(settings(
+            plan("port 53 type udp protocol dns query \"example.org\" type aaaa expect \"::1\" timeout 2 seconds")) ==
+        std::vector<std::string>{"query=example.org", "type=aaaa", "expect=::1"});
+  CHECK(plan("port 123 protocol ntp3 offset < 100 ms").settings[0] ==
+        Setting{.word = "offset", .op = Operator::Less, .number = 100});
 }
 
 TEST_CASE("what only healer asks of HTTP", "[connection]") {

@@ -155,7 +155,7 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
   CHECK(fault("protocol ssh expect \"x\"") ==
         "'expect' is not an option of protocol ssh at 'expect': 'send' and 'expect' are only used without a protocol");
   CHECK(fault("prot 443").ends_with("did you mean 'port'?"));
-  CHECK(fault("port 3306 protocol mysql") == "protocol mysql is not supported yet at 'mysql'");
+  CHECK(fault("port 143 protocol imap username \"u\"").starts_with("'username' and 'password' need each other"));
   CHECK(fault("protocol fail2ban") == "no port is given at '': write 'port NUMBER'");
   CHECK(fault("", "") == "no host is given: this test always fails at 'ping': write the name or the address of one");
   CHECK(fault("tiemout 3 seconds", "http://shop/") ==

@@ -3,80 +3,32 @@
 closing half-way and speaking something else; each verdict beside that of the real Monit on the same target."""
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import threading
 import unittest
 
 import probe_test
+import real_servers
 import support
 
 
-class Cut(probe_test.Server):
-    """Stands before a server and lets only so many bytes of its answers through."""
-
-    def __init__(self, port: int, limit: int):
-        self.behind, self.limit = port, limit
-        super().__init__(self.relay)
-
-    def relay(self, client: socket.socket) -> None:
-        with socket.create_connection(("127.0.0.1", self.behind)) as server:
-            def ask() -> None:
-                try:
-                    while data := client.recv(65536):
-                        server.sendall(data)
-                except OSError:
-                    pass
-            threading.Thread(target=ask, daemon=True).start()
-            left = self.limit
-            while left > 0 and (data := server.recv(left)):
-                client.sendall(data)
-                left -= len(data)
-            client.shutdown(socket.SHUT_RDWR)
-        client.close()
-
-
-def speaks(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), 1):
-            return True
-    except OSError:
-        return False
-
-
 @unittest.skipIf(os.geteuid() != 0, "postfix and sshd begin as root")
-class ProbeReal(support.Case):
+class ProbeReal(real_servers.RealServers):
     def setUp(self):
         super().setUp()
-        self.folder.chmod(0o755)
-        self.running: list[subprocess.Popen] = []
         self.mail: list[tuple] = []
         for program in ("/usr/sbin/nginx", "/usr/sbin/sshd", "/usr/sbin/postfix", "/usr/bin/redis-server"):
             if not os.path.exists(program):
                 self.skipTest(f"{program} is not installed")
 
     def tearDown(self):
-        for server in reversed(self.running):
-            server.send_signal(signal.SIGCONT)
-            server.terminate()
-            server.wait()
+        self.end_servers()
         for folder, server in self.mail:  # it forks while it ends: it is told by its own means, and waited for
             subprocess.run(["/usr/sbin/postfix", "-c", folder, "stop"], stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, check=False)
             server.wait()
         super().tearDown()
-
-    def begin(self, *command) -> subprocess.Popen:
-        with open(self.path("servers.log"), "ab") as log:
-            server = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.running.append(server)
-        return server
-
-    def answers(self, *ports: int) -> None:
-        for port in ports:
-            self.wait_for(lambda: speaks(port), f"a server on {port}", detail=lambda: self.path("servers.log").read_text())
 
     def nginx(self) -> tuple[int, subprocess.Popen]:
         port = self.own_port()
@@ -149,22 +101,6 @@ class ProbeReal(support.Case):
             return bool(held)
         self.wait_for(is_let_in, "sshd's place for one")
         return held[0]
-
-    def silent(self) -> int:
-        """Accepts and says nothing, as a server that is stopped."""
-        server = probe_test.Server(probe_test.silent)
-        self.addCleanup(server.close)
-        return server.port
-
-    def cut(self, port: int, limit: int) -> int:
-        server = Cut(port, limit)
-        self.addCleanup(server.close)
-        return server.port
-
-    def stopped(self, started) -> int:
-        port, server = started
-        server.send_signal(signal.SIGSTOP)
-        return port
 
     def test_each_state_of_a_real_server_is_judged_as_by_monit(self):
         nginx, redis, sshd = self.nginx()[0], self.redis()[0], self.sshd()[0]
@@ -258,8 +194,6 @@ class ProbeReal(support.Case):
             self.assertEqual(document["verdict"], verdict, (words, document["text"]))
             self.assertIn(text, document["text"])
 
-    def probe(self, port: int, words: str) -> tuple[int, dict]:
-        return probe_test.probe("127.0.0.1", f"port {port} {words}")
 
 
 if __name__ == "__main__":

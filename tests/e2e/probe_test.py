@@ -124,19 +124,19 @@ def probe(*words: str) -> tuple[int, dict]:
     return done.returncode, json.loads(done.stdout)
 
 
-def ask_monit(case: support.Case, tests: list[tuple[int, str]]) -> list[bool | None]:
-    """What the real Monit says of each port and test; None for all where there is no monit."""
+def ask_monit(case: support.Case, tests: list[tuple[int, str]], name: str = "monit") -> list[bool | None]:
+    """What the real Monit says of each port and test; None for all where there is no monit. `name`: of its files."""
     if not shutil.which("monit"):
         return [None] * len(tests)
     rules = "set daemon 60\nset limits { networkTimeout: 2 s }\n"
     for what in ("log", "pidfile", "idfile", "statefile"):
-        rules += f"set {what} {case.path('monit.' + what)}\n"
+        rules += f"set {what} {case.path(f'{name}.{what}')}\n"
     for number, (port, words) in enumerate(tests):
         rules += f"check host h{number} with address 127.0.0.1\n  if failed port {port} {words} then alert\n"
-    file = case.path("monitrc")
+    file = case.path(f"{name}rc")
     file.write_text(rules)
     file.chmod(0o600)
-    log = case.path("monit.log")
+    log = case.path(f"{name}.log")
     monit = subprocess.Popen(["monit", "-I", "-vv", "-c", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         def verdicts() -> dict[int, bool]:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as what a server says, to the conversation of one protocol (PROTOCOL, of CMake). It comes to a verdict or
-// waits; how the bytes are cut changes nothing; what it tells is printable and short.
+// Any bytes as what a server says, to the conversation of one protocol, which the program's name tells: fuzz_PROTOCOL.
+// It comes to a verdict or waits; how the bytes are cut changes nothing; what it tells is printable and short.
 //
 // The first two bytes choose the settings and how the rest is cut.
 #include <cstddef>
@@ -17,6 +17,8 @@ namespace {
 
 using namespace healer;
 using namespace healer::protocols;
+
+const Protocol* fuzzed = nullptr;
 
 void require(bool holds, const char* what, const std::string& detail) {
   if (holds) return;
@@ -60,16 +62,31 @@ Played play(const Order& order, const Protocol& protocol, std::size_t piece, con
 /// libjq knows its stack by its end alone, which the search for leaks does not see.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libjq"; }
 
+extern "C" int LLVMFuzzerInitialize(int*, char*** arguments) {
+  constexpr std::string_view kPrefix = "fuzz_";
+  const std::string_view path = **arguments;
+  const std::size_t name = path.rfind(kPrefix);
+  if (name != std::string_view::npos) fuzzed = find_protocol(path.substr(name + kPrefix.size()));
+  require(fuzzed != nullptr, "the program is called fuzz_PROTOCOL", std::string(path));
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  static const Protocol& protocol = *find_protocol(HEALER_FUZZED_PROTOCOL);
+  const Protocol& protocol = *fuzzed;
   const std::vector<Setting> settings = settings_of(protocol, data[0] + 256U * data[1]);
-  const Order order{.host = "h", .port = 1, .settings = settings, .limits = {.send_expect = 16, .http_content = 64}};
+  const Order order{.host = "h",
+                    .port = 1,
+                    .tls = protocol.within && (data[1] & 0x80U) != 0,
+                    .settings = settings,
+                    .limits = {.send_expect = 16, .http_content = 64},
+                    .now = [] { return WallTime{}; }};
   const std::string text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const Played whole = play(order, protocol, std::string::npos, text);
   require(whole.verdict.size() < 1000, "the verdict is short", whole.verdict);
   for (const char c : whole.verdict)
     require(static_cast<unsigned char>(c) >= ' ', "the verdict is printable", whole.verdict);
+  if (protocol.only_datagrams) return 0;  // they come whole
   // Of HTTP/2 what floods counts as such only where it comes at once.
   const bool http2 = order.find("http2") != nullptr;
   const bool starttls = whole.sent.find("<TLS>") != std::string::npos;

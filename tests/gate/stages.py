@@ -144,6 +144,9 @@ def run_tidy(tally: Tally, long: bool, times: Times) -> None:
         build(tally, "tidy", TOP / "build-tidy")
 
 
+SLOW_TO_FUZZ = ("parse", "rules", "wire", "http", "https")  # the others are protocols, and many
+
+
 def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
     """Each fuzzer for a short while, from the seeds, in the build of `asan` (with --long: optimised, five minutes)."""
     preset = "fuzz" if long else "asan"
@@ -158,7 +161,7 @@ def run_fuzz(tally: Tally, long: bool, times: Times) -> None:
         words = TOP / "tests" / "fuzz" / f"{name}.dict"
         with tempfile.TemporaryDirectory(prefix="healer-fuzz-") as found, report_folder() as folder:
             good, output = call(f"fuzz-{name}", [
-                str(program), f"-max_total_time={300 if long else 5}", "-timeout=10", "-rss_limit_mb=2048",
+                str(program), f"-max_total_time={300 if long else 5 if name in SLOW_TO_FUZZ else 2}", "-timeout=10", "-rss_limit_mb=2048",
                 f"-artifact_prefix={LOGS}/fuzz-{name}-", "-print_final_stats=1",
                 *([f"-dict={words}"] if words.exists() else []), found, *map(str, seeds)], sanitizer_options(folder))
             tally.check(f"fuzz {name}", good, tail(f"{output}\n{reports_in(folder)}", 60))
@@ -211,4 +214,16 @@ def run_demo(tally: Tally, long: bool, times: Times) -> None:
                     [sys.executable, str(TOP / "tests" / "demo" / "demo.py"), "--build", str(folder)])
 
 
-OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy, "debian13": debian13.run}
+def run_servers(tally: Tally, long: bool, times: Times) -> None:
+    """Each protocol against the real servers of Debian, beside the real Monit."""
+    folder = BUILDS["release"].folder
+    if not build(tally, "release", folder, ("product",)):
+        return
+    with Stopwatch(tally, "test_seconds"):
+        good, output = call("servers", [sys.executable, str(TOP / "tests" / "e2e" / "servers_test.py")], {"HEALER_BUILD": str(folder)})
+    times.add(tally.test_seconds, "servers")
+    print(output)
+    tally.check("each state of each server is judged as by Monit or better", good, tail(output, 60))
+
+
+OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy, "debian13": debian13.run, "servers": run_servers}

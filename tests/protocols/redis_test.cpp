@@ -24,7 +24,7 @@ TEST_CASE("a Redis that cannot serve has failed", "[protocols][redis]") {
   fails("+PONGX");
   fails("$4");
   CHECK(talk("redis", {}, {}).verdict == "fail: the server closed the connection before its answer to PING");
-  CHECK(talk("redis", {}, {std::string(100'000, '+')}).verdict.starts_with("fail: its answer to PING is \"+++"));
+  CHECK(talk("redis", {}, {std::string(100'000, '+')}).verdict == "fail: it sends an endless line");
 }
 
 }  // namespace redis_test

@@ -30,7 +30,8 @@ TEST_CASE("no server makes a conversation speak before it is waited for or keep 
     CAPTURE(std::string(protocol->name));
     for (const char byte : {'\0', '\n', '2', '+', '\xff'}) {
       const std::vector<Setting> none;
-      const auto conversation = protocol->make({.host = "h", .port = 1, .settings = none, .limits = {}});
+      const auto conversation = protocol->make(
+          {.host = "h", .port = 1, .settings = none, .limits = {}, .now = [] { return healer::WallTime{}; }});
       Talk server;
       server.piece = 4096;
       server.closes = false;

@@ -92,17 +92,6 @@ TEST_CASE("A host that does not answer pings is spared the rest") {
   CHECK(seen[0].text == "not tried: the host does not answer pings");
 }
 
-TEST_CASE("A protocol that is not spoken is not tried, and a host with no other is not known") {
-  World world("host");
-  auto plan = plan_of("127.0.0.1", closed_port());
-  plan->protocol = find_unspoken("mysql");
-  world.block->probes.push_back(plan);
-  const auto& seen = world.connect();
-  CHECK(seen[0].reach == Reach::Untried);
-  CHECK(world.told->evidence->answer == Answer::Unknown);
-  CHECK(*world.told->evidence->output == "protocol mysql is not supported yet");
-}
-
 TEST_CASE("The connections of a process are made once it is found") {
   const Listener open([](Peer&) {});
   World world("process");

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: MIT
+"""Real servers of Debian, each up, closed, hanging, refusing in its protocol, closing half-way, and another than expected:
+what the real Monit and `healerctl probe` say, side by side. What is not installed is left out, and said. No server was to
+be had for mongodb, tns and dwp: theirs are the stubs of protocols_test.py, made from the published specifications."""
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import probe_test
+import real_servers
+import support
+
+SECRET = "p4ss"
+
+
+@dataclass
+class Server:
+    """One that is up: where, what is asked of it and how many bytes of its answers are half of them."""
+
+    port: int
+    words: str
+    half: int = 1
+    refusing: tuple[int, str] | None = None  # a port, and words if others
+    monit: bool = True  # what Monit says of it when it is up
+    monit_refusing: bool = False
+    more: list[tuple[str, str, str]] = field(default_factory=list)  # words, verdict, a part of the text: healer's own
+
+
+@unittest.skipIf(os.geteuid() != 0, "some servers begin as root")
+class Servers(real_servers.RealServers):
+    def setUp(self):
+        super().setUp()
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9", "-subj", "/CN=localhost",
+                        "-keyout", self.path("key"), "-out", self.path("crt")], check=True, stderr=subprocess.DEVNULL)
+        self.path("key").chmod(0o644)
+
+    def conf(self, name: str, text: str):
+        file = self.path(name)
+        file.write_text(text)
+        return file
+
+    def own_folder(self, name: str, user: str | None = None):
+        folder = self.path(name)
+        folder.mkdir()
+        if user:
+            shutil.chown(folder, user)
+        return folder
+
+    # ---- the servers: each is begun at once, and waited for later
+
+    def dovecot(self) -> dict[str, Server]:
+        imap, imaps, pop, pops, lmtp, sieve = (self.own_port() for _ in range(6))
+        folder = self.own_folder("dovecot")
+        listeners = "".join(
+            f"service {service} {{\n inet_listener {name} {{\n address = 127.0.0.1\n port = {port}\n{more} }}\n}}\n"
+            for service, name, port, more in (
+                ("imap-login", "imap", imap, ""), ("imap-login", "imaps", imaps, " ssl = yes\n"), ("pop3-login", "pop3", pop, ""),
+                ("pop3-login", "pop3s", pops, " ssl = yes\n"), ("lmtp", "lmtp", lmtp, ""),
+                ("managesieve-login", "sieve", sieve, "")))
+        conf = self.conf("dovecot.conf", f"""base_dir = {folder}/run
+state_dir = {folder}/state
+log_path = {folder}/log
+protocols = imap pop3 lmtp sieve
+ssl = yes
+ssl_cert = <{self.path('crt')}
+ssl_key = <{self.path('key')}
+disable_plaintext_auth = no
+first_valid_uid = 1
+mail_location = maildir:{folder}/mail/%u
+passdb {{
+  driver = static
+  args = password={SECRET}
+}}
+userdb {{
+  driver = static
+  args = uid=nobody gid=nogroup home={folder}/home/%u
+}}
+{listeners}""")
+        folder.chmod(0o777)
+        self.begin("/usr/sbin/dovecot", "-F", "-c", conf)
+        login = f'username "u" password "{SECRET}"'
+        wrong = 'username "u" password "n0t so"'
+        return {
+            "imap": Server(imap, "protocol imap", more=[
+                ("protocol imap starttls " + login, "passed", "with TLS"), ("protocol imap " + login, "passed", "an IMAP server"),
+                ("protocol imap " + wrong, "failed", "its answer to the login is"),
+                ("protocol imap starttls certificate valid > 50 days", "failed", "at least 50 days")]),
+            "imaps": Server(imaps, "protocol imaps", more=[("protocol imaps " + login, "passed", "an IMAP server")]),
+            "pop": Server(pop, "protocol pop", more=[
+                ("protocol pop starttls " + login, "passed", "with TLS"),
+                ("protocol pop " + wrong, "failed", "its answer to the login is")]),
+            "pops": Server(pops, "protocol pops"),
+            "lmtp": Server(lmtp, "protocol lmtp", half=8, more=[("protocol lmtp starttls", "passed", "with TLS")]),
+            "sieve": Server(sieve, "protocol sieve", half=8, more=[("protocol sieve starttls", "passed", "with TLS")]),
+        }
+
+    def slapd(self) -> dict[str, Server]:
+        good, bad = self.own_port(), self.own_port()
+        for name, port, allowed in (("good", good, "allow bind_v2"), ("bad", bad, "disallow bind_anon")):
+            folder = self.own_folder(f"slapd-{name}")
+            conf = self.conf(f"slapd-{name}.conf", f"include /etc/ldap/schema/core.schema\nmodulepath /usr/lib/ldap\n"
+                             f"moduleload back_mdb\npidfile {folder}/pid\n{allowed}\nTLSCertificateFile {self.path('crt')}\n"
+                             f"TLSCertificateKeyFile {self.path('key')}\ndatabase mdb\nsuffix \"dc=example\"\ndirectory {folder}\n")
+            self.begin("/usr/sbin/slapd", "-d", "0", "-h", f"ldap://127.0.0.1:{port}", "-f", conf)
+        return {
+            "ldap2": Server(good, "protocol ldap2", half=5, refusing=(bad, "")),
+            "ldap3": Server(good, "protocol ldap3", half=5, refusing=(bad, ""), more=[
+                ("protocol ldap3 starttls", "passed", "anybody bind")]),
+        }
+
+    def memcached(self) -> dict[str, Server]:
+        good, text = self.own_port(), self.own_port()
+        self.begin("/usr/bin/memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", good)
+        self.begin("/usr/bin/memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", text, "-B", "ascii")
+        return {"memcache": Server(good, "protocol memcache", half=9, refusing=(text, ""))}
+
+    def mosquitto(self) -> dict[str, Server]:
+        good, closed = self.own_port(), self.own_port()
+        for port, anybody in ((good, "true"), (closed, "false")):
+            self.begin("/usr/sbin/mosquitto", "-c", self.conf(
+                f"mosquitto{port}", f"listener {port} 127.0.0.1\nallow_anonymous {anybody}\nuser root\n"))
+        return {"mqtt": Server(good, "protocol mqtt", half=2, refusing=(closed, ""))}
+
+    def mariadb(self) -> dict[str, Server]:
+        port, full = self.own_port(), self.own_port()
+        for at, more in ((port, ()), (full, ("--max-connections=10", "--extra-port=0"))):
+            folder = self.own_folder(f"mariadb{at}", "mysql")
+            subprocess.run(["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={folder}", "--skip-test-db",
+                            "--auth-root-authentication-method=normal"], check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            init = self.conf(f"init{at}.sql", f"create user u@'%' identified by '{SECRET}'; create user u@localhost identified by '{SECRET}';\n")
+            self.begin("/usr/sbin/mariadbd", "--no-defaults", "--user=mysql", f"--datadir={folder}", f"--socket={folder}/s",
+                       f"--port={at}", "--bind-address=127.0.0.1", f"--ssl-cert={self.path('crt')}", f"--ssl-key={self.path('key')}",
+                       f"--pid-file={folder}/pid", f"--init-file={init}", "--innodb-buffer-pool-size=8M", *more)
+        login = f'username "u" password "{SECRET}"'
+        wrong = 'protocol mysql username "u" password "n0t so"'
+        self.answers(full)
+        for _ in range(11):  # all that it has room for
+            client = socket.create_connection(("127.0.0.1", full))
+            self.addCleanup(client.close)
+        return {
+            "mysql": Server(port, "protocol mysql", half=20, refusing=(full, "")),
+            "mysqls": Server(port, "protocol mysqls", half=20, refusing=(full, ""), more=[
+                ("protocol mysqls certificate valid > 5 days", "passed", "with TLS")]),
+            "mysql login": Server(port, "protocol mysql " + login, half=20, refusing=(port, wrong), more=[
+                (f"protocol mysqls {login}", "passed", "accepts the login, with TLS"),
+                (f'protocol mysql {login} query "select 1"', "passed", "answers the query"),
+                (f'protocol mysql {login} query "select 1 from dual where 1 = 0"', "failed", "no rows"),
+                (f'protocol mysql {login} query "selekt"', "failed", "error 1064")]),
+        }
+
+    def postgres(self) -> dict[str, Server]:
+        bins = sorted(p for p in os.listdir("/usr/lib/postgresql"))[-1]
+        program = f"/usr/lib/postgresql/{bins}/bin"
+        port = self.own_port()
+        folder = self.own_folder("postgres", "postgres")
+        password = self.conf("pgpass", SECRET + "\n")
+        password.chmod(0o644)
+        subprocess.run([f"{program}/initdb", "-D", folder / "d", "-U", "u", "-A", "scram-sha-256", f"--pwfile={password}"],
+                       check=True, user="postgres", cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name in ("crt", "key"):
+            shutil.copy(self.path(name), folder / name)
+            shutil.chown(folder / name, "postgres")
+            (folder / name).chmod(0o600)
+        self.begin(f"{program}/postgres", "-D", folder / "d", "-p", port, "-c", "listen_addresses=127.0.0.1", "-k", folder,
+                   "-c", "ssl=on", "-c", f"ssl_cert_file={folder}/crt", "-c", f"ssl_key_file={folder}/key", user="postgres", cwd=folder)
+        login = f'protocol pgsql username "u" password "{SECRET}" database "postgres"'
+        wrong = 'protocol pgsql username "u" password "n0t so" database "postgres"'
+        return {
+            "pgsql": Server(port, "protocol pgsql", half=3, more=[
+                ("using tls protocol pgsql", "passed", "takes connections"),
+                (login, "passed", "accepts the login"), ("using tls " + login, "passed", "accepts the login"),
+                (wrong, "failed", "its answer to the login is"), (login + ' query "select 1"', "passed", "answers the query"),
+                (login + ' query "select 1 where false"', "failed", "no rows")]),
+        }
+
+    def unbound(self) -> dict[str, Server]:
+        port = self.own_port()
+        self.begin("/usr/sbin/unbound", "-d", "-c", self.conf("unbound.conf", f"""server:
+  interface: 127.0.0.1@{port}
+  do-daemonize: no
+  username: ""
+  chroot: ""
+  directory: "{self.folder}"
+  pidfile: "{self.path('unbound.pid')}"
+  use-syslog: no
+  local-zone: "." refuse
+  local-zone: "example." static
+  local-data: "www.example. A 192.0.2.5"
+  local-data: "www.example. AAAA 2001:db8::5"
+  local-data: "example. MX 10 mail.example."
+remote-control:
+  control-enable: no
+"""))
+        asked = [('query "www.example"', "passed", '"192.0.2.5"'), ('query "www.example" expect "192.0.2.5"', "passed", "192.0.2.5"),
+                 ('query "www.example" expect "192.0.2.6"', "failed", 'not "192.0.2.6"'),
+                 ('query "www.example" type aaaa expect "2001:db8::5"', "passed", "2001:db8::5"),
+                 ('query "example" type mx expect "mail.example."', "passed", "mail.example"),
+                 ('query "none.example"', "failed", "no such name"), ('query "www.example" type txt', "failed", "no such record")]
+        return {
+            "dns": Server(port, "protocol dns", half=5, more=[("protocol dns " + words, *then) for words, *then in asked]),
+            "dns udp": Server(port, "type udp protocol dns", half=0, more=[
+                ("type udp protocol dns " + words, *then) for words, *then in asked]),
+        }
+
+    def chronyd(self) -> dict[str, Server]:
+        good, lost = self.own_port(), self.own_port()
+        for port, local in ((good, "local stratum 5"), (lost, "")):
+            self.begin("/usr/sbin/chronyd", "-d", "-x", "-u", "root", "-f", self.conf(
+                f"chrony{port}", f"port {port}\n{local}\nallow 127.0.0.1\nbindaddress 127.0.0.1\ncmdport 0\n"
+                f"bindcmdaddress /\npidfile {self.path(f'chrony{port}.pid')}\n"))
+        return {"ntp3": Server(good, "protocol ntp3", half=0, refusing=(lost, ""), more=[
+            ("protocol ntp3 offset < 500 ms", "passed", "ms"), ("protocol ntp3 offset > 500 ms", "failed", "not > 500 ms")])}
+
+    def proftpd(self) -> dict[str, Server]:
+        port = self.own_port()
+        self.begin("/usr/sbin/proftpd", "-n", "-c", self.conf("proftpd.conf", f"""ServerType standalone
+DefaultAddress 127.0.0.1
+SocketBindTight on
+Port {port}
+UseIPv6 off
+User nobody
+Group nogroup
+AuthPAM off
+WtmpLog off
+SystemLog none
+PidFile {self.path('proftpd.pid')}
+ScoreboardFile {self.path('proftpd.score')}
+DelayTable none
+"""))
+        return {"ftp": Server(port, "protocol ftp", half=8)}
+
+    def rsyncd(self) -> dict[str, Server]:
+        port = self.own_port()
+        self.begin("/usr/bin/rsync", "--daemon", "--no-detach", f"--port={port}", "--address=127.0.0.1", "--config", self.conf(
+            "rsyncd.conf", f"use chroot = no\n[backup]\npath = {self.folder}\ncomment = all\n"))
+        return {"rsync": Server(port, "protocol rsync", half=5)}
+
+    def postgrey(self) -> dict[str, Server]:
+        port = self.own_port()
+        folder = self.own_folder("postgrey", "postgrey")
+        self.begin("/usr/sbin/postgrey", f"--inet=127.0.0.1:{port}", f"--dbdir={folder}", "--user=postgrey")
+        return {"postfix-policy": Server(port, "protocol postfix-policy", half=3)}
+
+    def clamd(self) -> dict[str, Server]:
+        port = self.own_port()
+        base = self.own_folder("clamdb")
+        (base / "test.hdb").write_text("44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test\n")
+        self.begin("/usr/sbin/clamd", "-c", self.conf(
+            "clamd.conf", f"Foreground yes\nTCPSocket {port}\nTCPAddr 127.0.0.1\nDatabaseDirectory {base}\nUser root\n"))
+        return {"clamav": Server(port, "protocol clamav", half=2)}
+
+    def spamd(self) -> dict[str, Server]:
+        port = self.own_port()
+        self.begin("/usr/sbin/spamd", "-x", "-L", "-i", "127.0.0.1", "-p", port, "-u", "nobody", "-m", "1", "-s", "stderr",
+                   "-r", self.path("spamd.pid"))
+        return {"spamassassin": Server(port, "protocol spamassassin", half=8)}
+
+    def freeradius(self) -> dict[str, Server]:
+        port = self.own_port()
+        folder = self.own_folder("radius")
+        (folder / "radiusd.conf").write_text(f"""prefix = /usr
+name = radiusd
+logdir = {folder}
+run_dir = {folder}
+libdir = /usr/lib/freeradius
+security {{
+  status_server = yes
+  allow_vulnerable_openssl = yes
+}}
+client here {{
+  ipaddr = 127.0.0.1
+  secret = s3cret
+}}
+modules {{
+}}
+server default {{
+  listen {{
+    type = auth
+    ipaddr = 127.0.0.1
+    port = {port}
+  }}
+  authorize {{
+  }}
+}}
+""")
+        self.begin("/usr/sbin/freeradius", "-f", "-l", "stdout", "-d", folder, "-n", "radiusd")
+        words = 'type udp protocol radius secret "s3cret"'
+        return {"radius": Server(port, words, half=0, refusing=(port, 'type udp protocol radius secret "other"'))}
+
+    def apache(self) -> dict[str, Server]:
+        port = self.own_port()
+        modules = "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"
+                          for name in ("mpm_event", "authz_core", "status"))
+        self.begin("/usr/sbin/apache2", "-DFOREGROUND", "-d", self.folder, "-f", self.conf(
+            "apache.conf", f"{modules}ServerName localhost\nListen 127.0.0.1:{port}\nPidFile {self.path('apache.pid')}\n"
+            f"ErrorLog {self.path('apache.log')}\nDefaultRuntimeDir {self.folder}\nUser nobody\nGroup nogroup\n"
+            "<Location /server-status>\n SetHandler server-status\n</Location>\n<Location /no>\n Require all denied\n</Location>\n"))
+        words = "protocol apache-status loglimit > 60%"
+        return {"apache-status": Server(port, words, half=12, refusing=(port, "protocol apache-status waitlimit > 1%"))}
+
+    def kamailio(self) -> dict[str, Server]:
+        good, bad = self.own_port(), self.own_port()
+        for port, answer in ((good, '"200", "OK"'), (bad, '"503", "Busy"')):
+            self.begin("/usr/sbin/kamailio", "-DD", "-E", "-m", "32", "-M", "4", "-Y", self.folder, "-f", self.conf(
+                f"kamailio{port}", f"fork=yes\nchildren=1\ntcp_children=1\nlisten=udp:127.0.0.1:{port}\nlisten=tcp:127.0.0.1:{port}\n"
+                f'mpath="/usr/lib/x86_64-linux-gnu/kamailio/modules/"\nloadmodule "sl.so"\nloadmodule "pv.so"\n'
+                f"request_route {{\n sl_send_reply({answer});\n}}\n"))
+        return {"sip": Server(good, "protocol sip", half=8, refusing=(bad, "")),
+                "sip udp": Server(good, "type udp protocol sip", half=0, refusing=(bad, ""))}
+
+    def gpsd(self) -> dict[str, Server]:
+        port, receiver, lone = self.own_port(), self.own_port(), self.own_port()
+        self.begin("/usr/sbin/gpsd", "-N", "-n", "-S", port, f"udp://127.0.0.1:{receiver}")
+        self.begin("/usr/sbin/gpsd", "-N", "-n", "-S", lone, "-F", self.path("gpsd"))
+        return {"gps": Server(port, "protocol gps", half=9, refusing=(lone, ""), monit=False)}  # Monit asks as before 2.90
+
+    STARTED = {"/usr/sbin/dovecot": dovecot, "/usr/sbin/slapd": slapd, "/usr/bin/memcached": memcached,
+               "/usr/sbin/mosquitto": mosquitto, "/usr/sbin/mariadbd": mariadb, "/usr/lib/postgresql": postgres,
+               "/usr/sbin/unbound": unbound, "/usr/sbin/chronyd": chronyd, "/usr/sbin/proftpd": proftpd,
+               "/usr/bin/rsync": rsyncd, "/usr/sbin/postgrey": postgrey, "/usr/sbin/clamd": clamd, "/usr/sbin/spamd": spamd,
+               "/usr/sbin/freeradius": freeradius, "/usr/sbin/apache2": apache, "/usr/sbin/kamailio": kamailio,
+               "/usr/sbin/gpsd": gpsd}
+
+    def up(self, server: Server) -> None:
+        def passes() -> bool:
+            return probe_test.probe("127.0.0.1", f"port {server.port} {server.words} timeout 2 seconds")[0] == 0
+        self.wait_for(passes, f"a server for {server.words} on {server.port}",
+                      detail=lambda: self.path("servers.log").read_text(errors="replace")[-3000:])
+
+    def test_each_state_of_each_server_is_judged_as_by_monit_or_better(self):
+        servers: dict[str, Server] = {}
+        for program, start in self.STARTED.items():
+            if os.path.exists(program):
+                servers |= start(self)
+            else:
+                print(f"left out: {program} is not installed", file=sys.stderr)
+        for server in servers.values():
+            self.up(server)
+        rows: dict[tuple[str, str], tuple[int, str, bool, bool]] = {}  # port, words, Monit's verdict, healer's
+        other = self.own_port()
+        self.begin("/usr/bin/redis-server", "--port", other, "--bind", "127.0.0.1", "--save", "", "--dir", self.folder)
+        self.answers(other)
+        for name, one in servers.items():
+            tcp = "udp" not in one.words and "ntp3" not in one.words
+            rows[name, "up"] = (one.port, one.words, one.monit, True)
+            rows[name, "closed"] = (self.own_port(), one.words, False, False)
+            if one.refusing:
+                rows[name, "refusing"] = (one.refusing[0], one.refusing[1] or one.words, one.monit_refusing, False)
+            if tcp:
+                # What says nothing is an answer to Monit.
+                rows[name, "hanging"] = (self.silent(), one.words, name == "pgsql", False)
+                rows[name, "half-way"] = (self.cut(one.port, one.half), one.words, False, False)
+                rows[name, "another"] = (other, one.words, False, False)
+        self.judge(rows)
+        wrong = []
+        for name, one in servers.items():
+            for words, verdict, text in one.more:
+                document = probe_test.probe("127.0.0.1", f"port {one.port} {words} timeout 10 seconds")[1]
+                print(f"{name:15} {document['verdict']:7} {words}: {document['text']}", file=sys.stderr)
+                if document["verdict"] != verdict or text not in document["text"]:
+                    wrong.append((words, document["text"]))
+        self.assertEqual(wrong, [])
+
+    def judge(self, rows: dict) -> None:
+        say = {True: "passed", False: "failed", None: "-"}
+        parts = [list(rows)[at::6] for at in range(6)]
+        with ThreadPoolExecutor(8) as workers:
+            theirs = workers.map(lambda part: probe_test.ask_monit(self, [rows[row][:2] for row in part[1]], f"monit{part[0]}"),
+                                 enumerate(parts))
+            ours = dict(zip(rows, workers.map(
+                lambda row: probe_test.probe("127.0.0.1", f"port {row[0]} {row[1]} timeout 3 seconds")[1], rows.values())))
+            told = {row: verdict for part, verdicts in zip(parts, theirs) for row, verdict in zip(part, verdicts)}
+        wrong = []
+        print(f"{'':15} {'server':9} {'monit':7} {'healer':7}", file=sys.stderr)
+        for (name, state), (_, _, monit, healer) in rows.items():
+            document, seen = ours[name, state], told[name, state]
+            print(f"{name:15} {state:9} {say[seen]:7} {document['verdict']:7} {document['text']}", file=sys.stderr)
+            if seen is not None and seen != monit:
+                wrong.append(f"{name} {state}: Monit says {say[seen]}")
+            if document["verdict"] != say[healer]:
+                wrong.append(f"{name} {state}: healer says {document['text']}")
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    support.main()
