@@ -19,8 +19,8 @@
 //
 // Runs beyond `most_running`, or for which no descriptors or processes are available, wait: first is whose next run
 // falls due first, so that a service of a second does not wait for the first runs of thousands of an hour. What they
-// lack is reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted with the
-// reason.
+// lack is reported at once, and a run that the machine has refused for `resource_patience` is reported as NotStarted
+// with the reason.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,8 @@ struct RunnerBench {
     block->program->command.identity = identity;
     block->program->output_limit = limit;
     block->program->patterns = std::move(patterns);
-    if (every > Duration{0}) block->schedule = engine::Schedule{.kind = engine::Schedule::Kind::Interval, .interval = every};
+    if (every > Duration{0})
+      block->schedule = engine::Schedule{.kind = engine::Schedule::Kind::Interval, .interval = every};
     const std::uint64_t id = ++last;
     runner.start({engine::ServiceId(service != 0 ? service : static_cast<std::uint32_t>(1000 + id)), engine::RunId(id),
                   block, environment});
