@@ -27,9 +27,9 @@ PROGRAMS = ("libvirtd", "virsh", "qemu-system-x86_64", "qemu-img", "ansible-play
 BUSYBOX = Path("/bin/busybox")
 MODULES = ("failover", "net_failover", "virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
            "virtio_blk", "virtio_net")
-# As an ordinary user, libvirtd asks for no rights; files stay those of who started it. And all of its processes, machines
-# too, end with the first one.
-APART = ("unshare", "--user", "--map-user=1000", "--map-group=1000", "--pid", "--fork", "--kill-child", "--mount-proc")
+# As an ordinary user (`daemon`, whom every system has), libvirtd asks for no rights; files stay those of who started it.
+# And all of its processes, machines too, end with the first one.
+APART = ("unshare", "--user", "--map-user=1", "--map-group=1", "--pid", "--fork", "--kill-child", "--mount-proc")
 MEMORY = 96  # MiB of a guest: the least that boots
 CERTIFICATE = "urn:healer:certified"
 
