@@ -178,7 +178,7 @@ class Beside(Servers):
                     "late: Speed failed: response time N doesn't match limit [time < 0 ms]",
                     f"port: Connection failed: failed protocol test [DEFAULT] at [127.0.0.1]:{closed} [TCP/IP]"])
         dead = self.daemon.ask("status", "dead")["services"][0]
-        self.assertEqual([one["verdict"] for one in dead["connections"]], ["failed", "failed"])
+        self.assertEqual([one["verdict"] for one in dead["connections"]], ["failed", "untried"])
         self.assertIn("does not answer pings", dead["connections"][1]["text"])
 
     def test_an_answer_that_comes_late_is_an_event_of_its_own_as_in_monit(self):

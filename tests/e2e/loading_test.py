@@ -163,7 +163,7 @@ class Loading(support.Case):
         self.assertEqual((done.returncode, done.stderr.split(": unexpected")[0]), (1, "<stdin>:1:5: error"))
         done = healerd("-I", "-c", "-", input="")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("a daemon reads its rules again", done.stderr)
+        self.assertIn("a daemon must be able to read its rules again", done.stderr)
 
     def test_a_file_is_checked_among_the_others(self):
         self.write("d/a.rules", CHECK.format("a"))

@@ -94,7 +94,7 @@ check program daily with path "/bin/true daily"
     def test_a_host_may_be_called_localhost_beside_the_machine(self):
         self.rules = self.write("two.rules", "set daemon 30\ncheck system $HOST\n  if loadavg (5min) > 4 then alert\n"
                                              "check host localhost with address 127.0.0.1\n  if failed port 22 then alert\n")
-        done = self.play("/$HOST loadavg(5min): 1 5\nlocalhost connection 1: fails\nexpect fired /$HOST alert\nexpect fired localhost alert\n")
+        done = self.play("/$HOST loadavg(5min): 1 5\nlocalhost connection 1: down\nexpect fired /$HOST alert\nexpect fired localhost alert\n")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_same_as_json(self):
