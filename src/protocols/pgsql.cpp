@@ -175,7 +175,6 @@ std::string fault(std::span<const Setting> settings) {
   for (const Setting& setting : settings)
     if (setting.text.find('\0') != std::string::npos)
       return fmt::format("the {} has a zero byte, which cannot be sent", setting.word);
-  if (given(settings, "password") && !given(settings, "username")) return "'password' needs 'username'";
   return {};
 }
 

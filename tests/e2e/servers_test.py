@@ -133,7 +133,7 @@ userdb {{
             subprocess.run(["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={folder}", "--skip-test-db",
                             "--auth-root-authentication-method=normal"], check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
-            init = self.conf(f"init{at}.sql", f"create user u@'%' identified by '{SECRET}'; create user u@localhost identified by '{SECRET}';\n")
+            init = self.conf(f"init{at}.sql", f"create user u@'%' identified by '{SECRET}';\ncreate user u@localhost identified by '{SECRET}';\n")
             self.begin("/usr/sbin/mariadbd", "--no-defaults", "--user=mysql", f"--datadir={folder}", f"--socket={folder}/s",
                        f"--port={at}", "--bind-address=127.0.0.1", f"--ssl-cert={self.path('crt')}", f"--ssl-key={self.path('key')}",
                        f"--pid-file={folder}/pid", f"--init-file={init}", "--innodb-buffer-pool-size=8M", *more)
