@@ -94,11 +94,17 @@ class Merger {
 
   /// Those that were compiled of the changed rows, and of the rules beside them.
   bool take_new(const std::vector<Block>& services) {
+    std::unordered_map<std::string_view, const engine::ServiceBlock*> before;
+    for (const Place& place : order_)
+      if (place.part == kAlone) before.emplace(place.block->name, place.block.get());
     std::size_t alone = 0;
     for (const Block& block : services) {
       const auto list = list_of(*block);
       if (!list) return false;
       if (*list == nullptr) {
+        // One that is another now tells that the machine is: its users, its groups, its name.
+        const auto same = before.find(block->name);
+        if (same == before.end() || same->second->key != block->key) return false;
         ++alone;
         continue;
       }

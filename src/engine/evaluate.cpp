@@ -424,8 +424,13 @@ bool is_unknowable(const Test& test, const Evidence& run, const Evidence* before
   const auto* compare = std::get_if<Compare>(&test);
   if (compare != nullptr && compare->what == Metric::ExitStatus) return true;
   if (lacks_inodes(test, run)) return true;
-  return before != nullptr && before->answer == Answer::Told && before->facts != nullptr &&
-         std::visit(Missing(*before), test);
+  if (before == nullptr || before->answer != Answer::Told || before->facts == nullptr) return false;
+  // A rate is of one process: of one that was started since there is none yet.
+  const ProcessFacts* now = process_of(run);
+  const ProcessFacts* then = process_of(*before);
+  const bool same =
+      now == nullptr || then == nullptr ? now == then : now->pid == then->pid && now->start_ticks == then->start_ticks;
+  return same && std::visit(Missing(*before), test);
 }
 
 std::string unknowable_part(const ServiceBlock& block, const Rule& rule, const Seen& seen, const Evidence* before) {
@@ -443,8 +448,11 @@ std::string unknowable_part(const ServiceBlock& block, const Rule& rule, const S
 
 std::optional<bool> is_clear(const Rule& rule, bool stands_failed, const Seen& seen, const Evidence* before) {
   const Judged part = judged_part(*rule->condition, seen, before);
-  if (part.left_out) return stands_failed ? std::nullopt : std::optional(true);
-  return part.holds ? std::optional(!*part.holds) : std::nullopt;
+  if (part.holds == false) return true;
+  if (const auto whole = holds(*rule->condition, seen)) return !*whole;
+  // It would need what its service does not have: it cannot hold.
+  if (part.left_out || part.holds) return stands_failed ? std::nullopt : std::optional(true);
+  return std::nullopt;
 }
 
 }  // namespace healer::engine

@@ -12,7 +12,7 @@ namespace healer::protocols {
 
 class DatagramTalk : public Conversation {
  public:
-  Want begin() final { return Want::receive(question()); }
+  Want begin() override { return Want::receive(question()); }
   Want receive(std::string_view bytes) final {
     return datagrams_left_-- > 0 ? answer(bytes) : Want::fail("it sends what was not asked for, without end");
   }

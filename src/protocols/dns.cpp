@@ -161,7 +161,11 @@ class Dns final : public PacketTalk {
       (void)name(in, whole);
       in.take(4);
     }
-    return judge(in, whole, answers);
+    Want want = judge(in, whole, answers);
+    constexpr std::uint64_t kCut = 0x200;
+    if (datagrams_ && (flags & kCut) != 0 && want.kind == Want::Kind::Fail)
+      return Want::unknown("its answer does not fit into a datagram: test it without 'type udp'");
+    return want;
   }
 
   Want judge(ByteReader in, std::string_view whole, std::uint64_t answers) const {

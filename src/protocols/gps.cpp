@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gps: asks gpsd for its receivers. One of before 2.90 answers G, as Monit asks; later ones greet, and list them in
-// JSON.
+// JSON, and read no further where G comes first.
 #include "protocols/line_talk.hpp"
 #include "protocols/protocol.hpp"
 
@@ -12,6 +12,7 @@ namespace {
 
 LineVerdict judge(std::string_view line) {
   const auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  if (line.starts_with("GPSD,") && !has("G=")) return LineVerdict::More;  // to the letters of DEVICES
   if (line.starts_with("GPSD,")) return has("G=GPS") || has("G=RTCM104v2") ? LineVerdict::Good : LineVerdict::Refused;
   if (!line.starts_with("{\"class\":")) return LineVerdict::Strange;
   if (!line.starts_with("{\"class\":\"DEVICES\"")) return LineVerdict::More;
@@ -20,7 +21,7 @@ LineVerdict judge(std::string_view line) {
 
 std::unique_ptr<Conversation> make(const Order&) {
   return line_session({.server = "a GPS daemon",
-                       .steps = {{.say = "G\r\n?DEVICES;\r\n", .awaited = "list of devices", .judge = judge}},
+                       .steps = {{.say = "?DEVICES;\r\nG\r\n", .awaited = "list of devices", .judge = judge}},
                        .passed = "it has a receiver",
                        .secrets = {},
                        .limits = {.longest = 8192}});

@@ -2,6 +2,7 @@
 // mysql, mysqls (MySQL, MariaDB): the server's greeting; with TLS that begins after it; with a user name a login, and
 // with `query` a row of its result.
 #include <array>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -42,6 +43,7 @@ class Mysql final : public PacketTalk {
   explicit Mysql(const Order& order)
       : PacketTalk("a MySQL server", kMostBytes, kMostPackets),
         tls_(order.tls),
+        is_local_(order.host.empty()),
         logs_in_(order.find("username") != nullptr),
         username_(order.text("username")),
         password_(order.text("password")),
@@ -172,13 +174,15 @@ class Mysql final : public PacketTalk {
     if (kind == 0x01 && plugin_ == kSha2) {
       if (in.rest() == "\x03") return Want::receive();  // it knows the password
       if (in.rest() != "\x04") return with_key(in.rest());
-      return Want::receive(message(secure_ ? password_ + '\0' : "\x02"));
+      const bool in_clear = secure_ || is_local_;  // the server takes a unix socket for secure
+      asked_for_key_ = !in_clear;
+      return Want::receive(message(in_clear ? password_ + '\0' : "\x02"));
     }
     return strange(std::string(1, static_cast<char>(kind)) + std::string(in.rest()));
   }
 
   Want with_key(std::string_view pem) {
-    if (secure_) return strange(pem);
+    if (!std::exchange(asked_for_key_, false)) return strange(pem);  // once: it is much work
     if (!key_checksum_.empty() && key_checksum(pem, key_checksum_.size()) != key_checksum_)
       return Want::fail("the checksum of its key is another one");
     const auto password = sealed(password_, salt_, pem);
@@ -187,7 +191,9 @@ class Mysql final : public PacketTalk {
 
   Step step_ = Step::Greeting;
   bool tls_;
+  bool is_local_;        // over a unix socket
   bool secure_ = false;  // TLS stands
+  bool asked_for_key_ = false;
   bool logs_in_;
   std::string username_;
   std::string password_;

@@ -78,6 +78,7 @@ class Pgsql final : public PacketTalk {
     if (step_ == Step::Tls) {
       if (packet == "S") return Want::start_tls();
       if (packet == "N") return Want::fail("it does not offer TLS");
+      if (packet[0] != 'E') return strange(packet.substr(0, kHeader));  // nothing else is said before TLS
     }
     ByteReader in(packet.substr(kHeader));
     switch (packet[0]) {

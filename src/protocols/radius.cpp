@@ -51,6 +51,11 @@ class Radius final : public DatagramTalk {
         number_(static_cast<std::uint8_t>(order.nonce)),
         authenticator_(md5(big(order.nonce, 8) + secret_)) {}
 
+  Want begin() override {
+    if (authenticator_.empty() || hmac_md5(secret_, {}).empty())
+      return Want::unknown("this machine makes no MD5 checksums, which RADIUS needs");
+    return DatagramTalk::begin();
+  }
   std::string_view awaited() const override { return "answer"; }
 
  protected:
@@ -61,7 +66,6 @@ class Radius final : public DatagramTalk {
   }
 
   Want answer(std::string_view datagram) override {
-    if (authenticator_.empty()) return Want::unknown("this machine makes no MD5 checksums, which RADIUS needs");
     ByteReader in(datagram);
     const std::uint8_t code = in.byte();
     const std::uint8_t number = in.byte();

@@ -5,8 +5,10 @@
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -60,6 +62,7 @@ Scram::Scram(std::string password, std::uint64_t nonce)
 std::string Scram::first() const { return "n,," + first_bare_; }
 
 std::optional<std::string> Scram::final(std::string_view server_first) {
+  if (!server_signature_.empty()) return std::nullopt;  // once: it is much work
   std::string_view rest = server_first;
   const std::string_view nonce = attribute(rest, 'r');
   const std::string salt = from_base64(attribute(rest, 's'));

@@ -272,7 +272,7 @@ void ProcessRunner::tell(Run& run, const std::string& why) {
       });
 }
 
-/// Back to the head of the queue, to be tried again soon; true where it was given up instead. What it lacks, those
+/// Back into the queue, to be tried again soon; true where it was given up instead. What it lacks, those
 /// behind it lack, too.
 bool ProcessRunner::put_back(Run& run, const Error& why) {
   const Duration now = mono_now();

@@ -62,8 +62,6 @@ ConnectionSeen seen_of(const ProbePlan& plan, const ProbeResult& result) {
   return seen;
 }
 
-/// Whether it could be made at all.
-
 }  // namespace
 
 struct Reacher::Run {

@@ -134,7 +134,7 @@ TEST_CASE("an rsync daemon lists its modules", "[protocols][rsync]") {
 }
 
 TEST_CASE("a GPS daemon has a receiver, old and new", "[protocols][gps]") {
-  CHECK(talk("gps", {}, {"GPSD,G=GPS\r\n"}).sent == "G\r\n?DEVICES;\r\n");
+  CHECK(talk("gps", {}, {"GPSD,G=GPS\r\n"}).sent == "?DEVICES;\r\nG\r\n");
   CHECK(verdict("gps", {"GPSD,G=RTCM104v2\r\n"}) == "pass: it has a receiver");
   CHECK(verdict("gps", {"GPSD,G=?\r\n"}) == "fail: its list of devices is \"GPSD,G=?\"");
   const std::string version = "{\"class\":\"VERSION\",\"release\":\"3.22\"}\r\n";
