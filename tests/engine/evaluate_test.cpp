@@ -512,6 +512,27 @@ TEST_CASE("a value that is missing blocks until a second check misses it too", "
   CHECK(rate.clear(without, &absent) == kUnknown);
 }
 
+TEST_CASE("what needs a value that its service does not have as well cannot hold", "[engine]") {
+  const std::vector<Op> both{Op::Leaf, Op::Leaf, Op::And};
+  CHECK(Case{{kSpace, kInodes}, both}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == true);
+  CHECK(Case{{kSpace, kInodes}, both, true}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == kUnknown);
+  CHECK(Case{{kSpace, kInodes}, both, true}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
+}
+
+TEST_CASE("a process that is another at each check has no rate yet, and is not without one", "[engine]") {
+  const auto of_process = [](std::int64_t pid) {
+    Facts facts{.process = ProcessFacts{.pid = pid}, .metrics = {}};
+    facts.metrics.set(Metric::MemoryBytes, 5);
+    return Evidence{.output = std::make_shared<const std::string>(),
+                    .facts = std::make_shared<const Facts>(std::move(facts))};
+  };
+  const Evidence first = of_process(7);
+  const Evidence second = of_process(8);
+  const Case either{{above(Metric::Cpu, 90), above(Metric::MemoryBytes, 1e9)}, {Op::Leaf, Op::Leaf, Op::Or}, true};
+  CHECK(either.clear(second, &first) == kUnknown);
+  CHECK(either.clear(first, &first) == true);
+}
+
 TEST_CASE("an attribute that is missing blocks as little; a checksum that cannot be read does", "[engine]") {
   const Evidence run = told({});
   CHECK(Case{{Changed{.what = Attribute::LinkMode, .also = Attribute::LinkSpeed}}}.clear(run, &run) == true);

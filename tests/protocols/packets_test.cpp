@@ -214,6 +214,10 @@ TEST_CASE("a PostgreSQL server takes connections", "[protocols][pgsql]") {
   CHECK(verdict("pgsql", {"R\0\0"s}) == "fail: the server closed the connection before its answer");
   CHECK(ask("pgsql", {"N"}, {}, false, true) == "fail: it does not offer TLS");
   CHECK(ask("pgsql", {"S", kReady}, {}, false, true) == "pass: it takes connections");
+  // Nothing that it says instead makes a password leave without TLS.
+  for (const std::string& early : {pg('R', "\0\0\0\3"s), pg('R', "\0\0\0\5abcd"s), std::string(kReady)})
+    CHECK(ask("pgsql", {early, kReady}, {kUser, kPassword}, false, true)
+              .starts_with("fail: this is not a PostgreSQL server"));
 }
 
 TEST_CASE("logins and queries of PostgreSQL", "[protocols][pgsql]") {
@@ -241,6 +245,7 @@ TEST_CASE("SCRAM-SHA-256 as in RFC 7677", "[protocols][scram]") {
   CHECK_FALSE(scram.final("r=0000000000000007x,s=,i=4096"));
   const auto last = scram.final("r=0000000000000007x,s=c2FsdA==,i=4096");
   REQUIRE(last);
+  CHECK_FALSE(scram.final("r=0000000000000007x,s=c2FsdA==,i=4096"));  // once
   CHECK(last->starts_with("c=biws,r=0000000000000007x,p="));
   CHECK_FALSE(scram.proves("v=AAAA"));
   CHECK_FALSE(scram.proves("e=invalid-proof"));
