@@ -135,7 +135,7 @@ PROTOCOLS = {
     "dwp": Protocol("protocol dwp", [b"DWP/1.0 200 OK\r\n\r\n"], [b"DWP/1.0 500 no\r\n\r\n"]),
     "fail2ban": Protocol("protocol fail2ban", [b"\x80\x02K\0U\x04pongq\x01\x86q\x02.<F2B_END_COMMAND>"],
                          [b"\x80\x02K\1U\x04nopeq\x01\x86q\x02.<F2B_END_COMMAND>"],
-                         passes={"refusing": (True, False)}),  # Monit looks at its beginning alone
+                         passes={"refusing": (True, False), "half-way": (True, False)}),  # Monit looks at its beginning alone
     "ftp": Protocol("protocol ftp", [b"220-x\r\n220 y\r\n", b"221 bye\r\n"], [b"421 too many\r\n"], first=True),
     "gps": Protocol("protocol gps", [b"GPSD,G=GPS\r\n"], [b"GPSD,G=?\r\n"]),
     "imap": Protocol("protocol imap", [b"* OK x\r\n", logout], [b"* BYE full\r\n"], first=True),
@@ -167,16 +167,19 @@ PROTOCOLS = {
     "redis": Protocol("protocol redis", [b"+PONG\r\n"], [b"-LOADING x\r\n"]),
     "rsync": Protocol("protocol rsync", [b"@RSYNCD: 31.0\n", b"a\tb\n@RSYNCD: EXIT\n"],
                       [b"@RSYNCD: 31.0\n", b"@ERROR: max connections (1) reached\n"], first=True),
-    "sieve": Protocol("protocol sieve", [SIEVE, b'OK "bye"\r\n'], [b'BYE "full"\r\n'], first=True),
+    "sieve": Protocol("protocol sieve", [SIEVE, b'OK "bye"\r\n'], [b'BYE "full"\r\n'], first=True,
+                      passes={"half-way": (True, True)}),  # all that it is asked has been said
     "sip": Protocol("protocol sip", [sip(b"200 OK")], [sip(b"503 Service Unavailable")]),
-    "sip udp": Protocol("type udp protocol sip", [sip(b"200 OK")], [sip(b"404 Not Found")], udp=True),
+    "sip udp": Protocol("type udp protocol sip", [sip(b"200 OK")], [sip(b"404 Not Found")], udp=True,
+                        passes={"half-way": (True, False)}),
     "smtp": Protocol("protocol smtp", list(probe_test.SMTP), [b"421 busy\r\n"], first=True),
     "spamassassin": Protocol("protocol spamassassin", [b"SPAMD/1.5 0 PONG\r\n"], [b"SPAMD/1.0 76 Bad header line\r\n"]),
     "ssh": Protocol("protocol ssh", [b"SSH-2.0-x\r\n"], [b"Not allowed\r\n"], first=True),
     # Monit takes an error of the listener for an answer, too.
     "tns": Protocol("protocol tns", [tns(4, b"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR=0)(ALIAS=LISTENER))")],
                     [tns(4, b"(DESCRIPTION=(ERR=1189)(ERROR_STACK=x))")], passes={"refusing": (True, False)}),
-    "websocket": Protocol("protocol websocket version 13", [accept, b"\x8a\0", b"\x88\0"], [NO]),
+    "websocket": Protocol("protocol websocket version 13", [accept, b"\x8a\0", b"\x88\0"], [NO],
+                          passes={"half-way": (True, True)}),  # only its farewell is cut
 }
 
 
