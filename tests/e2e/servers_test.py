@@ -144,9 +144,11 @@ userdb {{
         login = f'username "u" password "{SECRET}"'
         wrong = 'protocol mysql username "u" password "n0t so"'
         self.answers(full)
-        for _ in range(11):  # all that it has room for
+        room = 11  # for one more than it was told, an administrator
+        while room > 0:
             client = socket.create_connection(("127.0.0.1", full))
             self.addCleanup(client.close)
+            room -= client.recv(64)[4:5] == b"\n"  # the greeting; while one that was there before goes, an error
         return {
             "mysql": Server(port, "protocol mysql", half=20, refusing=(full, "")),
             "mysqls": Server(port, "protocol mysqls", half=20, refusing=(full, ""), more=[
