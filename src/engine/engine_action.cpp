@@ -99,6 +99,15 @@ RunningAction& Engine::restore_action(const PendingExec& pending, Instant now) {
   return action;
 }
 
+/// Whether a job of an earlier daemon goes on in this one.
+bool Engine::taken_up(const effect::SavedJob& job) const {
+  const Settings& settings = *graph_->settings;
+  return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
+         graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
+           return graph_->find(step.service).has_value();
+         });
+}
+
 std::span<const QueuedExec> Engine::queued_of(std::string_view service) const {
   const auto found = queued_.find(to_lower(service));
   return found == queued_.end() ? std::span<const QueuedExec>() : found->second;

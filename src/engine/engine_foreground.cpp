@@ -20,6 +20,7 @@ namespace healer::engine {
 namespace {
 
 constexpr Duration kFormerPause{100};
+constexpr Duration kLeastTime{2000};      // of a step that an earlier daemon began: what has come about is seen first
 constexpr Duration kSeenDeadGrace{5000};  // after the last stop signal, for SIGKILL to be seen to
 
 /// How long a step of a foreground process may take.
@@ -107,7 +108,10 @@ std::optional<Evidence> Engine::with_last_status(ServiceId id, const Evidence& s
 /// Begins the step of a job, or starts it over when what was in its way has gone.
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
-  job.deadline = turn.now.mono + step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
+  const Duration time = step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
+  const auto own = actions_.find(job.action.number());  // that an earlier daemon has begun: its time counts from then
+  job.deadline =
+      own == actions_.end() ? turn.now.mono + time : std::max(own->second.since + time, turn.now.mono + kLeastTime);
   job.extended = {};
   return judge_child_step(job, turn);
 }

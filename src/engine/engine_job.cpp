@@ -19,6 +19,7 @@ namespace {
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
 constexpr Duration kLongestLookPause{500};
 constexpr Duration kKillGrace{2000};
+constexpr Duration kLeastLeft{2000};  // of a step that an earlier daemon began: what has come about is seen first
 constexpr std::size_t kMostTold = 20;
 
 }  // namespace
@@ -356,6 +357,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const ServiceId id = job.step().service;
   auto cause = std::make_shared<effect::Cause>(*job.cause);
   cause->service = graph_->at(id).name;
+  cause->when = turn.now.wall;  // its time counts from now, also over a restart of healer
   // The job may be for another service.
   const auto& known = services_[id.index()].last;
   const Evidence last = known ? *known : Evidence{};
@@ -548,8 +550,13 @@ void Engine::restore_jobs(Turn& turn) {
       continue;
     }
     living.pause = kFirstPause;
-    living.deadline = turn.now.mono + timeout_of(block, living.step().kind, graph_->settings->limits);
-    living.action_ended = !actions_.contains(living.action.number());
+    const auto own = actions_.find(living.action.number());
+    living.action_ended = own == actions_.end();
+    const Duration begun = !living.action_ended   ? own->second.since
+                           : living.position == 0 ? living.begun
+                                                  : turn.now.mono;
+    living.deadline =
+        std::max(begun + timeout_of(block, living.step().kind, graph_->settings->limits), turn.now.mono + kLeastLeft);
     if (block.has_process())
       set_due(living, turn.now.mono + living.pause);
     else if (living.action_ended)
@@ -557,15 +564,6 @@ void Engine::restore_jobs(Turn& turn) {
     else
       set_due(living, living.deadline);
   }
-}
-
-/// Whether a job of an earlier daemon goes on in this one.
-bool Engine::taken_up(const effect::SavedJob& job) const {
-  const Settings& settings = *graph_->settings;
-  return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
-         graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
-           return graph_->find(step.service).has_value();
-         });
 }
 
 // ---- ends ---------------------------------------------------------------------------------------------------------

@@ -476,6 +476,47 @@ TEST_CASE("a restart program that is taken out of the rules before its turn has 
   CHECK(world.saved.jobs.empty());
 }
 
+TEST_CASE("the time of a start program does not begin anew at a restart of healer") {
+  const auto web = process("web", {});
+  web->programs.edit().start = Command{.arguments = {"/start", "web"}, .timeout = seconds{60}};
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  const auto failures = [&world] {
+    return std::ranges::count_if(world.records, [](const Record& record) {
+      return record.kind == RecordKind::JobFailed && record.service == "web";
+    });
+  };
+  SECTION("that hangs") { world.doings["start web"] = {.hangs = true}; }
+  SECTION("that has ended, and whose process does not come") {
+    world.doings["start web"] = {.takes = seconds{10}, .works = false};
+  }
+  world.start();
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{25});
+  world.crash(seconds{1});
+  world.run(seconds{30});
+  CHECK(failures() == 0);
+  CHECK(world.engine.jobs().size() == 1);
+  world.run(seconds{6});
+  CHECK(failures() == 1);
+  CHECK(world.engine.jobs().empty());
+  CHECK(world.programs == Programs{"start web"});
+}
+
+TEST_CASE("a step whose time went by without healer has failed only when it is known how it ended") {
+  const auto web = process("web", {});
+  web->programs.edit().start = Command{.arguments = {"/start", "web"}, .timeout = seconds{60}};
+  ProcessWorld world(rule_set({web}, seconds{5}));
+  world.doings["start web"] = {.takes = seconds{10}};
+  world.start();
+  world.command(Kind::Start, {"web"});
+  world.run(seconds{5});
+  world.crash(minutes{5});
+  world.run(seconds{5});
+  CHECK(world.is_up("web"));
+  CHECK(world.engine.jobs().empty());
+  CHECK(std::ranges::count(world.records, RecordKind::JobFailed, &Record::kind) == 0);
+}
+
 TEST_CASE("how a service was started is saved at once, though its job goes on") {
   ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d")}, seconds{5}));
   all_up(world, {"a", "d"});
