@@ -2,6 +2,7 @@
 #include "protocols/digest.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,15 @@ const EVP_MD* algorithm_of(std::size_t digits) {
     case 128: return EVP_sha512();
     default: return nullptr;
   }
+}
+
+const EVP_MD* algorithm_of(Hash hash) {
+  switch (hash) {
+    case Hash::Md5: return EVP_md5();
+    case Hash::Sha1: return EVP_sha1();
+    case Hash::Sha256: return EVP_sha256();
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -69,6 +79,22 @@ const ChecksumType* find_checksum(std::string_view name) {
   const auto* found =
       std::ranges::find_if(kChecksumTypes, [&](const ChecksumType& type) { return iequals(type.name, name); });
   return found != kChecksumTypes.end() ? found : nullptr;
+}
+
+std::string hash_bytes(Hash hash, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, algorithm_of(hash), nullptr) != 1) return {};
+  return {reinterpret_cast<const char*>(out.data()), size};
+}
+
+std::string hmac_bytes(Hash hash, std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned size = 0;
+  if (HMAC(algorithm_of(hash), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &size) == nullptr)
+    return {};
+  return {reinterpret_cast<const char*>(out.data()), size};
 }
 
 std::string base64(std::string_view bytes) {

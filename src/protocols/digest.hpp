@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,11 @@ class Digest {
 /// What a checksum of so many digits is, or one of that name, without regard to case; null: there is none.
 [[nodiscard]] const ChecksumType* find_checksum(std::size_t digits);
 [[nodiscard]] const ChecksumType* find_checksum(std::string_view name);
+
+/// What passwords and keys are proven with, as bytes; empty: this machine does not make such (as MD5 in FIPS mode).
+enum class Hash : std::uint8_t { Md5, Sha1, Sha256 };
+[[nodiscard]] std::string hash_bytes(Hash hash, std::string_view bytes);
+[[nodiscard]] std::string hmac_bytes(Hash hash, std::string_view key, std::string_view bytes);
 
 /// `bytes` in Base64, on one line.
 [[nodiscard]] std::string base64(std::string_view bytes);

@@ -7,7 +7,6 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
-#include <array>
 #include <memory>
 
 #include "protocols/digest.hpp"
@@ -17,13 +16,6 @@ namespace {
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Context = std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)>;
-
-std::string digest(const EVP_MD* type, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), out.data(), &size, type, nullptr) != 1) return {};
-  return {reinterpret_cast<const char*>(out.data()), size};
-}
 
 std::string both(std::string left, std::string_view right) {
   for (std::size_t i = 0; i < left.size() && !right.empty(); ++i)
@@ -41,14 +33,14 @@ Key read_key(std::string_view pem) {
 
 std::string native_proof(std::string_view password, std::string_view salt) {
   if (password.empty()) return {};
-  const std::string once = digest(EVP_sha1(), password);
-  return both(once, digest(EVP_sha1(), std::string(salt) + digest(EVP_sha1(), once)));
+  const std::string once = hash_bytes(Hash::Sha1, password);
+  return both(once, hash_bytes(Hash::Sha1, std::string(salt) + hash_bytes(Hash::Sha1, once)));
 }
 
 std::string sha2_proof(std::string_view password, std::string_view salt) {
   if (password.empty()) return {};
-  const std::string once = digest(EVP_sha256(), password);
-  return both(once, digest(EVP_sha256(), digest(EVP_sha256(), once) + std::string(salt)));
+  const std::string once = hash_bytes(Hash::Sha256, password);
+  return both(once, hash_bytes(Hash::Sha256, hash_bytes(Hash::Sha256, once) + std::string(salt)));
 }
 
 std::optional<std::string> sealed(std::string_view password, std::string_view salt, std::string_view pem) {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // radius: Status-Server (RFC 5997), signed with the secret; the answer must be signed, too.
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
-#include <array>
-
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/datagram_talk.hpp"
@@ -28,31 +23,15 @@ constexpr std::size_t kHeader = 20;
 constexpr std::size_t kSum = 16;
 constexpr std::string_view kUsualSecret = "testing123";
 
-std::string hmac_md5(std::string_view key, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-  unsigned size = 0;
-  if (HMAC(EVP_md5(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-           text.size(), out.data(), &size) == nullptr)
-    return {};
-  return {reinterpret_cast<const char*>(out.data()), size};
-}
-
-std::string md5(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), out.data(), &size, EVP_md5(), nullptr) != 1) return {};
-  return {reinterpret_cast<const char*>(out.data()), size};
-}
-
 class Radius final : public DatagramTalk {
  public:
   explicit Radius(const Order& order)
       : secret_(order.find("secret") != nullptr ? order.text("secret") : kUsualSecret),
         number_(static_cast<std::uint8_t>(order.nonce)),
-        authenticator_(md5(big(order.nonce, 8) + secret_)) {}
+        authenticator_(hash_bytes(Hash::Md5, big(order.nonce, 8) + secret_)) {}
 
   Want begin() override {
-    if (authenticator_.empty() || hmac_md5(secret_, {}).empty())
+    if (authenticator_.empty() || hmac_bytes(Hash::Md5, secret_, {}).empty())
       return Want::unknown("this machine makes no MD5 checksums, which RADIUS needs");
     return DatagramTalk::begin();
   }
@@ -62,7 +41,7 @@ class Radius final : public DatagramTalk {
   std::string question() override {
     const std::string start = big(kStatusServer, 1) + big(number_, 1) + big(kHeader + 2 + kSum, 2) + authenticator_ +
                               big(kMessageAuthenticator, 1) + big(2 + kSum, 1);
-    return start + hmac_md5(secret_, start + std::string(kSum, '\0'));
+    return start + hmac_bytes(Hash::Md5, secret_, start + std::string(kSum, '\0'));
   }
 
   Want answer(std::string_view datagram) override {
@@ -75,7 +54,8 @@ class Radius final : public DatagramTalk {
       return Want::fail("this is not a RADIUS server: it said " + quote(datagram));
     if (number != number_) return Want::receive();  // to somebody else's question
     const std::string_view attributes = datagram.substr(kHeader, size - kHeader);
-    if (md5(std::string(datagram.substr(0, 4)) + authenticator_ + std::string(attributes) + secret_) != signature)
+    if (hash_bytes(Hash::Md5, std::string(datagram.substr(0, 4)) + authenticator_ + std::string(attributes) +
+                                  secret_) != signature)
       return Want::fail("its answer is not signed with this secret");
     if (code != kAccessAccept && code != kAccountingResponse)
       return Want::fail(fmt::format("its answer has the code {}, not 2 or 5", code));

@@ -2,11 +2,9 @@
 #include "protocols/scram.hpp"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -21,19 +19,6 @@ constexpr int kMostRounds = 100'000;  // of the derivation: it is done on the lo
 constexpr std::size_t kKeyBytes = SHA256_DIGEST_LENGTH;
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-
-std::string hmac(std::string_view key, std::string_view text) {
-  std::array<unsigned char, kKeyBytes> out{};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(text), text.size(), out.data(), &size);
-  return {reinterpret_cast<const char*>(out.data()), size};
-}
-
-std::string sha256(std::string_view text) {
-  std::array<unsigned char, kKeyBytes> out{};
-  SHA256(bytes_of(text), text.size(), out.data());
-  return {reinterpret_cast<const char*>(out.data()), out.size()};
-}
 
 std::string from_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return {};
@@ -79,10 +64,10 @@ std::optional<std::string> Scram::final(std::string_view server_first) {
                     reinterpret_cast<unsigned char*>(salted.data()));
   const std::string last = fmt::format("c=biws,r={}", nonce);
   const std::string all = fmt::format("{},{},{}", first_bare_, server_first, last);
-  const std::string client_key = hmac(salted, "Client Key");
-  std::string proof = hmac(sha256(client_key), all);
+  const std::string client_key = hmac_bytes(Hash::Sha256, salted, "Client Key");
+  std::string proof = hmac_bytes(Hash::Sha256, hash_bytes(Hash::Sha256, client_key), all);
   for (std::size_t i = 0; i < proof.size(); ++i) proof[i] = static_cast<char>(proof[i] ^ client_key[i]);
-  server_signature_ = base64(hmac(hmac(salted, "Server Key"), all));
+  server_signature_ = base64(hmac_bytes(Hash::Sha256, hmac_bytes(Hash::Sha256, salted, "Server Key"), all));
   return fmt::format("{},p={}", last, base64(proof));
 }
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // websocket (RFC 6455): the handshake, a ping that is answered by a pong, a close that is answered by one.
-#include <openssl/evp.h>
-
-#include <array>
-
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/digest.hpp"
@@ -28,13 +24,6 @@ constexpr std::uint64_t kMostBytes = 1024 * 1024;  // of what it sends beside th
 constexpr unsigned kPong = 0xa;
 constexpr unsigned kClose = 0x8;
 constexpr std::int64_t kUsualVersion = 13;
-
-std::string sha1(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), out.data(), &size, EVP_sha1(), nullptr);
-  return {reinterpret_cast<const char*>(out.data()), size};
-}
 
 class Websocket final : public Conversation {
  public:
@@ -107,7 +96,7 @@ class Websocket final : public Conversation {
     }
     const std::size_t colon = line->find(':');
     if (colon != std::string_view::npos && iequals(line->substr(0, colon), "sec-websocket-accept") &&
-        trim(line->substr(colon + 1)) != base64(sha1(key_ + std::string(kGuid))))
+        trim(line->substr(colon + 1)) != base64(hash_bytes(Hash::Sha1, key_ + std::string(kGuid))))
       return Want::fail("its answer to the handshake is to somebody else's key");
     if (!line->empty()) return Want::receive();
     step_ = Step::Ping;

@@ -183,7 +183,7 @@ void ProcessRunner::pump() {
   pumping_ = false;
 }
 
-/// False where the machine has nothing to begin it with now: it is first in the queue again.
+/// False where the machine has nothing to begin it with now: it is in the queue again.
 bool ProcessRunner::begin(Run& run) {
   auto output = make_pipe();
   auto error = make_pipe();
