@@ -294,7 +294,7 @@ class Used(mails.Receiving, support.Case):
         daemon = self.begin(
             header=f'step "s" http get "{self.url}/" {tok} json ".tok" = "x"',
             until=f'step "s" http get "{self.url}/" until get "{self.url}/" {tok} json ".tok" = "y"\n'
-                  "    every 100 ms within 1 second",
+                  "    every 100 ms within 4 seconds",
             failed=f'step "s" http get "{self.url}/" until get "{self.url}/" {tok} json ".tok" = "y"\n'
                    '    fail json ".tok" != "z" every 100 ms within 1 minute',
             saved=f'step "t" program "{self.token}" save "token=(.*)" as K secret repeatable\n'
@@ -305,7 +305,7 @@ class Used(mails.Receiving, support.Case):
             short=f'step "s" http get "{self.url}/" header "X-Tok: ${{secret:short}}" json ".tok" = "x"')
         self.wait_told(daemon, "header", 'failed: step "s"')
         self.wait_told(daemon, "header", 'answered 200, but .tok is "*****"')
-        self.wait_told(daemon, "until", 'was not done within 1 s: .tok is "*****"')
+        self.wait_told(daemon, "until", 'was not done within 4 s: .tok is "*****"')
         self.wait_told(daemon, "failed", 'and then failed: .tok is "*****"')
         self.wait_told(daemon, "saved", 'answered 200, but .tok is "*****"')
         self.wait_told(daemon, "query", 'answered 200, but .path is "/?k=*****"')

@@ -522,15 +522,23 @@ TEST_CASE("what a foreground process leaves is ended by its group, whatever it m
   // Born before the next: it stays.
   actions.shell(4, "sleep 600");
   REQUIRE(test::run_until(actions.loop, [&] { return actions.started.count(4) != 0; }));
-  SECTION("at its death") { actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 0.1"); }
+  // A child is only beyond its session once it has made one of its own, which it says by a file.
+  const std::string folder = actions.directory.path() / "children";
+  REQUIRE(std::filesystem::create_directory(folder));
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  const std::string leave_children =
+      "cd " + folder + "; for i in 1 2 3; do setsid -f env -i /bin/sh -c ': > $0; exec /bin/sleep 600' $i; done; " +
+      "until [ -e 1 -a -e 2 -a -e 3 ]; do sleep 0.02; done; : > all";
+  const auto has_left_all = [&] { return std::filesystem::exists(folder + "/all"); };
+  SECTION("at its death") { actions.shell(5, leave_children); }
   SECTION("at its stop") {
-    actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 600");
-    REQUIRE(test::run_until(actions.loop, [&] { return number_of(groups, 5) == 5; }));
+    actions.shell(5, leave_children + "; sleep 600");
+    REQUIRE(test::run_until(actions.loop, has_left_all));
     actions.runner->end(ActionId(5), {{SIGTERM, Duration{5000}}});
   }
   SECTION("by the next daemon") {
-    actions.shell(5, "for i in 1 2 3; do setsid -f env -i /bin/sleep 600; done; sleep 600");
-    REQUIRE(test::run_until(actions.loop, [&] { return number_of(groups, 5) == 5; }));
+    actions.shell(5, leave_children + "; sleep 600");
+    REQUIRE(test::run_until(actions.loop, has_left_all));
     const auto pid = static_cast<pid_t>(actions.started.at(5));
     actions.new_daemon();
     ::kill(pid, SIGKILL);
