@@ -30,7 +30,7 @@
 #include "runtime/exit_status.hpp"
 #include "runtime/http_caller.hpp"
 #include "runtime/inspector.hpp"
-#include "runtime/log_sink.hpp"
+#include "runtime/log.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/mailer.hpp"
 #include "runtime/measurer.hpp"
@@ -144,7 +144,7 @@ class Daemon : public engine::EffectSink {
   Paths paths_;
   Background background_;
   runtime::InstanceLocks locks_;
-  runtime::LogSink log_{{}};  // until the settings say where
+  runtime::Log log_{{}};  // until the settings say where
   runtime::Loop loop_;
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;

@@ -338,7 +338,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   }
   Settings& settings = loaded.result.rules->settings;
   // A disk that is full or read-only keeps nobody from supervising; the log tries it again.
-  const auto writable = runtime::LogSink::check(log_options(settings));
+  const auto writable = runtime::Log::check(log_options(settings));
   if (!writable && !runtime::is_sick_disk(writable.error())) return writable.error();
   configure_log(settings);
   if (auto safe = check_places(); !safe) return safe.error();

@@ -14,7 +14,7 @@
 #include "control/changes.hpp"
 #include "rules_text.hpp"
 #include "runtime/host.hpp"
-#include "runtime/log_sink.hpp"
+#include "runtime/log.hpp"
 
 namespace healer {
 namespace {
@@ -85,7 +85,7 @@ RulesCompiler::Outcome compiled(const Options& options, const engine::Graph& cur
   outcome.text = text_of(options.config, outcome.loaded.result, lists);
   const engine::Settings& settings = *outcome.plan->graph->settings;
   const auto log = runtime::LogOptions::of(settings.log, settings.foreground, {});
-  if (auto writable = runtime::LogSink::check(log); !writable) outcome.log_trouble = writable.error().what;
+  if (auto writable = runtime::Log::check(log); !writable) outcome.log_trouble = writable.error().what;
   last = {.generation = outcome.plan->graph->generation, .text = outcome.text, .lists = std::move(lists)};
   return outcome;
 }

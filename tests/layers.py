@@ -36,7 +36,7 @@ LAW = {
     "protocols": ({"util"}, {"openssl", "nghttp2"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
     "config/list_rows": ({"util"}, {"json"}),
-    "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares"}),
+    "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares", "spdlog"}),
     "store": ({"engine", "util"}, {"sqlite"}),
     "readings": ({"engine", "store", "util"}, {"zlib"}),
     "store/healing_json": ({"engine", "util"}, {"json"}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/log_sink.hpp"
+#include "runtime/log.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -17,9 +17,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/log_sinks.hpp"
 #include "support/child.hpp"
 
-namespace log_sink_test {
+namespace log_test {
 
 using namespace healer;
 using namespace healer::runtime;
@@ -27,6 +28,19 @@ using engine::Severity;
 using Target = LogOptions::Target;
 
 namespace {
+
+class Lines final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  std::string text;
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& entry) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(entry, line);
+    text.append(line.data(), line.size());
+  }
+  void flush_() override {}
+};
 
 const WallTime kWhen{seconds{1'795'235'064}};  // 2026-11-21 04:24:24 UTC
 
@@ -39,6 +53,17 @@ LogOptions to_file(const std::string& path) {
 }
 
 std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+/// An entry as it stands in a file.
+std::string format_log_entry(Severity severity, const CivilTime& civil, const std::string& service,
+                             const std::string& text) {
+  const auto lines = std::make_shared<Lines>();
+  lines->set_formatter(monit_formatter([civil](WallTime) { return civil; }));
+  ServiceLogger logger("", lines);
+  logger.set_level(spdlog::level::debug);
+  logger.write(severity, kWhen, service, text);
+  return lines->text;
+}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -69,14 +94,14 @@ TEST_CASE("A log file is private, appended to, and opened again when it was move
   test::TemporaryDirectory directory;
   const std::string path = directory.path() / "log";
   {
-    LogSink log(to_file(path));
+    Log log(to_file(path));
     log.write(Severity::Info, kWhen, "", "one");
     log.write(Severity::Debug, kWhen, "", "too quiet");
   }
   struct stat facts {};
   REQUIRE(stat(path.c_str(), &facts) == 0);
   CHECK((facts.st_mode & 07777) == 0600);
-  LogSink log(to_file(path));
+  Log log(to_file(path));
   log.write(Severity::Info, kWhen, "", "two");
   REQUIRE(test::eventually([&] { return lines(test::read_file(path)) == 2; }));
   std::filesystem::rename(path, path + ".1");
@@ -93,7 +118,7 @@ TEST_CASE("A log file is private, appended to, and opened again when it was move
 TEST_CASE("A log that cannot be opened anew goes on in its file, and says so") {
   test::TemporaryDirectory directory;
   const std::string path = (directory.path() / "log").string();
-  LogSink log(to_file(path));
+  Log log(to_file(path));
   log.write(Severity::Info, kWhen, "", "one");
   REQUIRE(test::eventually([&] { return lines(test::read_file(path)) == 1; }));
   std::filesystem::rename(path, path + ".1");
@@ -110,11 +135,11 @@ TEST_CASE("Whether a log can be written shows beforehand, also of a pipe that no
   test::TemporaryDirectory directory;
   const std::string pipe = (directory.path() / "pipe").string();
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(LogSink::check(to_file(pipe)));
-  CHECK(LogSink::check(to_file((directory.path() / "new").string())));
-  CHECK(LogSink::check({.target = LogOptions::Target::Syslog}));
+  CHECK(Log::check(to_file(pipe)));
+  CHECK(Log::check(to_file((directory.path() / "new").string())));
+  CHECK(Log::check({.target = LogOptions::Target::Syslog}));
   const std::string nowhere = (directory.path() / "no/log").string();
-  const auto checked = LogSink::check(to_file(nowhere));
+  const auto checked = Log::check(to_file(nowhere));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().what == "the log " + nowhere + " cannot be written: No such file or directory");
 }
@@ -123,7 +148,7 @@ TEST_CASE("What is queued is written before the log ends, in order") {
   test::TemporaryDirectory directory;
   const std::string path = directory.path() / "log";
   {
-    LogSink log(to_file(path));
+    Log log(to_file(path));
     for (int i = 0; i < 2'000; ++i) log.write(Severity::Info, kWhen, "", std::to_string(i));
     log.stop(minutes{1});
     CHECK(log.lost() == 0);
@@ -139,7 +164,7 @@ TEST_CASE("A log that cannot be written costs entries, which are counted and tol
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);  // opening it waits for a reader
   LogOptions options = to_file(path);
   options.queue_bytes = 20'000;
-  LogSink log(options);
+  Log log(options);
   // The log's thread hangs in open(); this one would, too, if write() ever waited for it.
   for (int i = 0; i < 10'000; ++i) log.write(Severity::Info, kWhen, "", "entry " + std::to_string(i));
   CHECK(log.lost() > 9'000);
@@ -163,7 +188,7 @@ TEST_CASE("A log that hangs does not keep the daemon from ending") {
   {
     LogOptions options = to_file(path);
     options.queue_bytes = 150;  // room for one entry: the second goes in when the thread is at the first
-    LogSink log(options);
+    Log log(options);
     log.write(Severity::Info, kWhen, "", "x");
     REQUIRE(test::eventually([&] {
       const std::uint64_t before = log.lost();
@@ -191,7 +216,7 @@ TEST_CASE("A full disk is told once there is room again") {
   }
   test::TemporaryDirectory directory;
   const std::string path = directory.path() / "log";
-  LogSink log(to_file("/dev/full"));
+  Log log(to_file("/dev/full"));
   log.write(Severity::Info, kWhen, "", "one");
   log.write(Severity::Info, kWhen, "", "two");
   REQUIRE(test::eventually([&] { return log.lost() == 2; }));
@@ -266,13 +291,13 @@ int in_a_private_world() {
   options.facility = "log_local0";
   options.civil = utc_civil;
   {
-    LogSink log(options);
+    Log log(options);
     log.write(Severity::Error, kWhen, "web", "one\ntwo %s");
     const std::string text = receive(syslog_server);
     if (!text.starts_with("<131>") || !contains(text, "healerd[") || !text.ends_with("'web' one\\ntwo %s")) return 1;
   }
   options.target = Target::Journal;
-  LogSink log(options);
+  Log log(options);
   log.write(Severity::Warning, kWhen, "web", "one %s");
   const std::string text = receive(journal_server);
   if (!contains(text, "MESSAGE='web' one %s\n") || !contains(text, "PRIORITY=4\n")) return 2;
@@ -299,11 +324,11 @@ TEST_CASE("A log in a place where others could put another file is not written")
   const std::filesystem::path folder = directory.path() / "open";
   std::filesystem::create_directory(folder);
   std::filesystem::permissions(folder, std::filesystem::perms{0777});
-  LogSink log(to_file((folder / "log").string()));
+  Log log(to_file((folder / "log").string()));
   log.write(Severity::Info, kWhen, "", "here");
   log.stop();
   CHECK(log.lost() == 1);
   CHECK_FALSE(std::filesystem::exists(folder / "log"));
 }
 
-}  // namespace log_sink_test
+}  // namespace log_test

@@ -4,10 +4,11 @@
 //     [2026-11-21T04:24:24+0000] error    : 'web' status failed (1) -- no answer
 //         second line of the program's output
 //
-// A line that begins with `[` is always healer's own: what a program printed is indented, and control characters are
-// made visible, so nobody writes log entries by printing them. write() only queues; a thread of its own waits for disks
-// and daemons. A full disk, a full queue or a syslog that is gone costs lines, which are counted, and said once it is
-// over; it never costs time.
+// spdlog's logger, pattern and sinks make the lines and carry them out; ours is the queue before it, which is bounded
+// in bytes. A line that begins with `[` is always healer's own: what a program printed is indented, and control
+// characters are made visible, so nobody writes log entries by printing them. write() only queues; a thread of its own
+// waits for disks and daemons. A full disk, a full queue or a syslog that is gone costs lines, which are counted, and
+// said once it is over; it never costs time.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +38,13 @@ struct LogOptions {
   [[nodiscard]] static LogOptions of(const engine::LogSettings& settings, bool foreground, CivilClock civil);
 };
 
-class LogSink {
+class Log {
  public:
-  explicit LogSink(LogOptions options);
+  explicit Log(LogOptions options);
   /// As stop().
-  ~LogSink();
-  LogSink(const LogSink&) = delete;
-  LogSink& operator=(const LogSink&) = delete;
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
 
   /// Whether a log by these options can be written, as far as that shows beforehand: a file is made if need be. Blocks
   /// on the disk.
@@ -65,10 +66,6 @@ class LogSink {
   struct Impl;
   std::shared_ptr<Impl> impl_;  // shared with the thread, which may outlive this where a disk does not answer
 };
-
-/// An entry in Monit's form, with its line ends.
-[[nodiscard]] std::string format_log_entry(engine::Severity severity, const CivilTime& civil, std::string_view service,
-                                           std::string_view text);
 
 /// syslog's number of a facility by Monit's word for it ("log_daemon"; any case).
 [[nodiscard]] int syslog_facility(std::string_view word);
