@@ -122,6 +122,35 @@ class Shipped(support.Case):
         self.check_playbooks(EXAMPLES / "vm", "ping_monitor", "rebuild_node")
         self.check_playbooks(EXAMPLES / "self-healing-vms" / "libvirt", "ping", "reboot", "rebuild")
 
+    def test_the_playbook_destroys_only_what_no_other_machine_reaches(self):
+        if not shutil.which("ansible-playbook"):
+            self.skipTest("ansible-core is not installed")
+        folder, programs, calls = self.path("vm"), self.path("programs"), self.path("calls")
+        shutil.copytree(EXAMPLES / "vm", folder)
+        settings = (folder / "vars.yml").read_text()
+        (folder / "vars.yml").write_text(re.sub(r"(?m)^network: .*", "network: 127.0.9", settings))
+        programs.mkdir()
+
+        def program(name: str, body: str) -> None:
+            path = programs / name
+            path.write_text(f"#!/bin/sh\necho {name} $* >> {calls}\n{body}\n")
+            path.chmod(0o755)
+
+        program("virsh", 'case "$*" in *desc*) echo certified;; *list*) echo webbox5; echo webbox6; echo db1;; esac')
+        program("qemu-img", "exit 1")
+        for curl, destroys in ((0, False), (255, False), (28, True)):
+            program("ssh", f"exit {curl}")
+            calls.write_text("")
+            done = subprocess.run(["ansible-playbook", "-i", "localhost,", folder / "rebuild_node.yml", "-e", "vm_name=webbox5"],
+                                  capture_output=True, text=True,
+                                  env={**os.environ, "ANSIBLE_LOCAL_TEMP": str(self.folder),
+                                       "PATH": f"{programs}:{os.environ['PATH']}"})
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(re.findall("ssh .*curl.*", calls.read_text()),
+                             ["ssh -o BatchMode=yes -o ConnectTimeout=5 root@127.0.9.6 curl -fsS -m 10 -o /dev/null "
+                              "http://127.0.9.5/"], done.stdout)
+            self.assertEqual("destroy webbox5" in calls.read_text(), destroys, done.stdout)
+
     def test_the_playbooks_for_vcenter_are_playbooks(self):
         self.check_playbooks(EXAMPLES / "self-healing-vms" / "vcenter", "ping", "reboot", "rebuild", "is_certified")
 
