@@ -33,6 +33,9 @@ struct connection_state : test_word<Kind::Failed, Kind::Succeeded> {};
 
 // What a protocol is asked, right after its name.
 struct protocol_name  : token<Kind::ProtocolName> { static constexpr std::string_view kExpected = "the name of a protocol"; };
+// Further ones are healer's own.
+struct own_protocol_name : text<"docker", "snmp"> { static constexpr std::string_view kExpected = "the name of a protocol"; };
+struct own_protocol   : extension<"this protocol", own_protocol_name> {};
 struct protocol_text  : token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path, Kind::Mail, Kind::Command> { static constexpr std::string_view kExpected = "a text"; };
 struct text_option    : seq<token<Kind::Request, Kind::HostHeader, Kind::PathWord, Kind::Database, Kind::Secret, Kind::Target, Kind::Host, Kind::Origin>, protocol_text> {};
 struct number_option  : seq<token<Kind::MaxForward, Kind::Version>, number> {};
@@ -59,9 +62,13 @@ struct query_type     : seq<token<Kind::Type>, record_type> {};
 struct query_expect   : seq<token<Kind::Expect>, protocol_text> {};
 struct query_option   : extension<"a query", query_text, opt<query_type>, opt<query_expect>> {};
 struct offset_option  : extension<"an offset of the time", text<"offset">, opt<any_operator>, number, token<Kind::Millisecond>> {};
-struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option, query_option, offset_option> {};
+struct community_option : extension<"a community of SNMP", text<"community">, protocol_text> {};
+struct container_option : extension<"a container of Docker", text<"container">, protocol_text> {};
+struct object_value   : seq<comparison, json_value> {};
+struct object_option  : extension<"an object of SNMP", text<"oid">, protocol_text, opt<object_value>> {};
+struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option, query_option, offset_option, community_option, container_option, object_option> {};
 struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option, own_option> {};
-struct protocol       : seq<token<Kind::Protocol>, protocol_name, star<protocol_option>> {};
+struct protocol       : seq<token<Kind::Protocol>, sor<protocol_name, own_protocol>, star<protocol_option>> {};
 
 // What any connection may be asked.
 struct response_unit  : sor<token<Kind::Second, Kind::Millisecond>, extension<"a response time in other units than seconds", other_unit>> {};

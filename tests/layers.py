@@ -33,6 +33,7 @@ LAW = {
     "engine": ({"util"}, set()),
     "actions": ({"engine", "util"}, set()),
     "checks": ({"engine", "util"}, set()),
+    "protocols/docker": ({"protocols", "util"}, {"json"}),
     "protocols": ({"util"}, {"openssl", "nghttp2"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
     "config/list_rows": ({"util"}, {"json"}),

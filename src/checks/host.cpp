@@ -16,7 +16,7 @@ extern const CheckKind kHost;
 constinit const CheckKind kHost{
     .word = "host",
     .target = Target::Host,
-    .connections = {.ports = true, .pings = true},
+    .connections = {.ports = true, .unix_sockets = true, .pings = true},
     .tests =
         "it has tests of connections, as in 'if failed port 443 protocol https then alert' or 'if failed ping "
         "then alert'",

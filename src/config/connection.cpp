@@ -378,6 +378,13 @@ class ConnectionReader {
         setting.text = written.of.value;
         setting.value = written.is_text ? json_string(text) : text;
         break;
+      case OptionType::Object:
+        setting.text = written.of.value;
+        if (!written.comparison) break;
+        if (!written.is_text && !is_number(text))
+          return error(written.value.range, fmt::format("{} is not a number", in_quotes(text)), "put a text in quotes");
+        setting.value = written.is_text ? json_string(text) : text;
+        break;
       case OptionType::Body:
         setting.text = text;
         if (written.is_file) setting.value = "file";
@@ -407,6 +414,10 @@ class ConnectionReader {
 
   void add(std::string_view word, std::string text) {
     out_.plan.settings.push_back({.word = out_.plan.protocol->find(word)->word, .text = std::move(text)});
+  }
+
+  static bool is_number(std::string_view text) {
+    return is_json_literal(text) && text.find_first_of("0123456789") != std::string_view::npos;
   }
 
   static std::int64_t number(std::string_view digits) {
@@ -458,6 +469,9 @@ std::string setting_text(const SettingSyntax& setting, const Protocol* protocol)
     text += " " + comparison_text(setting.comparison.value_or(ComparisonWord::Equal));
   switch (type) {
     case OptionType::Flag: return text;
+    case OptionType::Object:
+      if (!setting.comparison) return text;
+      [[fallthrough]];
     case OptionType::Json:
       return text + " " + (setting.is_text ? written_text(setting.value.value) : setting.value.value);
     case OptionType::Body:  // it may hold a login

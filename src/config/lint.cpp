@@ -348,7 +348,8 @@ class Linter {
 
   void connection(const ConnectionSyntax& test) {
     for (const SettingSyntax& setting : test.settings)
-      if (setting.name.value == "password" || setting.name.value == "secret") hidden(setting.value);
+      if (setting.name.value == "password" || setting.name.value == "secret" || setting.name.value == "community")
+        hidden(setting.value);
   }
 
   void compared(const CompareSyntax& test) {

@@ -85,7 +85,9 @@ template <>
 struct action<grammar::unix_socket> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     scratch.connection.target = ConnectionSyntax::Target::UnixSocket;
-    scratch.connection.place = build.word(matched(in, build).end - 1);
+    const auto at = matched(in, build);
+    scratch.connection.place = build.word(at.end - 1);
+    if (build.service != nullptr && build.service->connections.pings) build.extend("a unix socket in 'check host'", at);
   }
 };
 template <>
@@ -216,6 +218,13 @@ struct action<grammar::protocol_name> {
     std::erase_if(scratch.connection.settings, [](const SettingSyntax& one) { return one.name.value != "content"; });
   }
 };
+template <>
+struct action<grammar::own_protocol> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    note_extension<grammar::own_protocol>(in, build);
+    action<grammar::protocol_name>::apply(in, build, scratch);
+  }
+};
 /// One whose name is its first word.
 struct WordSetting {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
@@ -247,6 +256,9 @@ template <>
 struct action<grammar::send> : WordSetting {};
 template <>
 struct action<grammar::expect> : WordSetting {};
+/// Whether what is compared with is a text, whatever it says.
+inline bool is_quoted(grammar::Kind kind) { return kind == grammar::Kind::Quoted || kind == grammar::Kind::Path; }
+
 /// One of healer's own.
 template <typename Rule>
 struct OwnSetting {
@@ -282,6 +294,27 @@ struct action<grammar::offset_option> {
   }
 };
 template <>
+struct action<grammar::community_option> : OwnSetting<grammar::community_option> {};
+template <>
+struct action<grammar::container_option> : OwnSetting<grammar::container_option> {};
+template <>
+struct action<grammar::object_option> {
+  static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
+    note_extension<grammar::object_option>(in, build);
+    const auto at = matched(in, build);
+    scratch.setting(build, "oid", at);
+    SettingSyntax& setting = scratch.connection.settings.back();
+    setting.of = build.word(at.begin + 1);
+    setting.comparison.reset();
+    if (at.end - at.begin == 2) {
+      setting.value = {};
+      return;
+    }
+    setting.comparison = comparison_of(build.text(at.begin + 2));
+    setting.is_text = is_quoted(build.kind(at.end - 1));
+  }
+};
+template <>
 struct action<grammar::json_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     OwnSetting<grammar::json_option>::apply(in, build, scratch);
@@ -289,8 +322,7 @@ struct action<grammar::json_option> {
     SettingSyntax& setting = scratch.connection.settings.back();
     setting.of = build.word(at.begin + 1);
     setting.comparison = comparison_of(build.text(at.begin + 2));
-    const auto kind = build.kind(at.end - 1);
-    setting.is_text = kind == grammar::Kind::Quoted || kind == grammar::Kind::Path;
+    setting.is_text = is_quoted(build.kind(at.end - 1));
   }
 };
 template <>

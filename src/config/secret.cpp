@@ -133,7 +133,8 @@ std::string without_secrets(std::string_view line, std::string_view before) {
         blank(begin + part.begin, begin + part.end);
       continue;
     }
-    if (is(i, 1, "password") || is_given || is(i, 2, "environment") || (quoted && is(i, 1, "body"))) {
+    if (is(i, 1, "password") || is(i, 1, "community") || is_given || is(i, 2, "environment") ||
+        (quoted && is(i, 1, "body"))) {
       blank(begin, end);
       continue;
     }

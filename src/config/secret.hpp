@@ -10,7 +10,7 @@ namespace healer::config {
 /// What stands in the place of a secret where rules are printed.
 inline constexpr std::string_view kHidden = "*****";
 
-/// `line` with a `*` in the place of each byte of a secret: what follows `password`, a `body`, the value of `set
+/// `line` with a `*` in the place of each byte of a secret: what follows `password` or `community`, a `body`, the value of `set
 /// environment`, the password in `allow USER:PASSWORD` and in an address (`scheme://user:password@host`), the values of
 /// headers that may be one. `before`: the text in front of the line, where its first word may be what `password` asks
 /// for.

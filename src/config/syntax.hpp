@@ -93,8 +93,8 @@ struct SettingSyntax {
   Word name;  ///< protocols::Option::word
   std::optional<ComparisonWord> comparison;
   Word value;            ///< of headers: all of them, without the brackets
-  Word of;               ///< of json: the filter
-  bool is_text = false;  ///< of json: the value is in quotes
+  Word of;               ///< of json: the filter; of oid: the object
+  bool is_text = false;  ///< of json, oid: the value is in quotes
   bool is_file = false;  ///< of a body: the value is a path
 };
 /// `failed port 80 protocol http`, `failed ping`, `succeeded unixsocket /run/x.sock`, `failed url http://...`.

@@ -176,7 +176,10 @@ class Walk {
       path(setting.value);
     else
       text(setting.value);
-    filter(setting.of);
+    if (setting.name.value == "oid")
+      text(setting.of);
+    else
+      filter(setting.of);
   }
   void operator()(TlsSyntax& tls) {
     place(tls.version);

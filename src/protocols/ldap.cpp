@@ -2,6 +2,7 @@
 // ldap2, ldap3 (RFC 4511): STARTTLS where it is asked for, an anonymous bind, unbind.
 #include <spdlog/fmt/fmt.h>
 
+#include "protocols/ber.hpp"
 #include "protocols/options.hpp"
 #include "protocols/packet_talk.hpp"
 #include "protocols/protocol.hpp"
@@ -15,7 +16,6 @@ const Protocol& ldap3();
 namespace {
 
 constexpr std::size_t kMostBytes = 64 * 1024;
-constexpr std::size_t kMostLengthBytes = 4;
 constexpr char kSequence = 0x30;
 constexpr char kInteger = 0x02;
 constexpr char kEnumerated = 0x0a;
@@ -27,24 +27,8 @@ constexpr char kExtendedRequest = 0x77;
 constexpr char kExtendedResponse = 0x78;
 constexpr std::string_view kStartTlsName = "1.3.6.1.4.1.1466.20037";
 
-/// One value of BER. Everything here is shorter than 128 bytes.
-std::string value(char tag, std::string_view content) {
-  return std::string(1, tag) + static_cast<char>(content.size()) + std::string(content);
-}
-
 std::string message(int id, std::string_view operation) {
-  return value(kSequence, value(kInteger, big(static_cast<std::uint64_t>(id), 1)) + std::string(operation));
-}
-
-/// The content of the value at the front of `in`, which must have that tag.
-std::string_view content(ByteReader& in, char tag) {
-  if (in.take(1) != std::string_view(&tag, 1)) return in.take(in.rest().size() + 1);
-  std::size_t size = in.byte();
-  if (size >= 0x80) {
-    const std::size_t bytes = size & 0x7fU;
-    size = in.big(bytes <= kMostLengthBytes ? bytes : in.rest().size() + 1);
-  }
-  return in.take(size);
+  return ber(kSequence, ber(kInteger, big(static_cast<std::uint64_t>(id), 1)) + std::string(operation));
 }
 
 std::string_view name_of(std::uint64_t code) {
@@ -70,7 +54,7 @@ class Ldap final : public PacketTalk {
 
   Want begin() override {
     if (!starts_tls_) return bind();
-    return Want::receive(message(++id_, value(kExtendedRequest, value('\x80', kStartTlsName))));
+    return Want::receive(message(++id_, ber(kExtendedRequest, ber('\x80', kStartTlsName))));
   }
   Want secured() override {
     starts_tls_ = false;
@@ -87,22 +71,22 @@ class Ldap final : public PacketTalk {
     const auto first = static_cast<unsigned char>(begun[1]);
     if (first < 0x80) return Size::of(2U + first);
     const std::size_t bytes = first & 0x7fU;
-    if (bytes == 0 || bytes > kMostLengthBytes) return Size::wrong();
+    if (bytes == 0 || bytes > kMostBerLength) return Size::wrong();
     if (begun.size() < 2 + bytes) return Size::more();
     return Size::of(2 + bytes + ByteReader(begun.substr(2)).big(bytes));
   }
 
   Want packet(std::string_view packet) override {
     ByteReader whole(packet);
-    ByteReader in(content(whole, kSequence));
-    ByteReader number(content(in, kInteger));
+    ByteReader in(ber_content(whole, kSequence));
+    ByteReader number(ber_content(in, kInteger));
     const std::uint64_t id = number.big(std::min<std::size_t>(number.rest().size(), 8));
     const char tag = in.rest().empty() ? '\0' : in.rest()[0];
-    ByteReader answer(content(in, tag));
-    const std::string_view code_bytes = content(answer, kEnumerated);
+    ByteReader answer(ber_content(in, tag));
+    const std::string_view code_bytes = ber_content(answer, kEnumerated);
     const std::uint64_t code = ByteReader(code_bytes).big(std::min<std::size_t>(code_bytes.size(), 8));
-    (void)content(answer, kOctets);
-    const std::string_view why = content(answer, kOctets);
+    (void)ber_content(answer, kOctets);
+    const std::string_view why = ber_content(answer, kOctets);
     if (!in.good() || !answer.good() || code_bytes.empty() || (tag != kBindResponse && tag != kExtendedResponse))
       return strange(packet);
     // A notice of disconnection has no number.
@@ -113,13 +97,13 @@ class Ldap final : public PacketTalk {
           fmt::format("its {} is {} ({}){}", is_answer ? awaited() : "notice", name_of(code), code, said));
     }
     if (starts_tls_) return Want::start_tls();
-    return Want::pass("it lets anybody bind", message(++id_, value(kUnbindRequest, "")));
+    return Want::pass("it lets anybody bind", message(++id_, ber(kUnbindRequest, "")));
   }
 
  private:
   Want bind() {
-    const std::string version = value(kInteger, big(static_cast<std::uint64_t>(version_), 1));
-    return Want::receive(message(++id_, value(kBindRequest, version + value(kOctets, "") + value('\x80', ""))));
+    const std::string version = ber(kInteger, big(static_cast<std::uint64_t>(version_), 1));
+    return Want::receive(message(++id_, ber(kBindRequest, version + ber(kOctets, "") + ber('\x80', ""))));
   }
 
   int version_;

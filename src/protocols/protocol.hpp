@@ -30,6 +30,7 @@ enum class OptionType : std::uint8_t {
   Checksum,  ///< 32 or 40 hexadecimal digits (MD5, SHA-1); 64 and 128 (SHA-256, SHA-512) are healer's own
   Headers,   ///< `[name: value, ...]`; each header is a Setting of its own
   Json,      ///< a filter of jq, an operator and a value
+  Object,    ///< the number of an object, and, where it is compared, an operator and a number or a text
   Body,      ///< a text, or `file` and a path
 };
 
@@ -52,8 +53,8 @@ struct Setting {
   std::string_view word;  ///< Option::word
   Operator op = Operator::Equal;
   std::int64_t number = 0;
-  std::string text;   ///< of a header: "Name: value"; of a Json: its filter
-  std::string value;  ///< of a Json: what is compared with, as JSON; of a Body: "file", where the text is a path
+  std::string text;   ///< of a header: "Name: value"; of a Json: its filter; of an Object: its number
+  std::string value;  ///< of a Json, an Object: what is compared with, as JSON (empty: nothing); of a Body: "file", where the text is a path
 
   bool operator==(const Setting&) const = default;
 };

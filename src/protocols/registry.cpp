@@ -9,6 +9,7 @@
   PROTOCOL(clamav)                 \
   PROTOCOL(default_protocol)       \
   PROTOCOL(dns)                    \
+  PROTOCOL(docker)                 \
   PROTOCOL(dwp)                    \
   PROTOCOL(fail2ban)               \
   PROTOCOL(ftp)                    \
@@ -40,6 +41,7 @@
   PROTOCOL(sip)                    \
   PROTOCOL(smtp)                   \
   PROTOCOL(smtps)                  \
+  PROTOCOL(snmp)                   \
   PROTOCOL(spamassassin)           \
   PROTOCOL(ssh)                    \
   PROTOCOL(tns)                    \

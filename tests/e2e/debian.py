@@ -16,16 +16,28 @@ from pathlib import Path
 from support import processes
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWNET = 0x40000000
 CONF_AVAILABLE = Path("/etc/monit/conf-available")
 _covered: list[str] = []
 
 
+def leave(spaces: int) -> None:
+    """From now on this process and its children have such namespaces for themselves."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(spaces) != 0:
+        raise OSError(ctypes.get_errno(), f"unshare({spaces:#x})")
+
+
 def leave_mounts() -> None:
     """From now on what this process and its children mount is seen by them alone."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS) != 0:
-        raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNS)")
+    leave(CLONE_NEWNS)
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+
+def leave_network() -> None:
+    """From now on this process and its children have a loopback of their own, and no other network."""
+    leave(CLONE_NEWNET)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 def cover(path: str | Path, by: Path) -> None:

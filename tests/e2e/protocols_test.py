@@ -35,6 +35,7 @@ class Protocol:
     udp: bool = False
     tls: bool = False
     begins_tls: int | None = None  # after so many parts
+    own: bool = False  # Monit does not have it
     passes: dict[str, tuple[bool | None, bool]] = field(default_factory=dict)  # Monit's (None: any) and healer's verdict, if not usual
 
 
@@ -125,6 +126,26 @@ def logout(asked: bytes) -> bytes:
     return b"* BYE out\r\n" + asked[:3] + b" OK done\r\n"
 
 
+def snmp(kind: int) -> Callable[[bytes], bytes]:
+    """An agent that answers with its uptime, or with nothing but a mark of that kind."""
+    def ber(tag: int, content: bytes) -> bytes:
+        return bytes([tag, len(content)]) + content
+
+    def answer(asked: bytes) -> bytes:
+        at = asked.index(b"\xa0")  # of the request: its number, two zeros, a list of a pair of a name and null
+        request = asked[at + 4:at + 8]
+        name = asked[at + 20:at + 20 + asked[at + 19]]
+        value = ber(0x43, b"\x01\x00") if kind == 0x43 else ber(kind, b"")
+        listed = ber(0x30, ber(0x30, ber(6, name) + value))
+        return ber(0x30, asked[2:at] + ber(0xA2, ber(2, request) + ber(2, b"\0") + ber(2, b"\0") + listed))
+    return answer
+
+
+def docker(state: bytes) -> bytes:
+    body = b'{"Id": "1", "Name": "/web", "State": {%b}}' % state
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
 NO = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 SIEVE = b'"IMPLEMENTATION" "x"\r\n"SIEVE" "fileinto"\r\nOK "ready"\r\n'
 PROTOCOLS = {
@@ -132,6 +153,8 @@ PROTOCOLS = {
     "clamav": Protocol("protocol clamav", [b"PONG\n"], [b"UNKNOWN COMMAND\n"]),
     "dns": Protocol("protocol dns", [dns(0, True)], [dns(2, True)]),
     "dns udp": Protocol("type udp protocol dns", [dns(0, False)], [dns(2, False)], udp=True),
+    "docker": Protocol('protocol docker container "web"', [docker(b'"Running": true, "Health": {"Status": "healthy"}')],
+                       [docker(b'"Running": true, "Health": {"Status": "unhealthy"}')], own=True),
     "dwp": Protocol("protocol dwp", [b"DWP/1.0 200 OK\r\n\r\n"], [b"DWP/1.0 500 no\r\n\r\n"]),
     "fail2ban": Protocol("protocol fail2ban", [b"\x80\x02K\0U\x04pongq\x01\x86q\x02.<F2B_END_COMMAND>"],
                          [b"\x80\x02K\1U\x04nopeq\x01\x86q\x02.<F2B_END_COMMAND>"],
@@ -174,6 +197,8 @@ PROTOCOLS = {
     "sip udp": Protocol("type udp protocol sip", [sip(b"200 OK")], [sip(b"404 Not Found")], udp=True,
                         passes={"half-way": (None, False)}),
     "smtp": Protocol("protocol smtp", list(probe_test.SMTP), [b"421 busy\r\n"], first=True),
+    "snmp": Protocol('type udp protocol snmp community "hush" oid "1.3.6.1.2.1.1.3.0" > 9', [snmp(0x43)], [snmp(0x80)], udp=True,
+                     own=True),
     "spamassassin": Protocol("protocol spamassassin", [b"SPAMD/1.5 0 PONG\r\n"], [b"SPAMD/1.0 76 Bad header line\r\n"]),
     "ssh": Protocol("protocol ssh", [b"SSH-2.0-x\r\n"], [b"Not allowed\r\n"], first=True),
     # Monit takes an error of the listener for an answer, too.
@@ -260,8 +285,10 @@ class Protocols(support.Case):
         ports = {case: Stub(self, PROTOCOLS[case[0]], case[1]).port for case in cases}
 
         def monit(behaviour: str) -> list[bool | None]:
-            asked = [(ports[name, behaviour], protocol.words) for name, protocol in PROTOCOLS.items()]
-            return probe_test.ask_monit(self, asked, f"monit-{behaviour}")
+            theirs = [name for name, protocol in PROTOCOLS.items() if not protocol.own]
+            asked = [(ports[name, behaviour], PROTOCOLS[name].words) for name in theirs]
+            verdicts = dict(zip(theirs, probe_test.ask_monit(self, asked, f"monit-{behaviour}")))
+            return [verdicts.get(name) for name in PROTOCOLS]
 
         def probe(case: tuple[str, str]) -> dict:
             patience = 2 if case[1] in ("hanging", "nonsense") else 20  # for a machine that is busy

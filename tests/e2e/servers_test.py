@@ -30,8 +30,8 @@ class Server:
     words: str
     half: int = 1
     refusing: tuple[int, str] | None = None  # a port, and words if others
-    monit: bool = True  # what Monit says of it when it is up
-    monit_refusing: bool = False
+    monit: bool | None = True  # what Monit says of it when it is up; None: it does not have the protocol
+    monit_refusing: bool | None = False
     more: list[tuple[str, str, str]] = field(default_factory=list)  # words, verdict, a part of the text: healer's own
 
 
@@ -42,6 +42,12 @@ class Servers(real_servers.RealServers):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9", "-subj", "/CN=localhost",
                         "-keyout", self.path("key"), "-out", self.path("crt")], check=True, stderr=subprocess.DEVNULL)
         self.path("key").chmod(0o644)
+        self.endings: list = []  # what ends more than what was begun here
+
+    def tearDown(self):
+        while self.endings:
+            self.endings.pop()()
+        super().tearDown()
 
     def conf(self, name: str, text: str):
         file = self.path(name)
@@ -326,12 +332,114 @@ server default {{
         self.begin("/usr/sbin/gpsd", "-N", "-n", "-S", lone, "-F", self.path("gpsd"))
         return {"gps": Server(port, "protocol gps", half=9, refusing=(lone, ""), monit=False)}  # Monit asks as before 2.90
 
+    def bind9(self) -> dict[str, Server]:
+        port = self.own_port()
+        folder = self.own_folder("bind")
+        zone = self.conf("bind/zone", "$TTL 60\n@ SOA a. b. 1 60 60 60 60\n NS ns\nns A 192.0.2.1\nwww A 192.0.2.5\nmail MX 10 www\n")
+        self.begin("/usr/sbin/named", "-g", "-n", "1", "-c", self.conf("bind/conf", f"""options {{
+  directory "{folder}";
+  listen-on port {port} {{ 127.0.0.1; }};
+  listen-on-v6 {{ none; }};
+  recursion no;
+  pid-file none;
+  session-keyfile "{folder}/key";
+}};
+controls {{ }};
+zone "example" {{ type primary; file "{zone}"; }};
+"""))
+        asked = [('query "www.example" expect "192.0.2.5"', "passed", '"192.0.2.5"'), ('query "mail.example" type mx', "passed", "www.example"),
+                 ('query "none.example"', "failed", "no such name"), ('query "www.example" type aaaa', "failed", "no such record"),
+                 ('query "example" type soa', "passed", '"a"'), ('query "www.elsewhere"', "failed", "refused")]
+        return {
+            "dns bind9": Server(port, "protocol dns", half=5, more=[("protocol dns " + words, *then) for words, *then in asked]),
+            "dns udp bind9": Server(port, "type udp protocol dns", half=0, more=[
+                ("type udp protocol dns " + words, *then) for words, *then in asked]),
+        }
+
+    def inetd(self) -> dict[str, Server]:
+        """It tells the time at the port of that service alone."""
+        if real_servers.speaks(37):
+            print("left out: somebody listens on the port of the service time", file=sys.stderr)
+            return {}
+        self.begin("/usr/sbin/inetd", "-i", self.conf("inetd.conf", "127.0.0.1:time stream tcp nowait root internal\n"))
+        return {"rdate": Server(37, "protocol rdate", half=2)}
+
+    def snmpd(self) -> dict[str, Server]:
+        port = self.own_port()
+        conf = self.conf("snmpd.conf", f"rocommunity {SECRET} 127.0.0.1\nsysName node7\nsysServices 72\n")
+        self.begin("/usr/sbin/snmpd", "-f", "-Lo", "-C", "-c", conf, "-p", self.path("snmpd.pid"), f"udp:127.0.0.1:{port}",
+                   env={**os.environ, "SNMP_PERSISTENT_DIR": str(self.own_folder("snmp"))})
+        words = f'type udp protocol snmp community "{SECRET}" oid '
+        name, uptime, services = "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.7.0"
+        return {"snmp": Server(port, f'{words}"{uptime}"', half=0, monit=None, monit_refusing=None,
+                               refusing=(port, f'{words}"1.3.6.1.2.1.1.999.0"'), more=[
+            (f'{words}"{name}" = "node7"', "passed", f'its {name} is "node7"'),
+            (f'{words}"{name}" != "node7"', "failed", 'is "node7", not != "node7"'),
+            (f'{words}".{services}" = 72', "passed", "is 72"), (f'{words}"{services}" > 72', "failed", "is 72, not > 72"),
+            (f'{words}"{uptime}" > 0', "passed", f"its {uptime} is "),  # TimeTicks
+            (f'{words}"1.3.6.1.2.1.2.2.1.10.1" >= 0', "passed", "its 1.3.6.1.2.1.2.2.1.10.1 is "),  # Counter32
+            (f'{words}"1.3.6.1.2.1.31.1.1.1.6.1" >= 0', "passed", "its 1.3.6.1.2.1.31.1.1.1.6.1 is "),  # Counter64
+            (f'{words}"1.3.6.1.2.1.2.2.1.5.1" > 1000', "passed", "its 1.3.6.1.2.1.2.2.1.5.1 is "),  # Gauge32
+            (f'{words}"1.3.6.1.2.1.1.2.0"', "passed", "is 1.3.6.1.4.1.8072."),  # the name of an object
+            (f'{words}"1.3.6.1.2.1.4.20.1.1.127.0.0.1" = "127.0.0.1"', "passed", "is 127.0.0.1"),  # an address
+            (f'{words}"1.3.6.1.2.1.1.5"', "failed", "noSuchInstance"), (f'{words}"1.3.6.1.9.9"', "failed", "noSuchObject"),
+            (f'type udp protocol snmp oid "{uptime}"', "failed", "no answer within")])}
+
+    def podman(self) -> dict[str, Server]:
+        """The API of Docker, with containers of one program each: a busybox."""
+        if not os.path.exists("/bin/busybox"):
+            print("left out: busybox-static, for a container, is not installed", file=sys.stderr)
+            return {}
+        at = self.own_podman()
+        if at is None:
+            return {}
+        port = self.own_port()
+        self.begin(*at, "system", "service", "--time=0", f"tcp://127.0.0.1:{port}")
+        self.begin(*at, "system", "service", "--time=0", f"unix://{self.path('podman.sock')}")
+        return {"docker": Server(port, 'protocol docker container "web"', half=20, monit=None, monit_refusing=None,
+                                 refusing=(port, 'protocol docker container "gone"'), more=[
+            ('protocol docker container "nobody"', "failed", 'there is no container "nobody"'),
+            ('protocol docker container "web/../gone"', "failed", "there is no container"),
+            ('protocol docker container "gone"', "failed", "the container is not running: it is "),
+            ('protocol docker container "well"', "passed", "running and healthy"),
+            ('protocol docker container "ill"', "failed", 'its health is "unhealthy"'),
+            ('protocol docker container "new"', "passed", "its first health check is not done")])}
+
+    def own_podman(self) -> list[str] | None:
+        """Its command, with containers of the test's own; None: none can be run here, and why is said."""
+        root = self.own_folder("rootfs")
+        for name in ("bin", "proc", "sys", "dev", "etc", "tmp", "run"):
+            (root / name).mkdir()
+        shutil.copy("/bin/busybox", root / "bin")
+        for name in ("sleep", "true", "false", "sh"):
+            (root / "bin" / name).symlink_to("busybox")
+        runtime = "runc" if shutil.which("runc") else "crun"
+        at = ["/usr/bin/podman", "--root", self.path("podman"), "--runroot", self.path("podman-run"), "--tmpdir", self.path("podman-tmp"),
+              "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "none", "--runtime", runtime]
+
+        def run(*words) -> subprocess.CompletedProcess:
+            return subprocess.run([*map(str, at), *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+
+        self.endings.append(lambda: run("rm", "-f", "-a", "-t", "0"))
+        limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none", "--health-interval", "disable"]
+        for name, health in (("web", None), ("well", "true"), ("ill", "false"), ("new", "true")):
+            checked = ["--health-cmd", health, "--health-retries", "1"] if health else []
+            done = run("run", "-d", "--name", name, *limits, *checked, "--rootfs", root, "/bin/sleep", "3600")
+            if done.returncode != 0:
+                print(f"left out: no container can be run here: {done.stderr.strip()}", file=sys.stderr)
+                return None
+        run("create", "--name", "gone", *limits, "--rootfs", root, "/bin/sleep", "1")
+        for name in ("well", "ill"):
+            run("healthcheck", "run", name)
+        return at
+
     STARTED = {"/usr/sbin/dovecot": dovecot, "/usr/sbin/slapd": slapd, "/usr/bin/memcached": memcached,
                "/usr/sbin/mosquitto": mosquitto, "/usr/sbin/mariadbd": mariadb, "/usr/lib/postgresql": postgres,
                "/usr/sbin/unbound": unbound, "/usr/sbin/chronyd": chronyd, "/usr/sbin/proftpd": proftpd,
                "/usr/bin/rsync": rsyncd, "/usr/sbin/postgrey": postgrey, "/usr/sbin/clamd": clamd, "/usr/sbin/spamd": spamd,
                "/usr/sbin/freeradius": freeradius, "/usr/sbin/apache2": apache, "/usr/sbin/kamailio": kamailio,
-               "/usr/sbin/gpsd": gpsd}
+               "/usr/sbin/gpsd": gpsd, "/usr/sbin/named": bind9, "/usr/sbin/inetd": inetd, "/usr/sbin/snmpd": snmpd,
+               "/usr/bin/podman": podman}
 
     def up(self, server: Server) -> None:
         def passes() -> bool:
@@ -354,14 +462,17 @@ server default {{
         self.answers(other)
         for name, one in servers.items():
             tcp = "udp" not in one.words and "ntp3" not in one.words
+            no = None if one.monit is None else False
             rows[name, "up"] = (one.port, one.words, one.monit, True)
-            rows[name, "closed"] = (self.own_port(), one.words, False, False)
+            rows[name, "closed"] = (self.own_port(), one.words, no, False)
             if one.refusing:
                 rows[name, "refusing"] = (one.refusing[0], one.refusing[1] or one.words, one.monit_refusing, False)
             if tcp:
                 for state, port in (("hanging", self.silent()), ("half-way", self.cut(one.port, one.half)), ("another", other)):
-                    rows[name, state] = (port, one.words, (name, state) in MONIT_PASSES, False)
+                    rows[name, state] = (port, one.words, True if (name, state) in MONIT_PASSES else no, False)
         self.judge(rows)
+        if "docker" in servers:
+            self.judge_socket()
         wrong = []
         for name, one in servers.items():
             for words, verdict, text in one.more:
@@ -371,9 +482,19 @@ server default {{
                     wrong.append((words, document["text"]))
         self.assertEqual(wrong, [])
 
+    def judge_socket(self) -> None:
+        """What the daemon says of containers over Podman's socket, in a check of a host."""
+        socket_path = self.path("podman.sock")
+        daemon = self.start("check host containers with address localhost\n" + "".join(
+            f'  if failed unixsocket {socket_path} protocol docker container "{name}" then alert\n' for name in ("web", "gone")), cycle="1")
+        verdicts = lambda: [one["verdict"] for one in daemon.ask("status", "containers")["services"][0]["connections"]]  # noqa: E731
+        self.wait_for(lambda: verdicts() == ["passed", "failed"], "verdicts over the socket of Podman",
+                      detail=lambda: str(daemon.ask("status", "containers")["services"][0]["connections"]))
+
     def judge(self, rows: dict) -> None:
         say = {True: "passed", False: "failed", None: "-"}
-        parts = [list(rows)[at::6] for at in range(6)]
+        known = [row for row, (_, _, monit, _) in rows.items() if monit is not None]
+        parts = [known[at::6] for at in range(6)]
         with ThreadPoolExecutor(8) as workers:
             theirs = workers.map(lambda part: probe_test.ask_monit(self, [rows[row][:2] for row in part[1]], f"monit{part[0]}"),
                                  enumerate(parts))
@@ -383,7 +504,7 @@ server default {{
         wrong = []
         print(f"{'':15} {'server':9} {'monit':7} {'healer':7}", file=sys.stderr)
         for (name, state), (_, _, monit, healer) in rows.items():
-            document, seen = ours[name, state], told[name, state]
+            document, seen = ours[name, state], told.get((name, state))
             print(f"{name:15} {state:9} {say[seen]:7} {document['verdict']:7} {document['text']}", file=sys.stderr)
             if seen is not None and seen != monit:
                 wrong.append(f"{name} {state}: Monit says {say[seen]}")

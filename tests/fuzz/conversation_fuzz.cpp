@@ -39,6 +39,7 @@ std::vector<Setting> settings_of(const Protocol& protocol, unsigned choice) {
     if (option.type == OptionType::Headers) setting.text = "a: b";
     if (option.type == OptionType::Pattern) setting.text = "a[bc]*d";
     if (option.type == OptionType::Json) setting.text = ".a[]", setting.value = "1";
+    if (option.type == OptionType::Object) setting.text = "1.3.6.1.2.1.1.3.0", setting.value = "1";
     settings.push_back(setting);
   }
   return settings;

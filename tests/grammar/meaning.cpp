@@ -101,7 +101,8 @@ std::string setting_text(const protocols::Setting& setting, const protocols::Opt
     case protocols::OptionType::Secret:
     case protocols::OptionType::Pattern:
     case protocols::OptionType::Headers:  // together: headers_text()
-    case protocols::OptionType::Json:     // these three are healer's own
+    case protocols::OptionType::Json:     // these are healer's own
+    case protocols::OptionType::Object:
     case protocols::OptionType::Lag:
     case protocols::OptionType::Body: break;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The protocols of packets: memcache, ldap2, ldap3, mqtt, mongodb, mysql, pgsql, tns, rdate, fail2ban, dns over TCP,
-// and those of datagrams: dns, ntp3, radius, sip.
+// and those of datagrams: dns, ntp3, radius, sip, snmp.
 #include "conversations.hpp"
+#include "protocols/ber.hpp"
 #include "protocols/digest.hpp"
 #include "protocols/mysql_login.hpp"
 #include "protocols/packet_talk.hpp"
@@ -357,6 +358,107 @@ TEST_CASE("a RADIUS server signs its answer", "[protocols][radius]") {
   CHECK(ask("radius", {"x"}) == "fail: this is not a RADIUS server: it said \"x\"");
   CHECK(ask("radius", {"\2\x08\0\x14"s + std::string(16, 'x')}) == "fail: its answer is not signed with this secret");
   CHECK(ask("radius", {"\2\x07\0\x14"s + std::string(16, 'x')}) == "fail: the server sends no more");
+}
+
+namespace {
+
+const std::string kUptime = "\x2b\x06\x01\x02\x01\x01\x03"s + '\0';  // 1.3.6.1.2.1.1.3.0
+
+/// A response of an agent to the one request that ask() makes, with this object and value.
+std::string snmp(const std::string& value, int status = 0, const std::string& object = kUptime,
+                 const std::string& id = "\x45\x06\x07\x08") {
+  const std::string zero = ber(2, "\0"s);
+  const std::string list = ber(0x30, ber(0x30, ber(6, object) + value));
+  const std::string body = ber(2, id) + ber(2, big(static_cast<unsigned>(status), 1)) + zero + list;
+  return ber(0x30, ber(2, "\1") + ber(4, "hush") + ber('\xa2', body));
+}
+
+std::string agent(const std::string& value, Operator op = Operator::Equal, const std::string& wanted = {},
+                  const std::string& community = "hush") {
+  return ask("snmp", {snmp(value)},
+             {{.word = "community", .text = community},
+              {.word = "oid", .op = op, .text = "1.3.6.1.2.1.1.3.0", .value = wanted}});
+}
+
+}  // namespace
+
+TEST_CASE("an SNMP agent tells the value of an object", "[protocols][snmp]") {
+  using enum Operator;
+  CHECK(agent(ber(0x43, "\x01\x00"s)) == "pass: its 1.3.6.1.2.1.1.3.0 is 256");
+  CHECK(agent(ber(0x02, "\xff"), Less, "0") == "pass: its 1.3.6.1.2.1.1.3.0 is -1");
+  CHECK(agent(ber(0x02, "\x05"), Greater, "5") == "fail: its 1.3.6.1.2.1.1.3.0 is 5, not > 5");
+  CHECK(agent(ber(0x41, "\0\xff\xff\xff\xff"s), Equal, "4294967295") == "pass: its 1.3.6.1.2.1.1.3.0 is 4294967295");
+  const std::string most = "\0"s + std::string(8, '\xff');
+  CHECK(agent(ber(0x46, most), Equal, "18446744073709551615") == "pass: its 1.3.6.1.2.1.1.3.0 is 18446744073709551615");
+  CHECK(agent(ber(0x46, most), Equal, "18446744073709551614") ==
+        "fail: its 1.3.6.1.2.1.1.3.0 is 18446744073709551615, not = 18446744073709551614");
+  CHECK(agent(ber(0x42, "\x07"), Equal, "\"7\"") == "pass: its 1.3.6.1.2.1.1.3.0 is 7");
+  CHECK(agent(ber(0x04, "up"), Equal, "\"up\"") == "pass: its 1.3.6.1.2.1.1.3.0 is \"up\"");
+  CHECK(agent(ber(0x04, "up"), NotEqual, "\"up\"") == "fail: its 1.3.6.1.2.1.1.3.0 is \"up\", not != \"up\"");
+  CHECK(agent(ber(0x04, "1.10"), Equal, "\"1.1\"") == "fail: its 1.3.6.1.2.1.1.3.0 is \"1.10\", not = \"1.1\"");
+  CHECK(agent(ber(0x04, "0.75"), Less, "1") == "pass: its 1.3.6.1.2.1.1.3.0 is \"0.75\"");
+  CHECK(agent(ber(0x04, "up"), Less, "1") == "fail: its 1.3.6.1.2.1.1.3.0 is \"up\", which is no number");
+  CHECK(agent(ber(0x40, "\xc0\0\2\1"s), Equal, "\"192.0.2.1\"") == "pass: its 1.3.6.1.2.1.1.3.0 is 192.0.2.1");
+  CHECK(agent(ber(0x06, kUptime)) == "pass: its 1.3.6.1.2.1.1.3.0 is 1.3.6.1.2.1.1.3.0");
+  CHECK(agent(ber(0x04, "a hush b")) == "pass: its 1.3.6.1.2.1.1.3.0 is \"a ***** b\"");
+  CHECK(agent(ber(0x04, std::string(60'000, 'x'))).size() < 200);
+}
+
+TEST_CASE("an SNMP agent that has no such object has failed, as has one that makes no sense", "[protocols][snmp]") {
+  CHECK(agent(ber('\x80', "")) == "fail: it has no object 1.3.6.1.2.1.1.3.0 (noSuchObject)");
+  CHECK(agent(ber('\x81', "")) == "fail: it has no object 1.3.6.1.2.1.1.3.0 (noSuchInstance)");
+  CHECK(agent(ber('\x82', "")) == "fail: it has no object 1.3.6.1.2.1.1.3.0 (endOfMibView)");
+  const std::vector<Setting> oid{{.word = "oid", .text = ".1.3.6.1.2.1.1.3.0"}};
+  CHECK(ask("snmp", {snmp(ber(5, ""), 5)}, oid) == "fail: its answer is the error genErr (5)");
+  CHECK(ask("snmp", {snmp(ber(2, "\1"), 0, "\x2b\x06")}, oid) == "fail: its answer is of another object");
+  CHECK(ask("snmp", {snmp(ber(2, "\1"), 0, kUptime, "\x45\x06\x07\x09"), snmp(ber(2, "\1"))}, oid) ==
+        "pass: its .1.3.6.1.2.1.1.3.0 is 1");
+  const std::string number = "fail: its .1.3.6.1.2.1.1.3.0 has a value that is none of SNMP's";
+  CHECK(ask("snmp", {snmp(ber(2, ""))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(2, "123456789"))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(0x41, "12345"))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(0x40, "123"))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(0x06, std::string(70'000, '\xff')))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(0x06, ""))}, oid) == number);
+  CHECK(ask("snmp", {snmp(ber(0x13, "x"))}, oid) == number);
+  for (const std::string& strange :
+       {"\x30\x80"s, "\x30\x84\xff\xff\xff\xff"s, "\x30\x85\0\0\0\0\1"s, "x"s, snmp(ber(2, "\1")) + "x",
+        snmp(ber(2, "\1")).substr(0, 20), snmp("\x02\x7f\x01"), snmp("\x02\x84\xff\xff\xff\xf0\x01")}) {
+    CAPTURE(strange);
+    CHECK(ask("snmp", {strange}, oid).starts_with("fail: this is not an SNMP agent: it said \""));
+  }
+  // What it repeats of the question is nobody's business.
+  CHECK(ask("snmp", {"\x30\x06 hush "s}, {{.word = "community", .text = "hush"}, oid[0]}) ==
+        "fail: this is not an SNMP agent: it said \"0\\x06 ***** \"");
+}
+
+TEST_CASE("an object of SNMP has a number of some parts", "[protocols][snmp]") {
+  const auto fault = [](const std::string& oid, const std::string& value = {}, Operator op = Operator::Equal) {
+    const std::vector<Setting> settings{{.word = "oid", .op = op, .text = oid, .value = value}};
+    return find_protocol("snmp")->fault(settings);
+  };
+  CHECK(find_protocol("snmp")->fault({}) == "protocol snmp needs an 'oid', as in oid \"1.3.6.1.2.1.1.3.0\"");
+  std::string longest = "1.3";
+  for (int i = 0; i < 126; ++i) longest += ".4294967295";
+  for (const std::string& right : {"1.3"s, ".1.3.6"s, "2.999.3"s, longest}) CHECK(fault(right).empty());
+  for (const std::string& wrong : {""s, "."s, "1"s, "1."s, "1..3"s, "3.1"s, "1.40"s, "1.3.4294967296"s, "1.3.x"s,
+                                   "1.-3"s, "sysUpTime.0"s, "1.3 "s, longest + ".1"}) {
+    CAPTURE(wrong);
+    CHECK(fault(wrong).ends_with(" is not the number of an object, as in \"1.3.6.1.2.1.1.3.0\""));
+  }
+  CHECK(fault("1.3", "\"a\"", Operator::Less) == "a text is compared with '=' or '!='");
+  CHECK(fault("1.3", "\"a\"", Operator::NotEqual).empty());
+  CHECK(fault("1.3", "1e99999") == "\"1e99999\" is not a number to compare with");
+}
+
+TEST_CASE("a value of BER is as long as it says", "[protocols][snmp]") {
+  for (const std::size_t size : {0U, 1U, 127U, 128U, 255U, 256U, 70'000U}) {
+    const std::string value = ber(4, std::string(size, 'x'));
+    ByteReader in(value);
+    CHECK(ber_content(in, 4).size() == size);
+    CHECK((in.good() && in.rest().empty()));
+    CHECK(value.size() == size + (size < 128 ? 2 : size < 256 ? 3 : size < 65'536 ? 4 : 5));
+  }
 }
 
 TEST_CASE("a SIP server answers OPTIONS", "[protocols][sip]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is spoken within HTTP: apache-status and websocket.
+// What is spoken within HTTP: apache-status, docker and websocket.
 #include "conversations.hpp"
 
 namespace web_protocols_test {
@@ -39,6 +39,59 @@ TEST_CASE("what the processes of an Apache do is counted", "[protocols][apache]"
         "fail: its page has no scoreboard");
   CHECK(talk("apache-status", {logging}, {"hello\r\n"}).verdict.starts_with("fail: this is not an HTTP server"));
   CHECK(talk("apache-status", {logging}, {"HTTP/1.1 200 OK\r\n"}).verdict.starts_with("fail: "));
+}
+
+TEST_CASE("Docker tells whether a container is running and healthy", "[protocols][docker]") {
+  const Setting web{.word = "container", .text = "web"};
+  const auto answer = [](std::string_view status, const std::string& body) {
+    return "HTTP/1.1 " + std::string(status) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  const auto told = [&](std::string_view status, const std::string& body) {
+    return talk("docker", {web}, {answer(status, body)}).verdict;
+  };
+  const auto state = [&](const std::string& members) {
+    return told("200 OK", "{\"Id\": \"1\", \"State\": {" + members + "}, \"Config\": {\"Env\": [\"TOKEN=x\"]}}");
+  };
+  CHECK(state(R"("Running": true)") == "pass: the container is running");
+  CHECK(state(R"("Running": true, "Health": {"Status": "healthy"})") == "pass: the container is running and healthy");
+  CHECK(state(R"("Running": true, "Health": {"Status": "starting"})") ==
+        "pass: the container is running, its first health check is not done");
+  CHECK(state(R"("Running": true, "Health": {"Status": ""})") == "pass: the container is running");
+  CHECK(state(R"("Running": true, "Health": null)") == "pass: the container is running");
+  CHECK(state(R"("Running": true, "Restarting": true)") == "pass: the container is running, but restarting");
+  CHECK(state(R"("Running": true, "Health": {"Status": "unhealthy"})") ==
+        "fail: the container is running, but its health is \"unhealthy\"");
+  CHECK(state(R"("Running": false, "Status": "exited", "ExitCode": 137, "OOMKilled": true)") ==
+        "fail: the container is not running: it is \"exited\", its exit status was 137, it had no memory left");
+  CHECK(state(R"("Running": false)") == "fail: the container is not running");
+  const std::string silent = "fail: its answer does not tell whether the container is running";
+  for (const std::string body :
+       {R"({"State": {"Running": 1}})", R"({"State": []})", "{}", "[]", "", "{\"State\": {", "no"})
+    CHECK(told("200 OK", body) == silent);
+  CHECK(told("404 Not Found", R"({"message": "No such container: web"})") == "fail: there is no container \"web\"");
+  CHECK(told("404 Not Found", "<html>") == "fail: this is not the API of Docker: it answers with the status 404");
+  CHECK(told("500 x", R"({"message": "no\tdisk"})") == "fail: its answer is 500: \"no\\tdisk\"");
+  CHECK(told("200 OK", std::string(600'000, '[')) == "fail: its answer is longer than 512 KiB");
+  CHECK(told("200 OK", "{\"State\":" + std::string(100'000, '[')) == silent);
+  CHECK(talk("docker", {web}, {answer("200 OK", "{}").substr(0, 30)}).verdict.starts_with("fail: "));
+  CHECK(talk("docker", {web}, {"220 mail\r\n"}).verdict == "fail: this is not an HTTP server: it said \"220 mail\"");
+}
+
+TEST_CASE("a container's name leads to no other path", "[protocols][docker]") {
+  const auto asked = [](const std::string& name) {
+    const std::vector<Setting> settings{{.word = "container", .text = name}};
+    return talk("docker", settings, {"x\r\n"}).sent.substr(0, 60);
+  };
+  CHECK(asked("web-1_a.b").starts_with("GET /containers/web-1_a.b/json HTTP/1.1\r\nHost: localhost\r\n"));
+  CHECK(asked("../a?b\r\n").starts_with("GET /containers/..%2Fa%3Fb%0D%0A/json HTTP/1.1\r\n"));
+  const auto fault = [](const std::string& name) {
+    const std::vector<Setting> settings{{.word = "container", .text = name}};
+    return find_protocol("docker")->fault(settings);
+  };
+  CHECK(fault("web").empty());
+  CHECK(fault("..") == "\"..\" is not the name of a container");
+  CHECK(fault("") == "\"\" is not the name of a container");
+  CHECK(find_protocol("docker")->fault({}) == "protocol docker needs a 'container', as in container \"web\"");
 }
 
 TEST_CASE("a WebSocket server answers a ping and a close", "[protocols][websocket]") {
