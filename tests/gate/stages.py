@@ -220,10 +220,14 @@ def run_servers(tally: Tally, long: bool, times: Times) -> None:
     if not build(tally, "release", folder, ("product",)):
         return
     with Stopwatch(tally, "test_seconds"):
-        good, output = call("servers", [sys.executable, str(TOP / "tests" / "e2e" / "servers_test.py")], {"HEALER_BUILD": str(folder)})
+        told = {name: call(name, [sys.executable, str(TOP / "tests" / "e2e" / f"{name}_test.py")], {"HEALER_BUILD": str(folder)})
+                for name in ("servers", "examples")}
     times.add(tally.test_seconds, "servers")
-    print(output)
-    tally.check("each state of each server is judged as by Monit or better", good, tail(output, 60))
+    for name, what in (("servers", "each state of each server is judged as by Monit or better"),
+                       ("examples", "the examples of rules find the servers of Debian well")):
+        good, output = told[name]
+        print(output)
+        tally.check(what, good, tail(output, 60))
 
 
 OTHERS = {"fuzz": run_fuzz, "bench": run_bench, "demo": run_demo, "tidy": run_tidy, "debian13": debian13.run, "servers": run_servers}
