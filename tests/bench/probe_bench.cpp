@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/probes.hpp"
 #include "protocols/probe.hpp"
 #include "runtime/address.hpp"
 #include "runtime/clock.hpp"
@@ -34,6 +35,7 @@ namespace {
 
 using namespace healer;
 using namespace healer::protocols;
+using namespace healer::bench;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kAtOnce = 64;
@@ -88,47 +90,6 @@ class Nginx {
   std::uint16_t port_;
   std::uint16_t secure_port_;
   std::unique_ptr<test::Child> child_;
-};
-
-// ---- healer's -----------------------------------------------------------------------------------------------------
-
-using Plan = std::shared_ptr<const ProbePlan>;
-
-Plan plan_for(const std::string& host, std::uint16_t port, std::string_view protocol) {
-  ProbePlan plan{.host = host, .port = port, .protocol = find_protocol(protocol)};
-  plan.timeout = seconds{60};
-  return std::make_shared<const ProbePlan>(std::move(plan));
-}
-
-class Probes {
- public:
-  explicit Probes(std::size_t max_open = 0) : connector_(loop_, {.max_open = max_open}) {}
-
-  /// Runs `count` probes, so many at a time, of these plans in turn; false where one did not pass.
-  bool run(const std::vector<Plan>& plans, int count, int at_once) {
-    passed_ = ended_ = started_ = 0;
-    count_ = count;
-    plans_ = &plans;
-    for (int i = 0; i < std::min(at_once, count); ++i) start();
-    loop_.run();
-    return passed_ == count;
-  }
-  runtime::Loop& loop() { return loop_; }
-  runtime::Connector& connector() { return connector_; }
-
- private:
-  void start() {
-    connector_.probe((*plans_)[static_cast<std::size_t>(started_++) % plans_->size()],
-                     [this](const ProbeResult& result) {
-                       passed_ += result.verdict == ProbeVerdict::Passed ? 1 : 0;
-                       if (++ended_ == count_) return loop_.stop();
-                       if (started_ < count_) start();
-                     });
-  }
-  runtime::Loop loop_;
-  runtime::Connector connector_;
-  const std::vector<Plan>* plans_ = nullptr;
-  int started_ = 0, ended_ = 0, passed_ = 0, count_ = 0;
 };
 
 // ---- bare loops ---------------------------------------------------------------------------------------------------
