@@ -114,7 +114,7 @@ void Daemon::perform(effect::Exec& effect) {
                .rule = {},
                .service = effect.cause->service};
   } else if (!effect.foreground) {
-    const auto origin = of_healing ? engine_->healings().origin_of(effect.action) : std::nullopt;
+    const auto origin = of_healing ? engine_->healings().context_of(effect.action) : std::nullopt;
     purpose = {.healing = effect.healing,
                .rule = effect.rule,
                .recovery = effect.recovery,
@@ -267,7 +267,7 @@ void Daemon::wake_all() {
   handle(event::Command{.id = CommandId{0},
                         .kind = event::Command::Kind::Validate,
                         .services = engine_->graph()->order,
-                        .by = "SIGUSR1"});
+                        .by = ByPerson{.name = "SIGUSR1", .via = Via::Signal}});
 }
 
 void Daemon::reload(bool confirmed, Answer answer) {

@@ -40,7 +40,7 @@ LAW = {
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares", "spdlog"}),
     "store": ({"engine", "util"}, {"sqlite"}),
     "readings": ({"engine", "store", "util"}, {"zlib"}),
-    "store/healing_json": ({"engine", "util"}, {"json"}),
+    "store/healing_json": ({"store/healing_fields", "engine", "util"}, {"json"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/render": ({"control/wire", "util"}, {"json"}),

@@ -417,7 +417,7 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
   engine::event::Command command{.id = engine::CommandId{id},
                                  .kind = kind_of(request.verb),
                                  .services = std::move(services),
-                                 .by = peer.name(),
+                                 .by = engine::ByPerson{.name = peer.name()},
                                  .reason = request.reason,
                                  .job = engine::JobId{request.id},
                                  .workflow = request.workflow,

@@ -92,7 +92,8 @@ std::optional<CooldownView> view_rest(const engine::TargetMemory& memory, Instan
 std::vector<BrakeView> views_of(std::vector<engine::BrakeVerdict> verdicts) {
   std::vector<BrakeView> views;
   for (engine::BrakeVerdict& one : verdicts)
-    views.push_back({.brake = std::move(one.brake), .lets = one.lets, .text = std::move(one.text), .left = one.left});
+    views.push_back(
+        {.brake = std::string(to_string(one.brake)), .lets = one.lets, .text = std::move(one.text), .left = one.left});
   return views;
 }
 
@@ -126,7 +127,8 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
                    .reason = healing.reason,
                    .hint = {},
                    .asked = healing.asked,
-                   .by = healing.by,
+                   .by = words_of(healing.by),
+                   .by_kind = std::string(kind_of(healing.by)),
                    .rule = healing.cause->rule,
                    .round = healing.round,
                    .tries = healing.plan->tries,
@@ -167,8 +169,7 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
   if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
     for (const engine::BrakeVerdict& brake : engine.verdicts(healing, now))
-      if (!brake.lets && healing.reason.starts_with(fmt::format("{}:", engine::brake_title(brake.brake))) &&
-          view.hint.empty())
+      if (!brake.lets && healing.held_by == brake.brake && view.hint.empty())
         view.hint = engine::Healings::way_out(brake, healing);
   }
   if (healing.overrides.limit) view.overrides.emplace_back("limit");
@@ -195,6 +196,7 @@ JobView view_healing_job(const Engine& engine, const Healing& healing, Instant n
           .age = std::max(Duration{now.wall - healing.asked}, Duration{0}),
           .left = one.left,
           .by = one.by,
+          .by_kind = one.by_kind,
           .rule = one.rule,
           .action = one.action,
           .pid = one.pid};

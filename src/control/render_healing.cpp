@@ -120,7 +120,7 @@ std::string healing_text(const HealingView& healing, const Style& style) {
   if (const std::string what = what_of(healing); what != healing.stage) text += ": " + what;
   if (!healing.plan_hash.empty()) text += "; " + approval_line(healing);
   text += fmt::format(" (healing {}, requested {} by {}", healing.id, ago(healing.asked, style),
-                      healing.by == "rule" ? "its rule" : healing.by);
+                      healing.by_kind == "rule" ? "its rule" : healing.by);
   if (!healing.overrides.empty()) text += fmt::format(", {} overridden", join_words(healing.overrides, "and"));
   return text + ")";
 }

@@ -104,7 +104,7 @@ std::string job_text(const JobView& job) {
   std::string text = fmt::format("step {} of {}, {}, waits for {}", job.step, job.steps, job.doing, job.waits_for);
   if (job.pid != 0) text += fmt::format(" (pid {})", job.pid);
   text += fmt::format(", for {}", full_seconds(job.age));
-  return text + fmt::format(", by {}", job.by == "rule" ? "a rule" : job.by);
+  return text + fmt::format(", by {}", job.by_kind == "rule" ? "a rule" : job.by);
 }
 
 std::string table(std::vector<Column> columns, const Style& style) {

@@ -219,7 +219,8 @@ JobView view(const Engine& engine, const engine::Job& job, Instant now) {
                .waits_for = engine::job_waits_for(engine, job),
                .age = std::max(now.mono - job.begun, Duration{0}),
                .left = {},
-               .by = job.by,
+               .by = words_of(job.by),
+               .by_kind = std::string(kind_of(job.by)),
                .rule = job.cause ? job.cause->rule : std::string{},
                .action = job.action_ended ? 0 : job.action.number()};
   if (job.phase == engine::Job::Phase::Acting) view.left = std::max(job.deadline - now.mono, Duration{0});
@@ -237,6 +238,7 @@ JobView view(const engine::RunningAction& action, Instant now) {
           .age = std::max(now.mono - action.since, Duration{0}),
           .left = {},
           .by = "rule",
+          .by_kind = "rule",
           .rule = action.exec.cause->rule,
           .action = action.exec.action.number(),
           .pid = action.pid};
@@ -251,6 +253,7 @@ JobView view(const Engine& engine, const engine::QueuedExec& queued, Instant now
           .age = std::max(now.mono - queued.since, Duration{0}),
           .left = {},
           .by = "rule",
+          .by_kind = "rule",
           .rule = queued.exec.cause->rule};
 }
 
@@ -309,10 +312,17 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   }
   if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
   if (const auto& known = state.trouble->acknowledged)
-    view.acknowledged = AcknowledgementView{.when = known->when, .by = known->by, .reason = known->reason};
+    view.acknowledged = AcknowledgementView{.when = known->when,
+                                            .by = words_of(known->by),
+                                            .by_kind = std::string(kind_of(known->by)),
+                                            .reason = known->reason};
   if (const engine::TakenOut* const how = engine.taken_out(service))
-    view.taken_out = TakenOutView{
-        .when = how->since, .by = how->by, .service = how->service, .rule = how->rule, .until = how->until};
+    view.taken_out = TakenOutView{.when = how->since,
+                                  .by = words_of(how->by),
+                                  .by_kind = std::string(kind_of(how->by)),
+                                  .service = how->service,
+                                  .rule = how->rule,
+                                  .until = how->until};
   const engine::StartHistory& starts = *state.starts;
   if (starts.last || starts.quick != 0 || starts.not_before)
     view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};
@@ -457,7 +467,8 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
 
 PauseView view_pause(const engine::Pause& pause, const engine::WidePause* wide) {
   return {.until = pause.until,
-          .by = pause.by,
+          .by = words_of(pause.by),
+          .by_kind = std::string(kind_of(pause.by)),
           .reason = pause.reason,
           .scope = wide == nullptr ? "" : engine::scope_of(*wide)};
 }

@@ -305,6 +305,7 @@ struct JobView {
   Duration age{0};               ///< since it was decided
   std::optional<Duration> left;  ///< until the step has failed
   std::string by;                ///< "rule", or the person
+  std::string by_kind;           ///< "rule", "healing", "person", "daemon"
   std::string rule;              ///< whose doing it is; or empty
   std::uint64_t action = 0;      ///< its program under way; 0: none
   std::int64_t pid = 0;          ///< of that; 0: not known (yet), or none
@@ -316,6 +317,7 @@ struct JobView {
 struct AcknowledgementView {
   WallTime when{};
   std::string by;
+  std::string by_kind;
   std::string reason;
 
   bool operator==(const AcknowledgementView&) const = default;
@@ -345,7 +347,8 @@ struct OutputView {
 /// How a service came to be unmonitored.
 struct TakenOutView {
   WallTime when{};
-  std::string by;       ///< a person; "rule"; "healing 7"
+  std::string by;  ///< a person; "rule"; "healing 7"
+  std::string by_kind;
   std::string service;  ///< by a rule: whose rule; the service is given up
   std::string rule;     ///< its text
   std::optional<WallTime> until;

@@ -213,6 +213,7 @@ void fields(Walk walk, T& v) {
   walk("age_ms", v.age);
   walk("left_ms", v.left);
   walk("by", v.by);
+  walk("by_kind", v.by_kind);
   walk("rule", v.rule);
   walk("action", v.action);
   walk("pid", v.pid);
@@ -222,6 +223,7 @@ template <typename Walk, Same<PauseView> T>
 void fields(Walk walk, T& v) {
   walk("until", v.until);
   walk("by", v.by);
+  walk("by_kind", v.by_kind);
   walk("reason", v.reason);
   walk("scope", v.scope);
 }
@@ -230,6 +232,7 @@ template <typename Walk, Same<TakenOutView> T>
 void fields(Walk walk, T& v) {
   walk("when", v.when);
   walk("by", v.by);
+  walk("by_kind", v.by_kind);
   walk("service", v.service);
   walk("rule", v.rule);
   walk("until", v.until);
@@ -239,6 +242,7 @@ template <typename Walk, Same<AcknowledgementView> T>
 void fields(Walk walk, T& v) {
   walk("when", v.when);
   walk("by", v.by);
+  walk("by_kind", v.by_kind);
   walk("reason", v.reason);
 }
 
@@ -287,6 +291,7 @@ void fields(Walk walk, T& v) {
   if_any(walk, "hint", v.hint);
   walk("asked", v.asked);
   walk("by", v.by);
+  walk("by_kind", v.by_kind);
   walk("rule", v.rule);
   walk("try", v.round);
   walk("tries", v.tries);

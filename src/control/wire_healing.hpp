@@ -15,6 +15,7 @@ namespace healer::control {
 struct PauseView {
   std::optional<WallTime> until;  ///< none: until it is ended
   std::string by;
+  std::string by_kind;
   std::string reason;
   std::string scope{};  ///< "everything", or "group NAME": what is paused; empty: the service itself
 
@@ -45,6 +46,7 @@ struct HealingView {
   std::string hint;      ///< when that ends, and what a person can do: "it can begin in 4 m"; or empty
   WallTime asked{};
   std::string by;                      ///< "rule", or the person
+  std::string by_kind;                 ///< "rule", "person"
   std::string rule;                    ///< or empty
   std::uint32_t round = 0;             ///< of the try; 0: none has begun
   std::uint32_t tries = 1;             ///< that it has

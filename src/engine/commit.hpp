@@ -43,7 +43,7 @@ struct SavedJob {
   std::uint32_t position = 0;          ///< of the step under way
   ActionId action;                     ///< its program; 0: none (yet)
   bool unmonitor = false;              ///< the stopped services are not monitored afterwards
-  std::string by;                      ///< "rule", or the person
+  Origin by;                           ///< who wants it
   std::shared_ptr<const Cause> cause;  ///< what its programs are told
   WallTime begun{};
 };

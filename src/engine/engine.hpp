@@ -369,7 +369,7 @@ class Engine {
   void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
   [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
   void run_queued(const std::string& service, Turn& turn);
-  void accept(ServiceId id, const std::string& by, Turn& turn);
+  void accept(ServiceId id, const Origin& by, Turn& turn);
   void finish_validate(ServiceId id, bool failed, Turn& turn);
   void warn_long_actions(Turn& turn);
   void note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn);
@@ -407,7 +407,7 @@ class Engine {
   std::uint32_t join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
   [[nodiscard]] bool is_brought_up(ServiceId id) const;
   [[nodiscard]] bool restarts_yet(const Job& job, ServiceId id) const;
-  void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn);
+  void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const Origin& by, Turn& turn);
   void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
   void note_touched(const Job& job, bool good);
@@ -474,7 +474,7 @@ class Engine {
   void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
 
   // whether services are monitored (engine_monitoring.cpp)
-  void monitor(ServiceId id, const std::string& by, Turn& turn, std::string text = {});
+  void monitor(ServiceId id, const Origin& by, Turn& turn, std::string text = {});
   [[nodiscard]] TakenOut taken_out_by(const effect::Cause& cause, Instant now, Duration lasting = Duration{0}) const;
   [[nodiscard]] std::shared_ptr<const effect::Cause> giving_up(ServiceId id, const effect::Cause& cause,
                                                                const Action& action) const;

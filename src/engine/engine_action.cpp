@@ -326,7 +326,7 @@ bool Engine::cancel_queued(const event::Command& command, Turn& turn) {
     const auto found =
         std::ranges::find(waiting, ActionId{command.job.number()}, [](const auto& one) { return one.exec.action; });
     if (found == waiting.end()) continue;
-    drop(found->exec, fmt::format("cancelled by {}", command.by), turn);
+    drop(found->exec, fmt::format("cancelled by {}", words_of(command.by)), turn);
     turn.replies.push_back({command.id, true, fmt::format("{} cancelled", named(found->exec))});
     waiting.erase(found);
     if (waiting.empty()) queued_.erase(service);
@@ -351,7 +351,7 @@ void Engine::cancel_action(const event::Command& command, Turn& turn) {
         {command.id, false, fmt::format("{} is being ended: cancelled by {}", program, running.cancelled_by)});
     return;
   }
-  running.cancelled_by = command.by;
+  running.cancelled_by = words_of(command.by);
   bool again = false;
   if (const auto waiting = queued_.find(to_lower(running.exec.cause->service)); waiting != queued_.end()) {
     again = std::erase_if(waiting->second, [&](const QueuedExec& other) {
@@ -361,9 +361,9 @@ void Engine::cancel_action(const event::Command& command, Turn& turn) {
             }) > 0;
     if (waiting->second.empty()) queued_.erase(waiting);
   }
-  Record& record = turn.record(
-      RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
-      fmt::format("{} is to end: cancelled by {}{}", program, command.by, again ? "; it will not be run again" : ""));
+  Record& record = turn.record(RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
+                               fmt::format("{} is to end: cancelled by {}{}", program, words_of(command.by),
+                                           again ? "; it will not be run again" : ""));
   record.rule = running.exec.rule;
   record.subject = number;
   end_program(running.exec.action, turn);
@@ -477,12 +477,12 @@ void Engine::on(const event::Command& event, Turn& turn) {
     verb += fmt::format(" for {}", format_duration(std::max(*event.until - turn.now.wall, Duration{0})));
   std::string text =
       done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb);
-  for (const std::string& ended : take_from_healings(taken, fmt::format("unmonitored by {}", event.by), turn))
+  for (const std::string& ended : take_from_healings(taken, fmt::format("unmonitored by {}", words_of(event.by)), turn))
     text += "\n" + ended;
   turn.replies.push_back({event.id, true, std::move(text)});
 }
 
-void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
+void Engine::accept(ServiceId id, const Origin& by, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   const std::span<RuleState> states = rules_of(services_[id.index()]);
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -493,7 +493,7 @@ void Engine::accept(ServiceId id, const std::string& by, Turn& turn) {
     services_[id.index()].resting = false;
     turn.save(id);
     turn.record(RecordKind::Accepted, Severity::Info, block.name,
-                fmt::format("accepted by {}: {}", by, block.rules[i]->text))
+                fmt::format("accepted by {}: {}", words_of(by), block.rules[i]->text))
         .rule = block.rules[i].key;
   }
 }

@@ -31,7 +31,7 @@ void Engine::on(const event::Committed& event, Turn& turn) {
     const auto* const exec = std::get_if<effect::Exec>(&one);
     if (exec == nullptr) return std::holds_alternative<effect::Request>(one);
     const auto job = jobs_.find(exec->job.number());
-    return exec->healing != HealingId{} || (job != jobs_.end() && job->second.by.starts_with(kByHealing));
+    return exec->healing != HealingId{} || (job != jobs_.end() && is_healing(job->second.by));
   };
   std::vector<ActionId> never_begun;
   while (!waiting_acts_.empty() && waiting_acts_.front().first <= event.up_to) {

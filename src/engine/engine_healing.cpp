@@ -25,8 +25,6 @@ CommandId command_of(HealingId healing, std::size_t run) {
   return CommandId{kOfHealing | (static_cast<std::uint64_t>(run) & 0x7F) << kRunShift | healing.number()};
 }
 
-std::string label(HealingId healing) { return fmt::format("{}{}", kByHealing, healing.number()); }
-
 }  // namespace
 
 class Engine::Ward final : public HealingWorld {
@@ -162,7 +160,7 @@ class Engine::Ward final : public HealingWorld {
                                        const std::set<ServiceId>& stopped) const override {
     const ServiceBlock& block = graph().at(service);
     const ServiceState& state = engine_.services_[service.index()];
-    if (state.job && engine_.jobs_.at(state.job->number()).by == label(healing.id)) return {};  // it is under way
+    if (state.job && is_healing(engine_.jobs_.at(state.job->number()).by, healing.id)) return {};  // it is under way
     if (block.activity == ServiceBlock::Activity::Passive) return block.name + " is passive";
     if (const std::string why = of_target ? std::string() : paused(service); !why.empty()) return why;
     if (!state.monitored && !stopped.contains(service) && !given_up(service)) return block.name + " is not monitored";
@@ -187,19 +185,20 @@ class Engine::Ward final : public HealingWorld {
     using Kind = event::Command::Kind;
     const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
     // After this turn's other work, for what it says comes back to the healing.
-    engine_.orders_.push_back(
-        {.id = command_of(healing.id, run), .kind = kind, .services = {service}, .by = label(healing.id)});
+    engine_.orders_.push_back({.id = command_of(healing.id, run),
+                               .kind = kind,
+                               .services = {service},
+                               .by = ByHealing{.id = healing.id, .run = static_cast<std::uint32_t>(run)}});
   }
   void leave(const Healing& healing) override {
-    const std::string by = label(healing.id);
     std::erase_if(engine_.orders_, [&](const event::Command& order) {
-      if (order.by != by) return false;
+      if (!is_healing(order.by, healing.id)) return false;
       turn_.replies.push_back({order.id, false, "was ended"});
       return true;
     });
     std::vector<JobId> jobs;
     for (const auto& [id, job] : engine_.jobs_)
-      if (job.by == by) jobs.push_back(job.id);
+      if (is_healing(job.by, healing.id)) jobs.push_back(job.id);
     for (const JobId job : jobs) engine_.fail_job(job, "its healing is ended", turn_);
   }
   void recover(ServiceId service) override { engine_.recover_rules(service, turn_); }
@@ -251,7 +250,8 @@ class Engine::Ward final : public HealingWorld {
   }
 
   static std::string paused_by(const Pause& pause, const std::string& with) {
-    return fmt::format(" was paused{} by {}{}{}", with, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
+    return fmt::format(" was paused{} by {}{}{}", with, words_of(pause.by), pause.reason.empty() ? "" : ": ",
+                       pause.reason);
   }
   static std::string not_known_to_be_right(const std::string& list) {
     return fmt::format("it is not certain yet that the list {} is right; `healerctl accept list {}` confirms it", list,
@@ -280,7 +280,7 @@ std::optional<std::pair<std::size_t, const Rule*>> Engine::healing_rule(ServiceI
 void Engine::heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
                   Turn& turn) {
   Ward ward(*this, turn);
-  healings_.want(ward, id, &rule, order, std::move(cause), std::string(kByRule));
+  healings_.want(ward, id, &rule, order, std::move(cause), ByRule{});
 }
 
 /// What commands have come to that a healing gave; and those that it gives.
@@ -533,7 +533,7 @@ bool Engine::cancel_healing(const event::Command& command, Turn& turn) {
     id = action->second.exec.healing;
   if (!healings_.all().contains(id)) return false;
   Ward ward(*this, turn);
-  const Healings::Answer answer = healings_.cancel(ward, id, command.by);
+  const Healings::Answer answer = healings_.cancel(ward, id, words_of(command.by));
   turn.replies.push_back({command.id, answer.good, answer.text});
   return true;
 }
@@ -545,9 +545,9 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     turn.replies.push_back({command.id, answer.good, answer.text});
   };
   const HealingId id{command.job.number()};
-  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, command.by, command.plan));
-  if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, command.by));
-  if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, command.by));
+  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, words_of(command.by), command.plan));
+  if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, words_of(command.by)));
+  if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, words_of(command.by)));
   std::vector<Healings::Asked> asked;
   bool good = true;
   for (const ServiceId service : command.services) {
@@ -571,7 +571,7 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     cause->state = effect::Cause::State::Changed;
     cause->event_text = "Healing requested";
     cause->action_text = "heal";
-    cause->description = fmt::format("requested by {}", command.by);
+    cause->description = fmt::format("requested by {}", words_of(command.by));
     if (command.overrides != Overrides{}) cause->description += ", with brakes overridden";
     cause->when = turn.now.wall;
     asked.push_back(healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides));

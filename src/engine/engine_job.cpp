@@ -39,8 +39,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
     turn.save(id);
     why = own_obstacle(id, turn.now);
   }
-  if (why.empty())
-    return begin_job({.kind = kind, .services = {id}, .by = std::string(kByRule), .cause = std::move(cause)}, turn);
+  if (why.empty()) return begin_job({.kind = kind, .services = {id}, .by = ByRule{}, .cause = std::move(cause)}, turn);
   if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
   if (!again) {
     turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
@@ -90,7 +89,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
     // What could not be started again is not stopped because of another; nor is, by a rule or a healing, what a person
     // paused, or what is passive.
-    const bool by_rule = order.by == kByRule || order.by.starts_with(kByHealing);
+    const bool by_rule = is_rule(order.by) || is_healing(order.by);
     const bool held = paused(id, turn.now);
     if (order.kind == ActionKind::Stop) return !by_rule || !held;
     const bool passive = graph_->at(id).activity == ServiceBlock::Activity::Passive;
@@ -100,14 +99,13 @@ void Engine::begin_job(Order order, Turn& turn) {
   // as long as it is monitored; and what a rule's job brings up already is waited for.
   std::erase_if(steps, [&](const JobStep& step) {
     if (order.kind != ActionKind::Start || step.named) return false;
-    if (order.by != kByRule && is_brought_up(step.service)) {
+    if (!is_rule(order.by) && is_brought_up(step.service)) {
       monitor(step.service, order.by, turn);
       return true;
     }
-    return order.by == kByRule ||
-           (!graph_->at(step.service).has_process() && services_[step.service.index()].monitored);
+    return is_rule(order.by) || (!graph_->at(step.service).has_process() && services_[step.service.index()].monitored);
   });
-  if (order.kind == ActionKind::Restart && order.by != kByRule) start_needed_first(order, steps, turn);
+  if (order.kind == ActionKind::Restart && !is_rule(order.by)) start_needed_first(order, steps, turn);
 
   const JobId id{next_id_++};
   Job& job = jobs_[id.number()];
@@ -127,18 +125,19 @@ void Engine::begin_job(Order order, Turn& turn) {
     state.trouble.set(&Trouble::waits, {});
     cancel_flight(step.service, turn);
     finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
-    if (order.kind == ActionKind::Start && job.by != kByRule) monitor(step.service, job.by, turn);
+    if (order.kind == ActionKind::Start && !is_rule(job.by)) monitor(step.service, job.by, turn);
     if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
   }
   if (told.size() < job.steps.size()) told.emplace_back("...");
   turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
-              fmt::format("{} by {}: {}", to_string(job.kind), job.by, fmt::join(told, ", ")))
+              fmt::format("{} by {}: {}", to_string(job.kind), words_of(job.by), fmt::join(told, ", ")))
       .subject = id.number();
   turn.save(job.id);
   if (job.unmonitor && is_person(job.by)) {
     std::set<ServiceId> stopped;
     for (const JobStep& step : job.steps) stopped.insert(step.service);
-    const std::vector<std::string> ended = take_from_healings(stopped, fmt::format("stopped by {}", job.by), turn);
+    const std::vector<std::string> ended =
+        take_from_healings(stopped, fmt::format("stopped by {}", words_of(job.by)), turn);
     for (const CommandId command : job.asked_by)
       if (const auto asked = commands_.find(command.number()); asked != commands_.end())
         asked->second.ended.insert(asked->second.ended.end(), ended.begin(), ended.end());
@@ -197,8 +196,8 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     if (job.unmonitor)
       for (const JobStep& step : job.steps)
         unmonitor_one(step.service,
-                      job.by == kByRule ? taken_out_by(*job.cause, turn.now)
-                                        : TakenOut{.by = job.by, .service = {}, .rule = {}, .since = turn.now.wall},
+                      is_rule(job.by) ? taken_out_by(*job.cause, turn.now)
+                                      : TakenOut{.by = job.by, .service = {}, .rule = {}, .since = turn.now.wall},
                       turn);
   } else {
     const JobStep& failed = job.step();
@@ -331,7 +330,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   // A dependent without a stop program is left alone, as Monit does; what was named is stopped by signal. What a person
   // names, and nothing could start again, is only monitored or not, as in Monit.
   if (!block.has_process()) return StepEnd::Done;
-  if (step.named ? job.by != kByRule && !block.can_start() : step.kind == Bringing::Stop) return StepEnd::Done;
+  if (step.named ? !is_rule(job.by) && !block.can_start() : step.kind == Bringing::Stop) return StepEnd::Done;
   if (step.kind != Bringing::Stop) {  // a reload may have taken it away
     blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return StepEnd::Failed;

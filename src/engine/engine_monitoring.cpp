@@ -37,7 +37,7 @@ const TakenOut* Engine::given_up(ServiceId id) const {
 }
 
 /// `text` is what is recorded of it, where that is not who has asked for it.
-void Engine::monitor(ServiceId id, const std::string& by, Turn& turn, std::string text) {
+void Engine::monitor(ServiceId id, const Origin& by, Turn& turn, std::string text) {
   ServiceState& state = services_[id.index()];
   if (state.monitored) return;
   state.monitored = true;
@@ -54,14 +54,14 @@ void Engine::monitor(ServiceId id, const std::string& by, Turn& turn, std::strin
   state.memory = fresh_memory(graph_->at(id));
   state.trouble.set(&Trouble::waits, {});
   turn.save(id);
-  if (text.empty()) text = fmt::format("monitored by {}", by);
+  if (text.empty()) text = fmt::format("monitored by {}", words_of(by));
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, std::move(text));
   tell_owners(id);
   if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay));
 }
 
 TakenOut Engine::taken_out_by(const effect::Cause& cause, Instant now, Duration lasting) const {
-  TakenOut how{.by = std::string(kByRule), .service = cause.service, .rule = cause.rule, .since = now.wall};
+  TakenOut how{.by = ByRule{}, .service = cause.service, .rule = cause.rule, .since = now.wall};
   if (lasting > Duration{0}) how.until = now.wall + lasting;
   return how;
 }
@@ -104,9 +104,8 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   state.trouble.set(&Trouble::waits, {});
   timetable_.stop(id);
   cancel_flight(id, turn);
-  const std::string by = how.by;
   const bool along = how.given_up() && !iequals(how.service, graph_->at(id).name);
-  std::string text = fmt::format("unmonitored by {}", by);
+  std::string text = fmt::format("unmonitored by {}", words_of(how.by));
   if (how.until) text += " for " + format_duration(std::max(*how.until - turn.now.wall, Duration{0}));
   if (along) text += fmt::format(" of {}, on which it depends", how.service);
   if (!how.rule.empty()) text += ": " + how.rule;
@@ -139,7 +138,7 @@ void Engine::take_back(Turn& turn) {
     if (how == nullptr || how->until != until) continue;
     stir_healings(turn);
     monitor(id, {}, turn,
-            fmt::format("monitored again: the {1} for which {0} had unmonitored it are over", how->by,
+            fmt::format("monitored again: the {1} for which {0} had unmonitored it are over", words_of(how->by),
                         format_duration(until - how->since)));
   }
 }
@@ -167,7 +166,7 @@ void Engine::guess_taken_out(ServiceId id) {
   for (std::size_t i = 0; i < states.size(); ++i)
     if (may_have_taken_out(block.rules[i], states[i]))
       return state.trouble.set(&Trouble::taken_out,
-                               TakenOut{.by = std::string(kByRule),
+                               TakenOut{.by = ByRule{},
                                         .service = block.name,
                                         .rule = block.rules[i]->text,
                                         .since = states[i].past->changed.value_or(started_at_.wall)});

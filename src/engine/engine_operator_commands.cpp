@@ -23,6 +23,12 @@ ActionKind kind_of(event::Command::Kind kind) {
 
 bool anyone(ServiceId) { return true; }
 
+/// Whether both are the same healing, in whichever run of a step.
+bool same_healing(const Origin& a, const Origin& b) {
+  const auto* const healing = std::get_if<ByHealing>(&a);
+  return healing != nullptr && is_healing(b, healing->id);
+}
+
 std::string_view done(ActionKind kind) {
   return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
 }
@@ -40,7 +46,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   }
   // The job of a healing's step has outlived a restart of healer: the step waits for its end.
   for (auto& [id, job] : jobs_) {
-    if (!of_healing(command.id) || job.by != command.by || job.kind != kind ||
+    if (!of_healing(command.id) || !same_healing(job.by, command.by) || job.kind != kind ||
         std::ranges::find(command.services, job.service) == command.services.end())
       continue;
     commands_.emplace(command.id.number(), PendingCommand{.command = command, .outstanding = 1});
@@ -98,7 +104,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     cause->state = effect::Cause::State::Succeeded;
     cause->event_text = kind == ActionKind::Stop ? "Stopped" : kind == ActionKind::Start ? "Started" : "Restarted";
     cause->action_text = to_string(kind);
-    cause->description = fmt::format("{} by {}", cause->event_text, command.by);
+    cause->description = fmt::format("{} by {}", cause->event_text, words_of(command.by));
     cause->when = turn.now.wall;
     begin_job({.kind = kind,
                .services = std::move(services),
@@ -142,7 +148,7 @@ bool Engine::is_brought_up(ServiceId id) const {
   const Rare<JobId>& job = services_[id.index()].job;
   if (!job) return false;
   const Job& known = jobs_.at(job->number());
-  if (known.by != kByRule || known.kind == ActionKind::Stop) return false;
+  if (!is_rule(known.by) || known.kind == ActionKind::Stop) return false;
   if (is_up(id) || !graph_->at(id).has_process()) return true;
   const auto ahead = std::span(known.steps).subspan(known.position);
   return std::ranges::any_of(ahead,
@@ -161,16 +167,16 @@ bool Engine::restarts_yet(const Job& job, ServiceId id) const {
 
 /// A person's word goes before a rule's: its jobs that are in the way are ended, or go on without what the person
 /// wants, where that takes part because of another and is not under way.
-void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const std::string& by, Turn& turn) {
+void Engine::end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const Origin& by, Turn& turn) {
   const std::vector<JobStep> steps = plan_steps(*graph_, kind, services, anyone);
   std::vector<bool> wanted(services_.size());
   for (const JobStep& step : steps) wanted[step.service.index()] = true;
   for (const JobStep& step : steps) {
     const Rare<JobId>& id = services_[step.service.index()].job;
-    if (!id || jobs_.at(id->number()).by != kByRule) continue;
+    if (!id || !is_rule(jobs_.at(id->number()).by)) continue;
     if (kind == ActionKind::Start && is_brought_up(step.service)) continue;
     Job& job = jobs_.at(id->number());
-    const std::string why = fmt::format("ended for the {} by {}", to_string(kind), by);
+    const std::string why = fmt::format("ended for the {} by {}", to_string(kind), words_of(by));
     if (!wanted[job.service.index()] && !wanted[job.step().service.index()]) {
       cut_job(job, wanted, why, turn);
       continue;
@@ -233,7 +239,7 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
     for (const ServiceId id : services)
       if (!graph_->at(id).can_start()) return "it has no start program";
   for (const JobStep& step : plan_steps(*graph_, kind, services, anyone))
-    if (const auto& job = services_[step.service.index()].job; job && jobs_.at(job->number()).by != kByRule)
+    if (const auto& job = services_[step.service.index()].job; job && !is_rule(jobs_.at(job->number()).by))
       return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
                          graph_->at(jobs_.at(job->number()).service).name, job->number());
   return {};
@@ -347,7 +353,7 @@ void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   }
   if (!good && !std::exchange(services_[job.step().service.index()].told_failure, true))
     tell_people(job.step().service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
-  if (good && job.by != kByRule)
+  if (good && !is_rule(job.by))
     tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
                 fmt::format("{} action done", to_string(job.kind)), turn);
 }
@@ -357,7 +363,7 @@ void Engine::cancel_job(const event::Command& command, Turn& turn) {
   if (found == jobs_.end() && cancel_healing(command, turn)) return;
   if (found == jobs_.end()) return cancel_action(command, turn);
   found->second.cancelled = true;
-  fail_job(command.job, fmt::format("cancelled by {}", command.by), turn);
+  fail_job(command.job, fmt::format("cancelled by {}", words_of(command.by)), turn);
   turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});
 }
 

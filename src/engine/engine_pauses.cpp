@@ -23,7 +23,7 @@ bool is_in(const ServiceBlock& block, std::string_view group) {
 }
 
 std::string paused_text(const event::Command& command, Instant now) {
-  std::string text = fmt::format("paused by {}", command.by);
+  std::string text = fmt::format("paused by {}", words_of(command.by));
   if (command.until) text += fmt::format(" for {}", format_duration(std::max(*command.until - now.wall, Duration{0})));
   if (!command.reason.empty()) text += fmt::format(": {}", command.reason);
   return text;
@@ -103,7 +103,8 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
   for (const WidePause& wide : wide_pauses_) {
     if (!ends(wide) || !in_force(wide.pause, turn.now)) continue;
     done.push_back(scope_of(wide));
-    turn.record(RecordKind::Resumed, Severity::Info, {}, fmt::format("{} resumed by {}", done.back(), command.by));
+    turn.record(RecordKind::Resumed, Severity::Info, {},
+                fmt::format("{} resumed by {}", done.back(), words_of(command.by)));
   }
   if (std::erase_if(wide_pauses_, ends) > 0) turn.commit.wide_pauses = wide_pauses_;
   std::vector<std::string> left;  // that had nothing to be resumed
@@ -118,13 +119,13 @@ void Engine::command_resume(const event::Command& command, Turn& turn) {
       trouble.set(&Trouble::pause, {});
       turn.save(id);
     }
-    if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + command.by);
+    if (was_paused) turn.record(RecordKind::Resumed, Severity::Info, block.name, "resumed by " + words_of(command.by));
     (was_paused ? done : left).push_back(block.name);
     if (!was_paused && in_maintenance(id, turn.now))
       kept_by = ": its maintenance is one of the rules ('set maintenance') and ends by itself";
     if (const auto still = pause_of(id, turn.now); still && with.empty())
       with = fmt::format("{} is still paused{}, by {}: `healerctl resume {}` ends that", block.name, still->with(),
-                         still->pause->by, still->resumed_by(block.name));
+                         words_of(still->pause->by), still->resumed_by(block.name));
   }
   std::string text;
   if (!done.empty())
@@ -176,7 +177,8 @@ void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
                       Acknowledgement{.reason = command.reason, .by = command.by, .when = turn.now.wall});
     turn.save(id);
     turn.record(RecordKind::Acknowledged, Severity::Info, name,
-                fmt::format("acknowledged by {}{}{}", command.by, command.reason.empty() ? "" : ": ", command.reason));
+                fmt::format("acknowledged by {}{}{}", words_of(command.by), command.reason.empty() ? "" : ": ",
+                            command.reason));
   }
   std::string text;
   if (!done.empty())

@@ -345,7 +345,7 @@ void Engine::accept_processes(const event::Command& event, Turn& turn) {
       turn.save(id);
       accepted.push_back(fmt::format("process {} of {}", process->pid, name));
       turn.record(RecordKind::Accepted, Severity::Info, name,
-                  fmt::format("process {} accepted by {}", process->pid, event.by));
+                  fmt::format("process {} accepted by {}", process->pid, words_of(event.by)));
     }
   }
   std::string text = accepted.empty() ? "nothing accepted" : fmt::format("accepted: {}", listed(accepted));
@@ -437,7 +437,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     return false;
   }
   const std::vector<LeftProcess>& left = left_of(id);
-  const Duration patience = job.by == kByRule || block.foreground() || block.end_leftovers
+  const Duration patience = is_rule(job.by) || block.foreground() || block.end_leftovers
                                 ? Duration{0}
                                 : timeout_of(block, Bringing::Start, graph_->settings->limits);
   const LeftProcess& eldest = left.front();

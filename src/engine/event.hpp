@@ -12,6 +12,7 @@
 #include "engine/evidence.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
+#include "engine/origin.hpp"
 #include "engine/outcome.hpp"
 #include "util/time.hpp"
 
@@ -194,7 +195,7 @@ struct Command {
   CommandId id;
   Kind kind = Kind::Validate;
   std::vector<ServiceId> services;
-  std::string by;
+  Origin by;
   std::optional<WallTime> until{};  ///< Pause
   std::string reason{};             ///< Pause, Acknowledge
   /// Cancel; of Approve and Reject the number of a healing; of Accept that of the process (kAnyProcess: whichever the

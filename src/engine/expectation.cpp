@@ -50,8 +50,9 @@ bool is_meant(const Expectation& wanted, const TimelineEntry& entry) {
   if (wanted.action == "exec") return entry.kind == "exec" && entry.program.empty();
   if (wanted.action == "alert") return entry.kind == "alert";
   if (wanted.action == "unmonitor")
-    return entry.kind == "unmonitored" && entry.text.starts_with(fmt::format("unmonitored by {}", kByRule));
-  return entry.kind == "job-started" && entry.text.starts_with(fmt::format("{} by {}:", wanted.action, kByRule));
+    return entry.kind == "unmonitored" && entry.text.starts_with(fmt::format("unmonitored by {}", words_of(ByRule{})));
+  return entry.kind == "job-started" &&
+         entry.text.starts_with(fmt::format("{} by {}:", wanted.action, words_of(ByRule{})));
 }
 
 bool is_in_time(const Expectation& wanted, const TimelineEntry& entry) {

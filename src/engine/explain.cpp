@@ -147,7 +147,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
                                      job_waits_for(engine, job));
       if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
-      text += job.by == kByRule ? ". A rule requested it" : fmt::format(". {} requested it", job.by);
+      text += is_rule(job.by) ? ". A rule requested it" : fmt::format(". {} requested it", words_of(job.by));
       notes.push_back(text + "; runs are not counted meanwhile.");
     }
   }
@@ -156,7 +156,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
   if (const auto paused = engine.pause_of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
-    text += fmt::format(" by {}", paused->pause->by);
+    text += fmt::format(" by {}", words_of(paused->pause->by));
     if (!paused->pause->reason.empty()) text += fmt::format(" ({})", paused->pause->reason);
     notes.push_back(text +
                     fmt::format(": checks and alerts continue, nothing else is done; `healerctl resume {}` ends it.",
@@ -165,7 +165,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
   if (state.trouble->acknowledged)
     notes.push_back(
         fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
-                    state.trouble->acknowledged->by, state.trouble->acknowledged->reason.empty() ? "" : " (",
+                    words_of(state.trouble->acknowledged->by), state.trouble->acknowledged->reason.empty() ? "" : " (",
                     state.trouble->acknowledged->reason, state.trouble->acknowledged->reason.empty() ? "" : ")"));
   if (engine.in_maintenance(service, now))
     notes.push_back(
@@ -203,7 +203,7 @@ std::string why_unmonitored(const Engine& engine, ServiceId service, Instant now
   if (how == nullptr)
     return fmt::format("It is not monitored, so it is not checked; `healerctl monitor {}` resumes that.", name);
   const std::string ago = lasting(now.wall - how->since);
-  std::string text = fmt::format("It was unmonitored by {} {} ago, so it is not checked", how->by, ago);
+  std::string text = fmt::format("It was unmonitored by {} {} ago, so it is not checked", words_of(how->by), ago);
   if (how->given_up())
     text = iequals(how->service, name)
                ? fmt::format("It was given up {} ago by its rule '{}'", ago, how->rule)

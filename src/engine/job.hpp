@@ -24,6 +24,7 @@
 
 #include "engine/commit.hpp"
 #include "engine/ids.hpp"
+#include "engine/origin.hpp"
 #include "util/rare.hpp"
 
 namespace healer::engine {
@@ -31,13 +32,6 @@ namespace healer::engine {
 struct Graph;
 struct Limits;
 struct ServiceBlock;
-
-/// Job::by and effect::SavedJob::by, where no person asked for it.
-inline constexpr std::string_view kByRule = "rule";
-/// The same of a healing, before its number.
-inline constexpr std::string_view kByHealing = "healing ";
-/// Whether it is neither.
-[[nodiscard]] inline bool is_person(std::string_view by) { return by != kByRule && !by.starts_with(kByHealing); }
 
 struct JobStep {
   ServiceId service;
@@ -83,7 +77,7 @@ struct Job {
   Duration begun{0};            ///< mono
   std::string failure;          ///< why it has failed
   bool unmonitor = false;       ///< SavedJob::unmonitor
-  std::string by;               ///< kByRule, or the person
+  Origin by;                    ///< who wants it
   std::shared_ptr<const effect::Cause> cause;
   std::vector<CommandId> asked_by;  ///< who waits for its end
 

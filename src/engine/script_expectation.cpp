@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/explain.hpp"
 #include "engine/healing/told.hpp"
 #include "engine/script_reader.hpp"
 #include "engine/service.hpp"

@@ -61,7 +61,7 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
   if (!kind) return std::nullopt;
   event::Command told{.id = {},
                       .kind = *kind,
-                      .by = "the script",
+                      .by = ByPerson{.name = "the script", .via = Via::Script},
                       .workflow = command.workflow,
                       .overrides = command.overrides,
                       .everything = command.everything,

@@ -15,7 +15,7 @@
 namespace healer::engine {
 
 void Simulation::perform(const effect::Exec& exec) {
-  if (const auto origin = engine_->healings().origin_of(exec.action)) return perform_step(exec, *origin);
+  if (const auto origin = engine_->healings().context_of(exec.action)) return perform_step(exec, *origin);
   if (!is_there(exec.service)) {  // its row has left
     tell(now_.mono,
          [this, id = exec.action] { handle(event::ActionEnded{.action = id, .outcome = Outcome::NotStarted}); });
@@ -67,7 +67,7 @@ void Simulation::launch(Running running) {
   watch(running_.insert_or_assign(running.exec.action.number(), std::move(running)).first->second);
 }
 
-void Simulation::perform_step(const effect::Exec& exec, const Healings::Origin& origin) {
+void Simulation::perform_step(const effect::Exec& exec, const Healings::ActionContext& origin) {
   TimelineEntry entry = entry_of(origin, "exec");
   entry.text = fmt::format("{}", fmt::join(exec.command.arguments, " "));
   drop_begin(entry, exec.command.arguments.front());
@@ -86,7 +86,7 @@ void Simulation::perform_step(const effect::Exec& exec, const Healings::Origin& 
   launch(std::move(running));
 }
 
-TimelineEntry Simulation::entry_of(const Healings::Origin& origin, std::string kind) {
+TimelineEntry Simulation::entry_of(const Healings::ActionContext& origin, std::string kind) {
   const Healing& its = *origin.healing;
   TimelineEntry entry{.kind = std::move(kind), .service = its.service};
   if (const auto id = graph_->find(its.service)) entry.run = runs_of(*id);
@@ -260,7 +260,7 @@ void Simulation::perform(const effect::Signal& signal) {
 void Simulation::perform(const effect::Request& request) {
   if (!request.secrets.empty())
     return tell(now_.mono, [this, id = request.request] { handle(event::Answered{.request = id}); });
-  const auto origin = engine_->healings().origin_of(request.request);
+  const auto origin = engine_->healings().context_of(request.request);
   if (!origin) return;  // it is over already
   if (!origin->polls) {
     TimelineEntry entry = entry_of(*origin, "request");

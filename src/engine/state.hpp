@@ -17,6 +17,7 @@
 #include "engine/attribute.hpp"
 #include "engine/event_kind.hpp"
 #include "engine/ids.hpp"
+#include "engine/origin.hpp"
 #include "engine/rule_identity.hpp"
 #include "util/few.hpp"
 #include "util/hash.hpp"
@@ -162,7 +163,7 @@ struct KnownProcess {
 struct Pause {
   std::optional<WallTime> until;  ///< none: until `resume`
   std::string reason;
-  std::string by;
+  Origin by;
 
   bool operator==(const Pause&) const = default;
 };
@@ -180,7 +181,7 @@ struct WidePause {
 
 /// How a service came to be unmonitored.
 struct TakenOut {
-  std::string by;       ///< a person, "rule", "healing 7"
+  Origin by;
   std::string service;  ///< by a rule: of which service; the service's own, or one that it depends on
   std::string rule;     ///< the text of that rule
   WallTime since{};
@@ -194,7 +195,7 @@ struct TakenOut {
 /// A person's word that what has failed is known.
 struct Acknowledgement {
   std::string reason;
-  std::string by;
+  Origin by;
   WallTime when{};
 
   bool operator==(const Acknowledgement&) const = default;

@@ -14,7 +14,7 @@ namespace healer::engine {
 bool is_action(const TimelineEntry& entry) {
   return entry.kind == "exec" || entry.kind == "request" || entry.turn == to_string(HealingTurn::Begun) ||
          entry.kind == "alert" || entry.kind == "job-started" ||
-         (entry.kind == "unmonitored" && entry.text.starts_with(fmt::format("unmonitored by {}", kByRule)));
+         (entry.kind == "unmonitored" && entry.text.starts_with(fmt::format("unmonitored by {}", words_of(ByRule{}))));
 }
 
 std::string to_string(const TimelineEntry& entry) {

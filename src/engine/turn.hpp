@@ -65,7 +65,7 @@ struct Engine::Turn {
 struct Engine::Order {
   ActionKind kind = ActionKind::Restart;
   std::vector<ServiceId> services;
-  std::string by;
+  Origin by;
   std::shared_ptr<const effect::Cause> cause;
   std::optional<CommandId> asked_by{};
 };

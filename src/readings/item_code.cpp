@@ -178,7 +178,7 @@ event::Command read_command(ByteReader& in) {
   const std::uint8_t kind = in.byte();
   if (kind > static_cast<std::uint8_t>(event::Command::Kind::Acknowledge)) in.fail();
   if (in.ok()) command.kind = static_cast<event::Command::Kind>(kind);
-  command.by = in.text();
+  command.by = engine::origin_of(in.text());
   if (in.byte() != 0) command.until = WallTime{Duration{in.difference()}};
   command.reason = in.text();
   command.job = JobId{in.number()};
@@ -194,7 +194,7 @@ event::Command read_command(ByteReader& in) {
 
 void write_command(const event::Command& command, ByteWriter& out) {
   out.byte(static_cast<std::uint8_t>(command.kind));
-  out.text(command.by);
+  out.text(engine::saved_text(command.by));
   out.byte(command.until ? 1 : 0);
   if (command.until) out.difference(command.until->time_since_epoch().count());
   out.text(command.reason);

@@ -19,6 +19,11 @@ std::size_t size_of(const Record& record) {
   return sizeof record + record.service.size() + record.text.size() + record.output.size();
 }
 
+std::size_t name_bytes(const Origin& by) {
+  const auto* const person = std::get_if<ByPerson>(&by);
+  return person == nullptr ? 0 : person->name.size();
+}
+
 std::size_t size_of(const Memory& memory) {
   std::size_t bytes = memory.baselines.size() * sizeof(Baseline);
   for (const Baseline& baseline : memory.baselines)
@@ -27,10 +32,10 @@ std::size_t size_of(const Memory& memory) {
 }
 
 std::size_t size_of(const std::string& name, const SavedService& service) {
-  const std::size_t pause = service.pause ? service.pause->reason.size() + service.pause->by.size() : 0;
+  const std::size_t pause = service.pause ? service.pause->reason.size() + name_bytes(service.pause->by) : 0;
   const std::size_t failure = service.action_failure ? service.action_failure->text.size() : 0;
   const std::size_t known =
-      service.acknowledged ? service.acknowledged->reason.size() + service.acknowledged->by.size() : 0;
+      service.acknowledged ? service.acknowledged->reason.size() + name_bytes(service.acknowledged->by) : 0;
   return sizeof service + 2 * name.size() + size_of(service.memory) + pause + failure + known +
          service.rules.size() * sizeof service.rules[0];
 }
@@ -64,7 +69,7 @@ std::size_t size_of(const effect::Alert& alert) {
 }
 
 std::size_t size_of(const effect::SavedJob& job) {
-  std::size_t bytes = sizeof job + job.service.size() + job.by.size() + job.steps.size() * sizeof job.steps[0];
+  std::size_t bytes = sizeof job + job.service.size() + name_bytes(job.by) + job.steps.size() * sizeof job.steps[0];
   for (const effect::SavedStep& step : job.steps) bytes += step.service.size();
   return bytes + size_of(job.cause.get());
 }
@@ -72,7 +77,7 @@ std::size_t size_of(const effect::SavedJob& job) {
 // Plans are shared with the engine, and not counted.
 
 std::size_t size_of(const Healing& healing) {
-  std::size_t bytes = sizeof healing + healing.target.size() + healing.service.size() + healing.by.size() +
+  std::size_t bytes = sizeof healing + healing.target.size() + healing.service.size() + name_bytes(healing.by) +
                       healing.reason.size() + healing.approved_by.size() + healing.failure.size() +
                       healing.cancelled_by.size() + size_of(healing.cause.get());
   const auto runs = [&bytes](const std::vector<StepRun>& all) {
@@ -96,7 +101,7 @@ std::size_t size_of(const WorkflowMemory& memory) {
 std::size_t size_of(const std::vector<WidePause>& pauses) {
   std::size_t bytes = 0;
   for (const auto& [group, pause] : pauses)
-    bytes += sizeof(WidePause) + group.size() + pause.reason.size() + pause.by.size();
+    bytes += sizeof(WidePause) + group.size() + pause.reason.size() + name_bytes(pause.by);
   return bytes;
 }
 

@@ -15,7 +15,8 @@ PauseWriter::PauseWriter(Database& database)
 void PauseWriter::write(const Batch& batch) {
   if (!batch.wide_pauses()) return;
   clear_.run();
-  for (const auto& [group, pause] : *batch.wide_pauses()) save_.run(group, pause.until, pause.reason, pause.by);
+  for (const auto& [group, pause] : *batch.wide_pauses())
+    save_.run(group, pause.until, pause.reason, saved_text(pause.by));
 }
 
 std::vector<WidePause> read_pauses(Database& database) {
@@ -23,7 +24,9 @@ std::vector<WidePause> read_pauses(Database& database) {
   database.prepare("SELECT scope, until_ms, reason, paused_by FROM wide_pauses ORDER BY rowid")
       .rows([&](Statement& row) {
         WidePause wide;
-        row.read(wide.group, wide.pause.until, wide.pause.reason, wide.pause.by);
+        std::string by;
+        row.read(wide.group, wide.pause.until, wide.pause.reason, by);
+        wide.pause.by = origin_of(by);
         pauses.push_back(std::move(wide));
       });
   return pauses;

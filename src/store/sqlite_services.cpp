@@ -65,10 +65,12 @@ void ServiceWriter::write(const Batch& batch) {
     const auto& [out_by, out_service, out_rule, out_since, out_until] = taken_out.value_or(TakenOut{});
     save_service_.run(
         name, monitored, cron_minute, boot, saved, quick, last_start, not_before, restarted, left_by.number(),
-        came_by.number(), pause.has_value(), until, reason, by, known ? std::optional(known_pid) : std::nullopt, ticks,
-        file, to_string(doubt), path, first, failed_rule, failure ? std::optional(failed_when) : std::nullopt,
-        failed_text, acknowledged ? std::optional(ack_when) : std::nullopt, ack_by, ack_reason,
-        tells_taken_out ? std::optional(out_by) : std::nullopt, out_since, out_service, out_rule, out_until);
+        came_by.number(), pause.has_value(), until, reason, pause ? saved_text(by) : std::string(),
+        known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first, failed_rule,
+        failure ? std::optional(failed_when) : std::nullopt, failed_text,
+        acknowledged ? std::optional(ack_when) : std::nullopt, acknowledged ? saved_text(ack_by) : std::string(),
+        ack_reason, tells_taken_out ? std::optional(taken_out ? saved_text(out_by) : std::string()) : std::nullopt,
+        out_since, out_service, out_rule, out_until);
     forget_baselines_.run(name);
     for (const Baseline& baseline : baselines) write(name, baseline, save_baseline_);
     std::size_t position = 0;
@@ -106,7 +108,7 @@ void read_services(Database& database, SavedState& state) {
           "taken_out_by, taken_out_ms, taken_out_service, taken_out_rule, taken_out_until_ms "
           "FROM services")
       .rows([&state](Statement& row) {
-        std::string name, doubt;
+        std::string name, doubt, paused_by, ack_by;
         SavedService service;
         StartHistory starts;
         bool paused = false;
@@ -121,15 +123,16 @@ void read_services(Database& database, SavedState& state) {
         std::optional<std::string> out_by;
         TakenOut taken_out;
         row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
-                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
+                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, paused_by,
                  known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
-                 failure.text, acknowledged, known_by.by, known_by.reason, out_by, taken_out.since, taken_out.service,
+                 failure.text, acknowledged, ack_by, known_by.reason, out_by, taken_out.since, taken_out.service,
                  taken_out.rule, taken_out.until);
+        known_by.by = origin_of(ack_by);
         known_by.when = acknowledged.value_or(WallTime{});
         if (acknowledged) service.acknowledged = std::move(known_by);
         service.tells_taken_out = out_by.has_value();
-        taken_out.by = out_by.value_or(std::string{});
-        if (!taken_out.by.empty()) service.taken_out = std::move(taken_out);
+        taken_out.by = origin_of(out_by.value_or(std::string{}));
+        if (out_by && !out_by->empty()) service.taken_out = std::move(taken_out);
         failure.when = failed.value_or(WallTime{});
         if (failed) service.action_failure = std::move(failure);
         starts.left_by = ActionId(left_by);
@@ -138,6 +141,7 @@ void read_services(Database& database, SavedState& state) {
         known.doubt = doubt_of(doubt);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;
+        pause.by = origin_of(paused_by);
         if (paused) service.pause = std::move(pause);
         state.services.insert_or_assign(std::move(name), std::move(service));
       });

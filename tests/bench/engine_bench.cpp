@@ -206,7 +206,7 @@ double start_of_all(std::size_t count) {
   const auto graph = make_graph(std::move(rules));
   Shell shell(graph);
   const event::Command all{
-      .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = graph->order, .by = "root"};
+      .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = graph->order, .by = ByPerson{"root"}};
   const double begin = processor_time();
   shell.engine.handle(all, shell.now, shell);
   return seconds_since(begin) / static_cast<double>(count);

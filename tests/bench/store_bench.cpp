@@ -58,7 +58,7 @@ engine::Healing healing(engine::Sequence sequence) {
   engine::Healing healing;
   healing.id = engine::HealingId(1 + sequence % kServices);
   healing.target = healing.service = "service" + std::to_string(sequence % kServices);
-  healing.by = "rule";
+  healing.by = engine::ByRule{};
   healing.cause = std::make_shared<const engine::effect::Cause>();
   healing.plan = std::make_shared<const engine::Workflow>(std::move(plan));
   healing.stage = engine::Healing::Stage::Stepping;

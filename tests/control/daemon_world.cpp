@@ -96,7 +96,7 @@ Job& add_restart(World& world) {
           .action = ActionId{71},
           .deadline = world.now.mono + seconds{30},
           .begun = world.now.mono - seconds{3},
-          .by = "root"};
+          .by = ByPerson{"root"}};
   state_of(world, "web").job = state_of(world, "db").job = job.id;
   auto& jobs = const_cast<std::map<std::uint64_t, Job>&>(world.engine.jobs());
   return jobs.insert_or_assign(70, std::move(job)).first->second;

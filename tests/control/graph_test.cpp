@@ -184,7 +184,7 @@ TEST_CASE("services, dependencies and rules are a graph", "[control][graph]") {
   rule.text = "if content = \"no\\d\" for 3 cycles then exec \"/usr/local/bin/restore --all\"";
   rule.state = "failing";
   services[0].rules = {rule};
-  services[1].pause = PauseView{{}, "root", ""};
+  services[1].pause = PauseView{{}, "root", "person", ""};
   services[1].job = JobView{.kind = "restart", .doing = "start db"};
   const Dot graph(render_dot(services));
   REQUIRE(graph.nodes.size() == 4);
@@ -219,7 +219,7 @@ TEST_CASE("a picture has a box a service, which do not overlap, and what is need
   rule.text = "if content < \"a & b\" then exec \"/usr/local/bin/restore --all --of --it\"";
   rule.state = "failing";
   services[0].rules = {rule, rule, rule};
-  services[1].pause = PauseView{{}, "root", ""};
+  services[1].pause = PauseView{{}, "root", "person", ""};
   const std::vector<Element> picture = elements(render_svg(services));
   CHECK(picture.front().name == "svg");
   const std::vector<Rectangle> drawn = boxes(picture);

@@ -538,7 +538,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   world.act([](World& engine) {
     add_restart(engine);
     ServiceState& db = state_of(engine, "db");
-    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = ByPerson{"root"}};
     db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};

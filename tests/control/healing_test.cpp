@@ -300,12 +300,14 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
   HealedWorld world({.targets = 6});
   world.act([](World& engine) {
     for (const char* name : {"n1", "n2", "n3", "n4"})
-      engine.handle(event::Command{
-          .id = CommandId{9}, .kind = event::Command::Kind::Pause, .services = {engine.id(name)}, .by = "anna"});
+      engine.handle(event::Command{.id = CommandId{9},
+                                   .kind = event::Command::Kind::Pause,
+                                   .services = {engine.id(name)},
+                                   .by = ByPerson{"anna"}});
   });
   world.act([](World& engine) {
     const auto said = engine.engine.would_say(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
-    const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
+    const auto pause = std::ranges::find(said, engine::Brake::PauseWhile, &BrakeVerdict::brake);
     REQUIRE(pause != said.end());
     CHECK_FALSE(pause->lets);
     CHECK(pause->text ==

@@ -86,16 +86,18 @@ TEST_CASE("the jobs and the programs of rules are what is under way", "[control]
  "age_ms": 3000,
  "left_ms": 30000,
  "by": "root",
+ "by_kind": "person",
  "rule": "",
  "action": 71,
  "pid": 0
 })");
   const std::string id = std::to_string(action.number());
-  CHECK(heard.items[1].dump() == R"({"id":)" + id +
-                                     R"(,"kind":"exec","service":"db","step":1,"steps":1,"doing":"exec /bin/heal",)"
-                                     R"("waits_for":"its program to end","age_ms":500,"left_ms":null,"by":"rule",)"
-                                     R"("rule":"if status != 0 then exec \"/bin/heal\"","action":)" +
-                                     id + R"(,"pid":4242})");
+  CHECK(heard.items[1].dump() ==
+        R"({"id":)" + id +
+            R"(,"kind":"exec","service":"db","step":1,"steps":1,"doing":"exec /bin/heal",)"
+            R"("waits_for":"its program to end","age_ms":500,"left_ms":null,"by":"rule","by_kind":"rule",)"
+            R"("rule":"if status != 0 then exec \"/bin/heal\"","action":)" +
+            id + R"(,"pid":4242})");
 }
 
 TEST_CASE("a job says what its step waits for", "[control][jobs]") {
@@ -180,7 +182,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   world.cycle(0);
   world.act([](World& engine) {
     ServiceState& db = state_of(engine, "db");
-    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = "root"};
+    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = ByPerson{"root"}};
     db.trouble.edit().waits = "web is being restarted";
     db.starts = {.quick = 3, .last = engine.now.wall - minutes{1}, .not_before = engine.now.wall + seconds{40}};
   });
@@ -192,7 +194,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(status.at("job").is_null());
   CHECK(status.at("waits") == "web is being restarted");
   CHECK(status.at("pause").dump() ==
-        R"({"until":"2026-11-21T06:24:00.000Z","by":"root","reason":"new disks","scope":""})");
+        R"({"until":"2026-11-21T06:24:00.000Z","by":"root","by_kind":"person","reason":"new disks","scope":""})");
   CHECK(status.at("starts").dump() ==
         R"({"quick":3,"last":"2026-11-21T04:23:00.000Z","not_before":"2026-11-21T04:24:40.000Z"})");
   Json notes = ask(world, {.verb = Verb::Explain, .names = {"db"}}).items.at(0).at("notes");
@@ -325,7 +327,7 @@ TEST_CASE("what people ask of services reaches the engine whole", "[control][job
   event::Command command = given({.verb = Verb::Start, .names = {"db", "web"}});
   CHECK(command.kind == Kind::Start);
   CHECK(command.services.size() == 2);
-  CHECK(command.by == who);
+  CHECK(words_of(command.by) == who);
   CHECK(given({.verb = Verb::Stop, .all = true}).kind == Kind::Stop);
   command = given({.verb = Verb::Restart, .groups = {"databases"}});
   CHECK(command.kind == Kind::Restart);
@@ -489,8 +491,10 @@ TEST_CASE("the output of a foreground process comes before that of its rules' pr
   };
   const auto start = [&](const std::string& text) {
     world.act([](World& engine) {
-      engine.handle(event::Command{
-          .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = {engine.id("db")}, .by = "root"});
+      engine.handle(event::Command{.id = CommandId{1},
+                                   .kind = event::Command::Kind::Start,
+                                   .services = {engine.id("db")},
+                                   .by = ByPerson{"root"}});
       engine.advance(seconds{0});
     });
     return begin(text);

@@ -19,7 +19,7 @@ Style style(std::size_t width, bool colour = false) {
 
 std::vector<JobView> two_jobs() {
   return {{70, "restart", "web", 2, 5, "start db", "its program to end", milliseconds{3400}, milliseconds{26'600},
-           "root", "", 71, 4242},
+           "root", "person", "", 71, 4242},
           {1'795'235'040'000,
            "exec",
            "backup_of_the_whole_machine",
@@ -29,6 +29,7 @@ std::vector<JobView> two_jobs() {
            "its program to be started",
            minutes{2},
            {},
+           "rule",
            "rule",
            "if status != 0 then exec \"/usr/bin/heal\"",
            1'795'235'040'000,
@@ -66,7 +67,7 @@ ServiceStatus supervised() {
                      {"uptime", "seconds", 10'920, "3 h 2 m"}};
   status.job = two_jobs().front();
   status.waits = "db is being restarted";
-  status.pause = PauseView{kNow + hours{2}, "root", "new disks"};
+  status.pause = PauseView{kNow + hours{2}, "root", "person", "new disks"};
   status.starts = StartsView{3, kNow - minutes{5}, kNow + seconds{40}};
   status.runs = 120;
   return status;

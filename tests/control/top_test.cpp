@@ -46,6 +46,7 @@ TopData five() {
                 .waits_for = "its program to end",
                 .age = seconds{3},
                 .by = "rule",
+                .by_kind = "rule",
                 .pid = 99}};
   data.records = {{.sequence = 1,
                    .when = kNow - seconds{9},

@@ -28,8 +28,8 @@ void check_round_trip(const T& value) {
 }
 
 JobView full_job() {
-  return {70,         "restart",   "web",  2,        5,  "start db", "its program to end",
-          seconds{3}, seconds{27}, "root", "if ...", 71, 4242};
+  return {70,         "restart",   "web",  2,        5,        "start db", "its program to end",
+          seconds{3}, seconds{27}, "root", "person", "if ...", 71,         4242};
 }
 
 ServiceStatus full_status() {
@@ -59,8 +59,8 @@ ServiceStatus full_status() {
                         {.name = "ping web", .verdict = "untried", .text = "not tried"}};
   status.job = full_job();
   status.waits = "db is not up";
-  status.pause = PauseView{kWhen, "root", "maintenance", "everything"};
-  status.acknowledged = AcknowledgementView{kWhen, "anna", "known"};
+  status.pause = PauseView{kWhen, "root", "person", "maintenance", "everything"};
+  status.acknowledged = AcknowledgementView{kWhen, "anna", "person", "known"};
   status.starts = StartsView{3, kWhen, kWhen};
   status.rules = {{"if status != 0 for 3 cycles then alert", "/etc/healer/healer.conf:13", "failed", 3, 3, 3,
                    seconds{1}, seconds{90}, kWhen, "dormant", true}};
@@ -110,7 +110,7 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   healing.overrides = {"limit"};
   check_round_trip(healing);
   check_round_trip(HealingHolds{"late",
-                                {{kWhen, "anna", "moving", "group webs"}},
+                                {{kWhen, "anna", "person", "moving", "group webs"}},
                                 {{"w", "g", "", 40, kWhen}, {"w", "", "l", 40, kWhen}},
                                 {{"w", 3, kWhen}},
                                 {{"web", seconds{3}, seconds{4}, 7, "failed", kWhen, true}}});

@@ -69,8 +69,8 @@ TEST_CASE("where one of several fails, what was done to the others is said, too"
   world.doings["start b"] = {.status = 3};
   world.start();
   for (const char* name : {"a", "b"})
-    world.handle(
-        event::Command{.id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id(name)}, .by = "root"});
+    world.handle(event::Command{
+        .id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id(name)}, .by = ByPerson{"root"}});
   world.command(Kind::Start, {"a", "b"});
   world.run(seconds{40});
   CHECK(world.replies.back().text == "b: failed to start (exit status 3) -- no output\na started");

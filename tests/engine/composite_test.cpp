@@ -96,7 +96,7 @@ std::string seen(const World& world, std::string_view name) {
 void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(next))}); }
 
 void tell(World& world, event::Command::Kind kind, std::string_view name) {
-  world.handle(event::Command{CommandId{1}, kind, {world.id(name)}, "root"});
+  world.handle(event::Command{CommandId{1}, kind, {world.id(name)}, ByPerson{"root"}});
 }
 
 }  // namespace
@@ -472,7 +472,7 @@ TEST_CASE("the health of a service", "[engine][composite]") {
   World world(rule_set({service("s", {status_rule(Comparison::NotEqual, 0, {2, 2, Duration{0}})})}));
   const ServiceId s = world.id("s");
   const auto command = [&](event::Command::Kind kind) {
-    world.handle(event::Command{CommandId{1}, kind, {s}, "root"});
+    world.handle(event::Command{CommandId{1}, kind, {s}, ByPerson{"root"}});
   };
   CHECK(world.engine.health(s) == Health::Unjudged);
   world.start();

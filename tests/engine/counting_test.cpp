@@ -85,7 +85,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
     }
     for (auto noise = random() % 4; noise > 0; --noise) {
       const auto tell = [&](event::Command::Kind kind) {
-        world.handle(event::Command{CommandId{++command}, kind, {world.id("s")}, "somebody"});
+        world.handle(event::Command{CommandId{++command}, kind, {world.id("s")}, ByPerson{"somebody"}});
       };
       switch (random() % 6) {
         case 0: world.handle(event::Wake{}); break;

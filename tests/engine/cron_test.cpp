@@ -208,7 +208,7 @@ TEST_CASE("the next run of a cron service is the next minute that matches", "[en
   CHECK(next() == milliseconds{1});
   world.advance(milliseconds{1});
   CHECK(world.engine.service(world.id("s")).runs == 2);
-  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, ByPerson{"root"}});
   CHECK_FALSE(next());
 }
 

@@ -232,7 +232,7 @@ TEST_CASE("what a person has accepted of a rule is void when its action is edite
   dormant->dormant = true;
   World world(rule_set({service("s", {dormant})}));
   world.start();
-  world.handle(event::Command{CommandId{1}, event::Command::Kind::Accept, {world.id("s")}, "root"});
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Accept, {world.id("s")}, ByPerson{"root"}});
   REQUIRE(world.engine.rules(world.id("s"))[0].accepted);
   Rule tolerant = dormant;
   tolerant->text = "if status != 0 for 2 cycles then exec \"/bin/heal\"";
@@ -290,8 +290,8 @@ TEST_CASE("a rule that was not judged since it began is not said to have passed"
     CHECK(now_of(1) == "has not been judged yet");
   }
   SECTION("one of a service that is monitored anew") {
-    world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
-    world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, "root"});
+    world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, ByPerson{"root"}});
+    world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, ByPerson{"root"}});
     CHECK(now_of(0) == "has not been judged yet");
   }
 }

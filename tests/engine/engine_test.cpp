@@ -18,7 +18,7 @@ const Rule kOne = status_rule(Comparison::NotEqual, 0);
 const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
 
 event::Command command(World& world, event::Command::Kind kind, std::uint64_t id = 1) {
-  return {CommandId{id}, kind, {world.id("s")}, "root"};
+  return {CommandId{id}, kind, {world.id("s")}, ByPerson{"root"}};
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ TEST_CASE("validate answers by the runs just made, not by what stands failed", "
     world.observe(world.id("stands"), stands);
   };
   judge(1, 0);
-  event::Command all{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, "root"};
+  event::Command all{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, ByPerson{"root"}};
   world.handle(all);
   judge(0, 0);
   REQUIRE(world.replies.size() == 1);
@@ -185,7 +185,7 @@ TEST_CASE("validate says which services are not monitored, and that it has looke
   world.answer = [&](ServiceId id) { return id == world.id("app") ? 1 : 0; };
   world.start();
   const auto answer = [&world](event::Command::Kind kind, const std::vector<std::string>& names) {
-    event::Command told{CommandId{1}, kind, {}, "root"};
+    event::Command told{CommandId{1}, kind, {}, ByPerson{"root"}};
     for (const std::string& name : names) told.services.push_back(world.id(name));
     world.handle(told);
     return world.replies.back();
@@ -209,7 +209,8 @@ TEST_CASE("validate names ten of the services that failed", "[engine]") {
   World world(rule_set(services, seconds{60}));
   world.answer = [&](ServiceId id) { return id == world.id("s3") ? 0 : 1; };
   world.start();
-  world.handle(event::Command{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, "root"});
+  world.handle(
+      event::Command{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, ByPerson{"root"}});
   REQUIRE(world.replies.size() == 1);
   CHECK(world.replies.back().text == "11 of 12 services failed: s0, s1, s2, s4, s5, s6, s7, s8, s9, s10 and 1 more");
 }
@@ -542,7 +543,8 @@ TEST_CASE("a person ends the program of a rule's action, which has failed then",
   REQUIRE(world.execs.size() == 1);
   const ActionId action = world.execs.front().action;
   const auto cancel = [&](ActionId id) {
-    event::Command command{.id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = "root"};
+    event::Command command{
+        .id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
     command.job = JobId{id.number()};
     world.handle(command);
     return std::exchange(world.replies, {});
@@ -657,9 +659,9 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   };
   world.start();
   CHECK(told() == "healer@x Monit instance changed healer, start: healer test started\n");
-  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, "root"});
+  world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, ByPerson{"root"}});
   CHECK(told() == "all@x action@x Action done s, alert: unmonitor action done\n");
-  world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, "root"});
+  world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, ByPerson{"root"}});
   CHECK(told() == "all@x action@x Action done s, alert: monitor action done\n");
   auto another = std::make_shared<ServiceBlock>(*service("another", {}));
   RuleSet more = rules;

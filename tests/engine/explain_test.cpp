@@ -217,8 +217,10 @@ TEST_CASE("what holds an action back is said, with the remedy", "[engine]") {
 TEST_CASE("an unmonitored service has no next run", "[engine]") {
   World world = started({status_rule(Comparison::NotEqual, 0)});
   run(world, 1);
-  world.handle(event::Command{
-      .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {world.id("web")}, .by = "root"});
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Unmonitor,
+                              .services = {world.id("web")},
+                              .by = ByPerson{"root"}});
   const std::string text = account(world);
   CHECK(text.starts_with("\nunmonitored\nIt was unmonitored by root "));
   CHECK(text.find(" ago, so it is not checked; `healerctl monitor web` resumes that.\n") != std::string::npos);
@@ -231,8 +233,10 @@ TEST_CASE("a run that overruns, and one that was asked for, are told", "[engine]
   world.advance(seconds{3});
   CHECK(account(world).find("A run is under way for 3 s; 3 runs were skipped meanwhile.\n") != std::string::npos);
   world.observe(world.id("web"), 0);
-  world.handle(event::Command{
-      .id = CommandId{1}, .kind = event::Command::Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Validate,
+                              .services = {world.id("web")},
+                              .by = ByPerson{"root"}});
   CHECK(account(world).find("A run is under way for 0 ms; it was requested and is not counted.\n") !=
         std::string::npos);
 }
@@ -255,12 +259,12 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
           .phase = Job::Phase::Looking,
           .deadline = world.now.mono + seconds{27},
           .begun = world.now.mono - seconds{3},
-          .by = "rule"};
+          .by = ByRule{}};
   CHECK(first_note(job) ==
         "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for a check of db. A rule requested it; runs "
         "are not "
         "counted meanwhile.");
-  job.by = "root";
+  job.by = ByPerson{"root"};
   job.phase = Job::Phase::Acting;
   job.signalled = true;
   CHECK(first_note(job) ==
@@ -275,7 +279,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   auto& web = const_cast<ServiceState&>(world.engine.service(world.id("web")));
   web.monitored = false;
   web.trouble.edit().waits = "db is not up";
-  web.trouble.edit().pause = Pause{.until = {}, .reason = {}, .by = "root"};
+  web.trouble.edit().pause = Pause{.until = {}, .reason = {}, .by = ByPerson{"root"}};
   web.starts = {.quick = 1, .last = {}, .not_before = world.now.wall + seconds{5}};
   const std::string text = account(world);
   CHECK(text ==
@@ -293,7 +297,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
 TEST_CASE("a pause that is over is told of no more", "[engine]") {
   World world = started({status_rule(Comparison::NotEqual, 0)});
   event::Command pause{
-      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("web")}, .by = "root"};
+      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("web")}, .by = ByPerson{"root"}};
   pause.until = world.now.wall + seconds{10};
   world.handle(pause);
   CHECK(account(world).find("It is paused for 10 s more by root") != std::string::npos);

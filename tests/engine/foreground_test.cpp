@@ -337,7 +337,7 @@ TEST_CASE("a person cancels a start that waits for its word") {
   world.start();
   world.run(seconds{5});
   REQUIRE(world.engine.jobs().size() == 1);
-  event::Command cancel{.id = CommandId{1}, .kind = Kind::Cancel, .by = "root"};
+  event::Command cancel{.id = CommandId{1}, .kind = Kind::Cancel, .by = ByPerson{"root"}};
   cancel.job = JobId{world.engine.jobs().begin()->first};
   world.handle(cancel);
   world.settle();

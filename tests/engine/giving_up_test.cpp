@@ -41,7 +41,7 @@ RuleSet web_and_bin(Duration lasting = Duration{0}) {
 }
 
 void say(World& world, Kind kind, const std::string& name, std::optional<Duration> span = {}) {
-  event::Command command{.id = CommandId{5}, .kind = kind, .services = {world.id(name)}, .by = "anna"};
+  event::Command command{.id = CommandId{5}, .kind = kind, .services = {world.id(name)}, .by = ByPerson{"anna"}};
   if (span) command.until = world.now.wall + *span;
   world.handle(command);
 }
@@ -106,7 +106,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
   }
   SECTION("a person who checks all is told that it is not in order") {
     world.handle(event::Command{
-        .id = CommandId{5}, .kind = Kind::Validate, .services = world.engine.graph()->order, .by = "anna"});
+        .id = CommandId{5}, .kind = Kind::Validate, .services = world.engine.graph()->order, .by = ByPerson{"anna"}});
     CHECK_FALSE(world.replies.back().ok);
     CHECK(world.replies.back().text == "2 of 2 services failed: bin (given up), web (given up)");
   }

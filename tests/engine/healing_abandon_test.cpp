@@ -34,7 +34,7 @@ FleetWorld world_of(RuleSet rules, int targets) {
 
 /// Says it of services, and returns the answer.
 std::string say(FleetWorld& world, Kind kind, const std::vector<std::string>& names = {"n0"}, std::uint64_t job = 0) {
-  event::Command command{.id = CommandId{77}, .kind = kind, .services = {}, .by = "anna", .job = JobId{job}};
+  event::Command command{.id = CommandId{77}, .kind = kind, .services = {}, .by = ByPerson{"anna"}, .job = JobId{job}};
   for (const std::string& name : names) command.services.push_back(world.id(name));
   const std::size_t before = world.replies.size();
   world.handle(command);
@@ -263,8 +263,11 @@ TEST_CASE("it is the act that counts, not whether somebody watches", "[healing]"
     FleetWorld world({.targets = 1});
     world.advance(seconds{3});
     say(world, Kind::Unmonitor);
-    world.handle(event::Command{
-        .id = CommandId{78}, .kind = Kind::Heal, .services = {world.id("n0")}, .by = "anna", .workflow = "rebuild"});
+    world.handle(event::Command{.id = CommandId{78},
+                                .kind = Kind::Heal,
+                                .services = {world.id("n0")},
+                                .by = ByPerson{"anna"},
+                                .workflow = "rebuild"});
     world.pass("guard");
     world.pass("shutdown");
     CHECK(world.wait_for("rebuild") == "n0");
@@ -439,8 +442,11 @@ TEST_CASE("the probation of a target that was taken away ends", "[healing]") {
   world.heal(0);
   world.end_program(0);
   world.advance(minutes{11});
-  world.handle(event::Command{
-      .id = CommandId{78}, .kind = Kind::Heal, .services = {world.id("n0")}, .by = "anna", .workflow = "rebuild"});
+  world.handle(event::Command{.id = CommandId{78},
+                              .kind = Kind::Heal,
+                              .services = {world.id("n0")},
+                              .by = ByPerson{"anna"},
+                              .workflow = "rebuild"});
   world.pass("guard");
   say(world, Kind::Unmonitor);
   world.pass("shutdown");
@@ -524,8 +530,11 @@ TEST_CASE("a composite is healed as long as one of its members is watched", "[he
   rules.services.push_back(std::move(whole));
   FleetWorld world = world_of(std::move(rules), 2);
   world.advance(seconds{3});
-  world.handle(event::Command{
-      .id = CommandId{78}, .kind = Kind::Heal, .services = {world.id("whole")}, .by = "anna", .workflow = "rebuild"});
+  world.handle(event::Command{.id = CommandId{78},
+                              .kind = Kind::Heal,
+                              .services = {world.id("whole")},
+                              .by = ByPerson{"anna"},
+                              .workflow = "rebuild"});
   world.pass("guard");
   world.wait_for("shutdown");
   REQUIRE(world.engine.healings().all().begin()->second.target == "whole");

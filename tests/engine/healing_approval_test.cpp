@@ -35,13 +35,17 @@ RuleSet changed(const Fleet& fleet, const std::function<void(Workflow&)>& change
 }
 
 effect::Reply answer(FleetWorld& world, Kind kind, HealingId healing, const std::string& plan = {}) {
-  world.handle(event::Command{
-      .id = CommandId{77}, .kind = kind, .services = {}, .by = "anna", .job = JobId{healing.number()}, .plan = plan});
+  world.handle(event::Command{.id = CommandId{77},
+                              .kind = kind,
+                              .services = {},
+                              .by = ByPerson{"anna"},
+                              .job = JobId{healing.number()},
+                              .plan = plan});
   return world.replies.back();
 }
 
 void say(FleetWorld& world, Kind kind, const std::string& name = "n0") {
-  world.handle(event::Command{.id = CommandId{78}, .kind = kind, .services = {world.id(name)}, .by = "anna"});
+  world.handle(event::Command{.id = CommandId{78}, .kind = kind, .services = {world.id(name)}, .by = ByPerson{"anna"}});
 }
 
 void reload(FleetWorld& world, RuleSet rules) {

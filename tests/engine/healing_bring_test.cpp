@@ -58,8 +58,11 @@ struct Bringer : ProcessWorld {
     run(seconds{5});
   }
   void pause(const std::string& name) {
-    handle(event::Command{
-        .id = CommandId{900}, .kind = Kind::Pause, .services = {id(name)}, .by = "anna", .reason = "disk swap"});
+    handle(event::Command{.id = CommandId{900},
+                          .kind = Kind::Pause,
+                          .services = {id(name)},
+                          .by = ByPerson{"anna"},
+                          .reason = "disk swap"});
   }
   /// The target fails; why its healing has failed, or "done".
   std::string heal() {

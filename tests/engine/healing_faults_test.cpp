@@ -47,7 +47,7 @@ void say(FleetWorld& world, event::Command::Kind kind, std::uint64_t healing = 0
   world.handle(event::Command{.id = CommandId{77},
                               .kind = kind,
                               .services = {world.id("n0")},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .job = JobId{healing},
                               .workflow = "rebuild"});
 }

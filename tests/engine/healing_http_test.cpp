@@ -114,7 +114,7 @@ TEST_CASE("a request is not made before the journal has it, and not at all where
     world.handle(event::Command{.id = CommandId{1},
                                 .kind = event::Command::Kind::Cancel,
                                 .services = {},
-                                .by = "anna",
+                                .by = ByPerson{"anna"},
                                 .job = JobId{id.number()}});
     world.handle(event::Committed{.up_to = world.saved.last_sequence});
     CHECK(world.requests.empty());
@@ -257,7 +257,7 @@ TEST_CASE("a person who cancels ends the request, and the questions", "[healing]
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::Cancel,
                               .services = {},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .job = JobId{only(world).id.number()}});
   CHECK(world.ended_requests == std::vector{last});
   CHECK(world.wait_for("undo") == "n0");

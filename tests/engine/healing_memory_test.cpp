@@ -17,7 +17,7 @@ using Kind = event::Command::Kind;
 
 std::string say(FleetWorld& world, event::Command command) {
   command.id = CommandId{77};
-  command.by = "anna";
+  command.by = ByPerson{"anna"};
   world.handle(command);
   return world.replies.back().text;
 }

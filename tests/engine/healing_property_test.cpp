@@ -121,7 +121,7 @@ class Storm {
 
   event::Command command(event::Command::Kind kind, std::vector<std::string> names = {}) {
     event::Command command{
-        .id = CommandId{++commands_}, .kind = kind, .services = {}, .by = "anna", .workflow = "rebuild"};
+        .id = CommandId{++commands_}, .kind = kind, .services = {}, .by = ByPerson{"anna"}, .workflow = "rebuild"};
     for (const std::string& name : names) command.services.push_back(world_->id(name));
     return command;
   }

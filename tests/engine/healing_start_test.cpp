@@ -21,7 +21,7 @@ const Healing& only(const FleetWorld& world) {
 }
 
 void say(FleetWorld& world, event::Command::Kind kind) {
-  world.handle(event::Command{.id = CommandId{77}, .kind = kind, .services = {world.id("n0")}, .by = "anna"});
+  world.handle(event::Command{.id = CommandId{77}, .kind = kind, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
 }
 
 /// Fails target 0 until its first plan has failed, and another is to take over.
@@ -139,7 +139,7 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   world.advance(hours{1});
   CHECK(world.engine.healings().idle());
   const auto said = world.engine.would_say(world.id("n0"), {.workflow = "rebuild"}, world.now);
-  const auto recovery = std::ranges::find(said, "recovery", &BrakeVerdict::brake);
+  const auto recovery = std::ranges::find(said, Brake::Recovery, &BrakeVerdict::brake);
   REQUIRE(recovery != said.end());
   CHECK_FALSE(recovery->lets);
   CHECK(recovery->text.ends_with("`healerctl heal n0` heals it before that"));
@@ -190,8 +190,8 @@ TEST_CASE("what a step starts waits for the journal, too", "[healing]") {
 namespace {
 
 void answer_person(FleetWorld& world, event::Command::Kind kind, HealingId healing) {
-  world.handle(
-      event::Command{.id = CommandId{78}, .kind = kind, .services = {}, .by = "anna", .job = JobId{healing.number()}});
+  world.handle(event::Command{
+      .id = CommandId{78}, .kind = kind, .services = {}, .by = ByPerson{"anna"}, .job = JobId{healing.number()}});
 }
 
 /// The first try of target 0 fails.
@@ -262,7 +262,7 @@ TEST_CASE("a pause of everything holds a target that is no longer in the rules, 
   world.handle(event::Command{.id = CommandId{77},
                               .kind = event::Command::Kind::Pause,
                               .services = {world.id("n1")},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .everything = true});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);

@@ -182,13 +182,13 @@ TEST_CASE("the target's rules to restart wait while it is healed; alerts go", "[
 TEST_CASE("nothing is healed while it is paused, and then it is, where it still fails", "[healing]") {
   FleetWorld world({.targets = 1});
   world.handle(event::Command{
-      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("n0")}, .by = "anna"});
+      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
   world.fail(0);
   world.advance(minutes{5});
   CHECK(world.programs("guard") == 0);
   CHECK(world.engine.healings().all().begin()->second.reason == "pause: n0 was paused by anna");
   world.handle(event::Command{
-      .id = CommandId{2}, .kind = event::Command::Kind::Resume, .services = {world.id("n0")}, .by = "anna"});
+      .id = CommandId{2}, .kind = event::Command::Kind::Resume, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
   CHECK(world.wait_for("guard") == "n0");
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("a person may cancel: the program is ended, on cancel is done, the loc
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::Cancel,
                               .services = {},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .job = JobId{id.number()}});
   CHECK(world.replies.back().ok);
   CHECK(world.engine.healings().rests("n0", world.now));
@@ -218,7 +218,7 @@ TEST_CASE("a person's word heals without a rule, and may override brakes but nev
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::Heal,
                               .services = {world.id("n0")},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .workflow = "rebuild",
                               .overrides = {.limit = true, .cooldown = true, .pause = true}});
   CHECK(world.wait_for("guard") == "n0");
@@ -236,7 +236,7 @@ TEST_CASE("what needs approval waits for it, and is approved once", "[healing]")
   const event::Command approve{.id = CommandId{1},
                                .kind = event::Command::Kind::Approve,
                                .services = {},
-                               .by = "anna",
+                               .by = ByPerson{"anna"},
                                .job = JobId{id.number()}};
   world.handle(approve);
   CHECK(world.replies.back().ok);
@@ -284,7 +284,7 @@ TEST_CASE("a breaker opens when too many have failed, and a person closes it", "
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::ResetHealing,
                               .services = {},
-                              .by = "anna",
+                              .by = ByPerson{"anna"},
                               .workflow = "rebuild"});
   CHECK(world.wait_for("guard") == "n2");
 }

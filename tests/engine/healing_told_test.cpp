@@ -43,7 +43,7 @@ void fail_try(FleetWorld& world) {
 }
 
 event::Command command(const World& world, event::Command::Kind kind, const std::string& name) {
-  return {.id = CommandId{9}, .kind = kind, .services = {world.id(name)}, .by = "anna"};
+  return {.id = CommandId{9}, .kind = kind, .services = {world.id(name)}, .by = ByPerson{"anna"}};
 }
 
 }  // namespace

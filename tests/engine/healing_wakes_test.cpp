@@ -50,8 +50,10 @@ FleetWorld world_of(RuleSet rules, int targets) {
 
 /// A person has it checked: it is all that happens.
 void check(FleetWorld& world, int target) {
-  world.handle(event::Command{
-      .id = CommandId{77}, .kind = Kind::Validate, .services = {world.id("n" + std::to_string(target))}, .by = "anna"});
+  world.handle(event::Command{.id = CommandId{77},
+                              .kind = Kind::Validate,
+                              .services = {world.id("n" + std::to_string(target))},
+                              .by = ByPerson{"anna"}});
 }
 
 void fail(FleetWorld& world, int target) {
@@ -62,7 +64,7 @@ void fail(FleetWorld& world, int target) {
 void pause(FleetWorld& world, event::Command command, Duration span) {
   command.id = CommandId{78};
   command.kind = Kind::Pause;
-  command.by = "anna";
+  command.by = ByPerson{"anna"};
   command.until = world.now.wall + span;
   world.handle(command);
 }
@@ -215,14 +217,18 @@ TEST_CASE("what a brake of time holds goes on when its time has come, and not be
 TEST_CASE("what is held for ever wakes the engine once in a cycle at most", "[healing]") {
   FleetWorld world = world_of(rare({}), 1);
   world.advance(kCycle + minutes{1});
-  world.handle(event::Command{
-      .id = CommandId{78}, .kind = Kind::Pause, .services = {world.id("n0")}, .by = "anna", .reason = "moving"});
+  world.handle(event::Command{.id = CommandId{78},
+                              .kind = Kind::Pause,
+                              .services = {world.id("n0")},
+                              .by = ByPerson{"anna"},
+                              .reason = "moving"});
   fail(world, 0);
   world.advance(kSoon);
   REQUIRE(only(world).reason == "pause: n0 was paused by anna: moving");
   CHECK(wakes(world, hours{40}) <= 40 * 6 + 2 * 40 / 4);
   CHECK(world.programs("guard") == 0);
-  world.handle(event::Command{.id = CommandId{78}, .kind = Kind::Resume, .services = {world.id("n0")}, .by = "anna"});
+  world.handle(
+      event::Command{.id = CommandId{78}, .kind = Kind::Resume, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
   world.advance(kSoon);
   CHECK(world.programs("guard") == 1);
 }

@@ -161,7 +161,7 @@ class History final : public EffectSink {
     REQUIRE(may_emit_.contains(exec.action.number()));  // named by a durable commit
     may_emit_.erase(exec.action.number());              // and only once in a life
     // The next life may be asked for it again; it is the same act then.
-    const std::string act = EffectText{}(*exec.cause) + to_string(exec.rule) + (exec.recovery ? "c" : "r");
+    const std::string act = to_text(*exec.cause) + to_string(exec.rule) + (exec.recovery ? "c" : "r");
     REQUIRE(emitted_.try_emplace(exec.action.number(), act).first->second == act);
     // It is started at most once, ever: asked for again, it is looked for.
     const std::uint64_t number = exec.action.number();
@@ -266,7 +266,7 @@ class History final : public EffectSink {
         break;
       }
       case 14: {
-        event::Command command{.id = CommandId{++commands_}, .by = "somebody"};
+        event::Command command{.id = CommandId{++commands_}, .by = ByPerson{"somebody"}};
         if (pick(4) == 0 && !active_.empty()) {
           const auto at = std::next(active_.begin(), pick(static_cast<std::uint32_t>(active_.size())));
           command.kind = event::Command::Kind::Cancel;

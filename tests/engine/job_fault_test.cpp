@@ -131,7 +131,7 @@ TEST_CASE("a program is not told to end before it is told to begin") {
   world.commits = false;
   world.command(Kind::Stop, {"web"});
   const std::uint64_t job = world.engine.jobs().begin()->first;
-  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
   cancel.job = JobId{job};
   world.handle(cancel);
   world.settle();
@@ -327,7 +327,7 @@ TEST_CASE("what a person has cancelled is not begun again at once") {
   world.start();
   world.run(seconds{22});
   REQUIRE(world.programs == Programs{"stop web"});
-  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+  event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
   cancel.job = JobId{world.engine.jobs().begin()->first};
   world.handle(cancel);
   world.settle();
@@ -557,7 +557,8 @@ TEST_CASE("validate: what dies or is stopped before it was looked at is not in o
   rules.settings.settle = settle;
   ProcessWorld world(std::move(rules));
   settle_up(world, {"web"});
-  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  world.handle(event::Command{
+      .id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = ByPerson{"root"}});
   REQUIRE(world.replies.empty());
   SECTION("it dies") {
     const std::int64_t pid = world.pid("web");
@@ -600,7 +601,8 @@ TEST_CASE("a run that was asked for and serves as the scheduled one is the only 
   const auto held = [&] { return world.engine.rules(world.id("web"))[0].window.failed(4); };
   settle_up(world, {"web"});
   world.run(seconds{3});
-  world.handle(event::Command{.id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = "root"});
+  world.handle(event::Command{
+      .id = CommandId{7}, .kind = Kind::Validate, .services = {world.id("web")}, .by = ByPerson{"root"}});
   world.advance(seconds{2});  // its look is slow: the cycle begins meanwhile
   world.run(milliseconds{1});
   REQUIRE(held() == 2);

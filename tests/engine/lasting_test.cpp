@@ -26,7 +26,7 @@ World restart(const World& world, const RuleSet& rules, Duration away = Duration
 }
 
 event::Command command(World& world, event::Command::Kind kind, std::uint64_t id = 1) {
-  return {CommandId{id}, kind, {world.id("s")}, "root"};
+  return {CommandId{id}, kind, {world.id("s")}, ByPerson{"root"}};
 }
 
 /// Times (seconds since the start) at which runs begin, while `span` passes.
@@ -295,8 +295,10 @@ TEST_CASE("acts that a damaged state holds without a command or a cause are drop
 TEST_CASE("a service that is written in another case now is the same to the next daemon", "[engine]") {
   World first(rule_set({service("web", {})}));
   first.start();
-  first.handle(event::Command{
-      .id = CommandId{1}, .kind = event::Command::Kind::Unmonitor, .services = {first.id("web")}, .by = "root"});
+  first.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Unmonitor,
+                              .services = {first.id("web")},
+                              .by = ByPerson{"root"}});
   World second(rule_set({service("Web", {})}), first.saved);
   second.start();
   CHECK_FALSE(second.engine.service(second.id("web")).monitored);

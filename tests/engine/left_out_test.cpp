@@ -51,8 +51,10 @@ TEST_CASE("a service whose row is left out comes back as it was", "[engine][left
   world.advance(seconds{5});
   REQUIRE(has_failed(world, "ping_a"));
   const std::size_t told = world.execs.size();
-  world.handle(event::Command{
-      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("ping_a")}, .by = "anna"});
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Pause,
+                              .services = {world.id("ping_a")},
+                              .by = ByPerson{"anna"}});
   swap(world, rules_of({service("s", {kTwice})}, how));
   CHECK_FALSE(world.engine.graph()->find("ping_a"));
   CHECK(world.saved.services.contains("ping_a"));

@@ -132,7 +132,7 @@ TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered onc
           world.handle(event::Command{.id = CommandId{100'000 + asked},
                                       .kind = Kind::Cancel,
                                       .services = {},
-                                      .by = "root",
+                                      .by = ByPerson{"root"},
                                       .job = JobId{world.engine.jobs().begin()->first}});
           break;
         default:

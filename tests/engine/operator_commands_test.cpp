@@ -200,7 +200,7 @@ TEST_CASE("a person's start of what was stopped a moment ago waits for the rule'
     world.handle(event::Command{.id = CommandId{5},
                                 .kind = Kind::Cancel,
                                 .services = {},
-                                .by = "root",
+                                .by = ByPerson{"root"},
                                 .job = JobId{world.engine.jobs().begin()->first}});
     world.run(seconds{1});
     REQUIRE(world.replies.size() == 3);
@@ -233,7 +233,8 @@ TEST_CASE("a start or stop program that a person wants is told the last status o
   world.start();
   world.advance(seconds{1});
   world.observe(world.id("probe"), 4);
-  world.handle(event::Command{.id = CommandId{1}, .kind = Kind::Start, .services = {world.id("probe")}, .by = "root"});
+  world.handle(
+      event::Command{.id = CommandId{1}, .kind = Kind::Start, .services = {world.id("probe")}, .by = ByPerson{"root"}});
   REQUIRE(world.execs.size() == 1);
   CHECK(world.execs[0].cause->program_status == 4);
   CHECK(world.execs[0].cause->event_text == "Started");
@@ -254,8 +255,8 @@ TEST_CASE("programs of a job are told of the process or the check program that t
   world.start();
   world.advance(seconds{1});
   world.observe(world.id("probe"), 4);
-  world.handle(
-      event::Command{.id = CommandId{1}, .kind = Kind::Restart, .services = {world.id("probe")}, .by = "root"});
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = Kind::Restart, .services = {world.id("probe")}, .by = ByPerson{"root"}});
   for (std::size_t i = 0; i < 3; ++i) {
     REQUIRE(world.execs.size() == i + 1);
     world.handle(event::ActionEnded{.action = world.execs[i].action});
@@ -271,11 +272,12 @@ TEST_CASE("programs of a job are told of the process or the check program that t
 TEST_CASE("a start of what is no process and has no program says what was done, a restart fails") {
   World world(rule_set({service("probe", {}), service("other", {})}, seconds{5}));
   world.start();
-  world.handle(
-      event::Command{.id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id("probe")}, .by = "root"});
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = Kind::Unmonitor, .services = {world.id("probe")}, .by = ByPerson{"root"}});
   const auto answer = [&world](Kind kind, std::vector<ServiceId> services) {
     world.replies.clear();
-    world.handle(event::Command{.id = CommandId{2}, .kind = kind, .services = std::move(services), .by = "root"});
+    world.handle(
+        event::Command{.id = CommandId{2}, .kind = kind, .services = std::move(services), .by = ByPerson{"root"}});
     REQUIRE(world.replies.size() == 1);
     return world.replies[0];
   };
@@ -318,8 +320,8 @@ TEST_CASE("a process without programs is only monitored or not by the words of p
   if (alone) CHECK(world.replies.back().text == "only is monitored; it has no start program");
   CHECK(monitored());
   CHECK(world.is_up("web"));
-  world.handle(
-      event::Command{.id = CommandId{90}, .kind = Kind::Unmonitor, .services = {world.id("only")}, .by = "root"});
+  world.handle(event::Command{
+      .id = CommandId{90}, .kind = Kind::Unmonitor, .services = {world.id("only")}, .by = ByPerson{"root"}});
   world.programs.clear();
   world.command(Kind::Restart, names);
   world.run(seconds{2});
@@ -377,7 +379,7 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
     world.command(Kind::Monitor, {"web"});
     world.run(seconds{10});
     REQUIRE(world.engine.jobs().size() == 1);
-    event::Command cancel{.id = CommandId{91}, .kind = Kind::Cancel, .services = {}, .by = "root"};
+    event::Command cancel{.id = CommandId{91}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
     cancel.job = JobId{world.engine.jobs().begin()->first};
     world.handle(cancel);
     CHECK(told().empty());

@@ -34,7 +34,7 @@ FleetWorld watching(RuleSet rules, int targets) {
 
 std::string say(FleetWorld& world, event::Command command) {
   command.id = CommandId{77};
-  command.by = "anna";
+  command.by = ByPerson{"anna"};
   if (command.everything || !command.groups.empty()) command.services = world.engine.graph()->order;
   world.handle(command);
   return world.replies.back().text;
@@ -101,7 +101,7 @@ TEST_CASE("what is acknowledged is not reminded of until it has recovered", "[pa
         "n0 acknowledged: no reminders until it has recovered; n1 is not failed");
   world.advance(seconds{10});
   CHECK(alerts(world) == before);
-  CHECK(world.saved.services.at("n0").acknowledged->by == "anna");
+  CHECK(world.saved.services.at("n0").acknowledged->by == Origin(ByPerson{"anna"}));
 
   FleetWorld next(world.engine.graph(), world.saved, world.failed, world.now);
   const std::size_t again = alerts(next);  // the mailer has not said that it has them

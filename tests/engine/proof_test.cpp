@@ -232,7 +232,7 @@ namespace {
 std::string accept_process(ProcessWorld& world, JobId pid = event::Command::kAnyProcess) {
   world.replies.clear();
   world.handle(event::Command{
-      .id = CommandId{77}, .kind = Kind::Accept, .services = {world.id("web")}, .by = "root", .job = pid});
+      .id = CommandId{77}, .kind = Kind::Accept, .services = {world.id("web")}, .by = ByPerson{"root"}, .job = pid});
   REQUIRE(world.replies.size() == 1);
   CHECK(world.replies.front().ok == world.replies.front().text.starts_with("accepted"));
   return world.replies.front().text;

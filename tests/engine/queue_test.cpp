@@ -33,7 +33,7 @@ void end(World& world, ActionId action, std::int64_t status = 0) {
 }
 
 void command(World& world, event::Command::Kind kind, std::optional<WallTime> until = {}) {
-  world.handle(event::Command{CommandId{9}, kind, {world.id("s")}, "root", until});
+  world.handle(event::Command{CommandId{9}, kind, {world.id("s")}, ByPerson{"root"}, until});
 }
 
 const Record& last(const World& world, RecordKind kind) {
@@ -173,7 +173,8 @@ TEST_CASE("a firing that waits can be cancelled alone", "[queue]") {
   World world(rule_set({service("s", {healing()})}));
   world.answer = [](ServiceId) { return 1; };
   fire_twice(world);
-  event::Command cancel{.id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = "root"};
+  event::Command cancel{
+      .id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
   cancel.job = JobId{world.engine.queued_of("s").front().exec.action.number()};
   world.handle(cancel);
   CHECK(world.replies.back().text == "exec /bin/heal cancelled");

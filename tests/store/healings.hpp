@@ -74,6 +74,13 @@ class AnyHealing {
     value = static_cast<Number>(pick(4) == 0 ? std::numeric_limits<Number>::max() - pick(3) : random_());
   }
   void fill(double& value) { value = static_cast<double>(random_() % 100'000) / 7; }
+  void fill(Origin& by) {
+    ByPerson person;
+    fill(person.name);
+    HealingId healing;
+    fill(healing);
+    by = std::array<Origin, 4>{ByDaemon{}, ByRule{}, ByHealing{.id = healing}, std::move(person)}[pick(4)];
+  }
   void fill(std::string& text) {
     static const std::array<std::string, 9> kTexts{"",
                                                    "plain",
@@ -131,6 +138,7 @@ class AnyHealing {
   void fill(Saving::From& value) { value = static_cast<Saving::From>(pick(3)); }
   void fill(Bringing& value) { value = static_cast<Bringing>(pick(3)); }
   void fill(Comparison& value) { value = static_cast<Comparison>(pick(6)); }
+  void fill(Brake& value) { value = static_cast<Brake>(pick(kBrakes)); }
   void fill(HealingMode& value) { value = static_cast<HealingMode>(pick(4)); }
   void fill(EventKind& value) { value = static_cast<EventKind>(pick(kEventKinds)); }
   void fill(effect::Cause::State& value) { value = static_cast<effect::Cause::State>(pick(3)); }
@@ -211,9 +219,9 @@ class AnyHealing {
     } else {
       static_assert(is<Struct, Healing>);
       auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
-             hh, ii, jj, kk] = value;
+             hh, ii, jj, kk, ll] = value;
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh,
-          ii, jj, kk);
+          ii, jj, kk, ll);
     }
   }
   template <typename T, typename... Ts>
@@ -248,13 +256,13 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
-                 asked, mode, stage, reason, not_before, approved_by, approved_early, seen, refused, told_long,
+                 asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long,
                  held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
                  abandoned, queued, escalated, in_probation] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
-                    stage, reason, not_before, approved_by, approved_early, seen, refused, told_long, held_since, round,
-                    position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned, queued,
-                    escalated, in_probation);
+                    stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long,
+                    held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
+                    abandoned, queued, escalated, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

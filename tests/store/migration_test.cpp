@@ -407,7 +407,7 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in l
                                  {"shop", Bringing::Start, true},
                                  {"till", Bringing::Start}},
                        .position = 1,
-                       .by = "root",
+                       .by = ByPerson{"root"},
                        .begun = wall(1'795'000'777'001)};
   job.cause = std::make_shared<const effect::Cause>(
       effect::Cause{"shop", EventKind::Action, effect::Cause::State::Succeeded, "Restarted", "restart",

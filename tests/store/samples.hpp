@@ -110,8 +110,8 @@ inline std::string describe(const effect::SavedJob& job) {
   for (const auto& step : job.steps)
     text += std::to_string(static_cast<int>(step.kind)) + " " + step.service + (step.named ? "!," : ",");
   return text + "] at " + std::to_string(job.position) + " action " + std::to_string(job.action.number()) +
-         (job.unmonitor ? " unmonitor" : "") + " by " + job.by + " begun " + format_iso(job.begun) + " cause " +
-         describe(job.cause.get());
+         (job.unmonitor ? " unmonitor" : "") + " by " + saved_text(job.by) + " begun " + format_iso(job.begun) +
+         " cause " + describe(job.cause.get());
 }
 
 inline std::string describe(const SavedService& service) {
@@ -132,7 +132,8 @@ inline std::string describe(const SavedService& service) {
     text += " known " + std::to_string(known->pid) + " " + std::to_string(known->start_ticks) + " " +
             std::to_string(known->file) + " " + std::string(to_string(known->doubt)) + " " + to_string(known->path);
   if (service.pause)
-    text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " + service.pause->by;
+    text += " paused until " + when(service.pause->until) + " " + service.pause->reason + " by " +
+            saved_text(service.pause->by);
   if (service.first) text += " first " + std::to_string(service.first->count());
   if (const auto& failure = service.action_failure)
     text += " failed " + to_string(failure->rule) + " " + format_iso(failure->when) + " " + failure->text;
@@ -166,7 +167,7 @@ inline std::string describe(const SavedState& state) {
   for (const auto& [target, rehearsed] : state.damaged_targets)
     text += "damaged target " + target + (rehearsed ? " rehearsed\n" : "\n");
   for (const auto& [group, pause] : state.wide_pauses)
-    text += "paused " + group + " by " + pause.by + ": " + pause.reason + " until " +
+    text += "paused " + group + " by " + saved_text(pause.by) + ": " + pause.reason + " until " +
             (pause.until ? std::to_string(pause.until->time_since_epoch().count()) : "resumed") + "\n";
   for (const auto& target : state.healing.targets) text += "target " + to_json(target) + "\n";
   for (const auto& workflow : state.healing.workflows) text += "workflow " + to_json(workflow) + "\n";
@@ -228,7 +229,7 @@ inline effect::SavedJob full_job(std::uint64_t id) {
   job.position = 2;
   job.action = ActionId(std::numeric_limits<std::uint64_t>::max());
   job.unmonitor = true;
-  job.by = "uid 1000";
+  job.by = ByPerson{"uid 1000"};
   job.cause = full_cause();
   job.begun = wall(1'795'000'777'001);
   return job;
@@ -271,7 +272,7 @@ inline SavedService full_service() {
                                .file = 1'795'000'444'001'002'003,
                                .doubt = Doubt::Foreign,
                                .path = hash128("/run/web.pid")};
-  service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", "root"};
+  service.pause = Pause{wall(1'795'000'333'001), "the disk's \xff", ByPerson{"root"}};
   RuleState failed;
   failed.window.bits = 0x8000000000000001;
   failed.status = RuleStatus::Failed;
@@ -288,8 +289,8 @@ inline SavedService full_service() {
   const RuleIdentity identity{.text = {9, 2}, .condition = {9, 3}, .actions = {9, 4}, .kind = ActionKind::Restart};
   service.rules = {{{9, 1}, identity, failed}, {{1, 9}, {}, RuleState{}}, {{5, 5}, {}, RuleState{}}};
   service.first = Duration{3'600'001};
-  service.acknowledged = Acknowledgement{"seen by \xff", "anna", wall(1'795'000'666'001)};
-  service.taken_out = TakenOut{.by = "rule",
+  service.acknowledged = Acknowledgement{"seen by \xff", ByPerson{"anna"}, wall(1'795'000'666'001)};
+  service.taken_out = TakenOut{.by = ByRule{},
                                .service = "db \xff",
                                .rule = "if status != 0 then unmonitor for 1 hour",
                                .since = wall(1'795'000'777'001),
@@ -379,8 +380,9 @@ class RandomCommits {
     }
     if (healing_.pick(4) == 0) {
       commit.wide_pauses.emplace();
-      if (healing_.pick(2) == 0) commit.wide_pauses->push_back({"", {{}, "a \"reason\"", "anna"}});
-      if (healing_.pick(2) == 0) commit.wide_pauses->push_back({"webs", {wall(1'795'000'888'001), "", "root"}});
+      if (healing_.pick(2) == 0) commit.wide_pauses->push_back({"", {{}, "a \"reason\"", ByPerson{"anna"}}});
+      if (healing_.pick(2) == 0)
+        commit.wide_pauses->push_back({"webs", {wall(1'795'000'888'001), "", ByPerson{"root"}}});
     }
   }
   SavedService service() {
@@ -397,7 +399,7 @@ class RandomCommits {
     if (pick(2) == 0) service.first.reset();
     if (pick(2) == 0) service.action_failure.reset();
     if (pick(3) == 0) service.taken_out.reset();
-    if (service.taken_out && pick(2) == 0) service.taken_out = TakenOut{.by = "anna", .since = wall(pick(9))};
+    if (service.taken_out && pick(2) == 0) service.taken_out = TakenOut{.by = ByPerson{"anna"}, .since = wall(pick(9))};
     for (auto& [key, identity, rule] : service.rules) rule.window.push(pick(2) == 0, 64);
     return service;
   }

@@ -1,43 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Effects as text, with everything that is in them: two runs of an engine are the same where these texts are.
+// Effects as text, with every field: so that what two engines do can be compared line by line.
+//
+// Where HEALER_EFFECTS names a file, all test worlds append to it what each turn of their engines emits. The same tests
+// in the same order (`--order decl`) write the same file, before and after a change that is to change nothing.
 #pragma once
 
 #include <string>
-#include <variant>
-
-#include <spdlog/fmt/fmt.h>
+#include <vector>
 
 #include "engine/effect.hpp"
+#include "util/time.hpp"
 
 namespace healer::test {
 
-using namespace healer::engine;
+[[nodiscard]] std::string to_text(const engine::Effect& effect);
 
-struct EffectText {
-  std::string operator()(const effect::Measure& run) const;
-  std::string operator()(const effect::CancelRun& run) const;
-  std::string operator()(const effect::Cause& cause) const;
-  std::string operator()(const effect::Exec& exec) const;
-  std::string operator()(const effect::EndAction& end) const { return fmt::format("end {}", end.action.number()); }
-  std::string operator()(const effect::Watch& watch) const {
-    return fmt::format("watch {} every {}", watch.action.number(), format_duration(watch.every));
-  }
-  std::string operator()(const effect::Request& request) const {
-    return fmt::format("request {} {} {}", request.request.number(), request.method, request.shown);
-  }
-  std::string operator()(const effect::EndRequest& end) const {
-    return fmt::format("end request {}", end.request.number());
-  }
-  std::string operator()(const effect::Signal& signal) const;
-  std::string operator()(const effect::SavedJob& job) const;
-  std::string operator()(const effect::Adopt& adopt) const;
-  std::string operator()(const effect::Alert& alert) const;
-  std::string operator()(const effect::Note& note) const { return fmt::format("note {} {}", note.service, note.text); }
-  std::string operator()(const effect::Reply& reply) const;
-  std::string operator()(const RuleState& state) const;
-  std::string operator()(const effect::Commit& commit) const;
-};
+[[nodiscard]] std::string to_text(const engine::effect::Cause& cause);
 
-inline std::string to_text(const Effect& effect) { return std::visit(EffectText{}, effect); }
+/// Whether HEALER_EFFECTS is set.
+[[nodiscard]] bool traces_effects();
+/// One turn: a line for its time, one for each effect.
+void trace_turn(const Instant& now, const std::vector<engine::Effect>& effects);
 
 }  // namespace healer::test

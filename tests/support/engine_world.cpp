@@ -2,6 +2,7 @@
 #include "support/engine_world.hpp"
 
 #include "engine/rule_set.hpp"
+#include "support/effect_text.hpp"
 
 namespace healer::test {
 
@@ -57,7 +58,9 @@ World::World(std::shared_ptr<const Graph> graph, SavedState left, Instant at)
 World::~World() = default;
 
 void World::handle(const Event& event) {
+  const std::size_t before = inbox_.size();
   engine.handle(event, now, *this);
+  if (traces_effects()) trace_turn(now, {inbox_.begin() + static_cast<std::ptrdiff_t>(before), inbox_.end()});
   if (heard) heard(event);
   if (std::exchange(busy_, true)) return;  // the call further out goes on: effects are taken in order
   for (; !inbox_.empty();) {

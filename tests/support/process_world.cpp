@@ -109,7 +109,7 @@ void ProcessWorld::crash(Duration away, std::shared_ptr<const Graph> graph) {
 }
 
 void ProcessWorld::command(event::Command::Kind kind, const std::vector<std::string>& names) {
-  event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = "root"};
+  event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = ByPerson{person}};
   for (const std::string& name : names)
     if (const auto known = engine.graph()->find(name)) told.services.push_back(*known);
   if (told.services.empty()) return;

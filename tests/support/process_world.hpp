@@ -48,6 +48,7 @@ class ProcessWorld : public World {
   static constexpr std::int64_t kProgramPid = 4000;  ///< of each program of a job
 
   std::map<std::string, Doing> doings;  ///< by "start NAME", "stop NAME"
+  std::string person = "root";          ///< who gives the commands
   std::vector<std::string> programs;    ///< "start NAME", as they were started
   std::vector<std::pair<std::string, int>> signals;
   std::vector<std::uint64_t> ended;  ///< EndAction

@@ -82,7 +82,7 @@ class RecordedShell final : public EffectSink {
   }
 
   void command(event::Command::Kind kind, ServiceId service) {
-    handle(event::Command{.id = CommandId{++commands_}, .kind = kind, .services = {service}, .by = "anna"});
+    handle(event::Command{.id = CommandId{++commands_}, .kind = kind, .services = {service}, .by = ByPerson{"anna"}});
   }
 
   void reload(RuleSet rules) {

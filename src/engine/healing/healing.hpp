@@ -30,9 +30,11 @@
 #include <vector>
 
 #include "engine/act.hpp"
+#include "engine/healing/brake.hpp"
 #include "engine/healing/deadline.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
+#include "engine/origin.hpp"
 #include "engine/steps/step_run.hpp"
 #include "engine/workflow.hpp"
 #include "util/hash.hpp"
@@ -94,7 +96,7 @@ struct Healing {
   std::string target;                          ///< as written; compared without case
   std::string service;                         ///< whose rule it was, or whom a person named
   Hash128 rule;                                ///< zero: a person's word
-  std::string by;                              ///< kByRule, or the person
+  Origin by;                                   ///< a rule, or the person
   std::shared_ptr<const effect::Cause> cause;  ///< never null
   std::string workflow;                        ///< that was asked for; the plan is another's after an escalation
   std::shared_ptr<const Workflow> plan;        ///< never null: the one that it began with, or will
@@ -108,6 +110,7 @@ struct Healing {
 
   Stage stage = Stage::Held;
   std::string reason;                    ///< Held, Approval, Between: what it waits for
+  std::optional<Brake> held_by{};        ///< whose reason that is, if a brake's
   std::optional<Deadline> not_before{};  ///< Held: after a refusal; Between: the cooldown; Approval: the time for it
   std::string approved_by;
   bool approved_early = false;           ///< while a brake held it: the approval lasts until that lets it go
@@ -141,6 +144,11 @@ struct Healing {
   }
   /// Whether something was done to its target: a try has begun, of this plan or of the one before an escalation.
   [[nodiscard]] bool has_begun() const { return round > 0 || escalated; }
+  /// Says what it waits for: where that is a brake, its reason. Nothing, with an empty one.
+  void wait_for(std::string why, std::optional<Brake> brake = {}) {
+    reason = std::move(why);
+    held_by = brake;
+  }
   /// The stage in which it waits for brakes.
   [[nodiscard]] Stage waiting_stage() const { return has_begun() ? Stage::Between : Stage::Held; }
   /// Whether nothing else may be done to its target.

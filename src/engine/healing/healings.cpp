@@ -248,7 +248,7 @@ void Healings::watch_only(HealingWorld& world, Healing& healing) {
 }
 
 Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
-                               std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides) {
+                               std::shared_ptr<const effect::Cause> cause, const Origin& by, Overrides overrides) {
   const ServiceBlock& block = world.graph().at(service);
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(order.workflow);
   Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
@@ -280,14 +280,14 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
         other.overrides = {.limit = other.overrides.limit || overrides.limit,
                            .cooldown = other.overrides.cooldown || overrides.cooldown,
                            .pause = other.overrides.pause || overrides.pause};
-        other.overridden_by = by;
+        other.overridden_by = words_of(by);
       }
       world.save(other);
       stir(world);
     }
     world
         .record(RecordKind::HealingHeld, Severity::Info, block.name,
-                fmt::format("{}; requested by {}, too{}", text, by == kByRule ? "another rule" : by,
+                fmt::format("{}; requested by {}, too{}", text, is_rule(by) ? "another rule" : words_of(by),
                             overrides == Overrides{} ? "" : ", with brakes overridden"))
         .subject = id.number();
     if (rule != nullptr) return {text};
@@ -308,7 +308,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
       .plan = plan,
       .dry_run = order.dry_run,
       .overrides = overrides,
-      .overridden_by = overrides == Overrides{} ? "" : by,
+      .overridden_by = overrides == Overrides{} ? "" : words_of(by),
       .row = block.row == nullptr ? Variables{} : Variables(block.row->variables.begin(), block.row->variables.end()),
       .asked = world.now().wall};
   if (const TargetMemory* const memory = target_memory(target, false);
@@ -323,9 +323,9 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
   world.save(memory);
   const Healing& kept = add(std::move(healing));
   world
-      .record(
-          RecordKind::HealingAsked, Severity::Warning, block.name,
-          fmt::format("{} requested by {} (healing {})", describe(kept), by == kByRule ? "its rule" : by, id.number()))
+      .record(RecordKind::HealingAsked, Severity::Warning, block.name,
+              fmt::format("{} requested by {} (healing {})", describe(kept), is_rule(by) ? "its rule" : words_of(by),
+                          id.number()))
       .subject = id.number();
   world.save(kept);
   stir(world);

@@ -32,25 +32,15 @@ inline constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
 
 /// What one guard or brake says to a healing.
 struct BrakeVerdict {
-  std::string brake;  ///< "limit", "cooldown", "pause while", ...
+  Brake brake{};
   bool lets = true;
   std::string text;  ///< "2 of 2 at once", "another 4 m"
   /// After so long it lets it go by time alone; none: something else must happen, or nobody knows.
   std::optional<Duration> left{};
 };
 
-/// How the reason of a healing that a brake holds back begins: "limit reached", "cooldown".
-[[nodiscard]] inline std::string_view brake_title(std::string_view brake) {
-  return brake == "limit" ? "limit reached" : brake;
-}
 /// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
 [[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
-
-/// The brake that holds while healer doubts itself.
-inline constexpr std::string_view kDoubtBrake = "doubt";
-
-/// The brake that holds while what is to be healed failed only as no name server has answered.
-inline constexpr std::string_view kNamesBrake = "names";
 
 /// How a program of a step has ended.
 /// Of a program whose end nobody saw.
@@ -86,7 +76,7 @@ class Healings {
   };
   /// A rule has fired, or a person asks (`rule` null, `by` the person): heal.
   Asked want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
-             std::shared_ptr<const effect::Cause> cause, const std::string& by, Overrides overrides = {});
+             std::shared_ptr<const effect::Cause> cause, const Origin& by, Overrides overrides = {});
   /// Begins of what a person has asked for all that may begin. What came of each, in words.
   std::vector<std::string> begin(HealingWorld& world, const std::vector<Asked>& all);
   /// Something that brakes or conditions ask for may have changed.
@@ -156,13 +146,13 @@ class Healings {
   /// What is to be answered, for people: "the answer to POST https://a/b (healing of web with rebuild, step "mark")".
   [[nodiscard]] std::vector<std::string> awaited() const;
   /// What has asked for a program or a request.
-  struct Origin {
+  struct ActionContext {
     const Healing* healing = nullptr;  ///< never null
     const Step* step = nullptr;        ///< null: its guard
     bool polls = false;                ///< the request asks whether what the step began is done
   };
   /// None: nothing that is under way. It holds until something is told to this.
-  [[nodiscard]] std::optional<Origin> origin_of(ActionId action) const;
+  [[nodiscard]] std::optional<ActionContext> context_of(ActionId action) const;
   /// What each guard and brake says to a healing now, in their order.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const HealingWorld& world, const Healing& healing) const;
   /// The same for people, between two turns: the groups are counted again.
@@ -252,7 +242,7 @@ class Healings {
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] bool judged_since(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] static bool nameless(const HealingWorld& world, const Healing& healing);
-  [[nodiscard]] std::string first_brake(const HealingWorld& world, const Healing& healing) const;
+  [[nodiscard]] std::optional<BrakeVerdict> first_brake(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] BrakeVerdict limit_verdict(const HealingWorld& world, const Healing& healing) const;
   [[nodiscard]] BrakeVerdict verdict_of(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
                                         bool of_workflow) const;
@@ -269,7 +259,7 @@ class Healings {
   // approval (healings_approval.cpp)
   [[nodiscard]] bool wants_approval(const HealingWorld& world, const Healing& healing) const;
   void ask_for_approval(HealingWorld& world, Healing& healing);
-  bool await_approval(HealingWorld& world, Healing& healing, const std::string& brake);
+  bool await_approval(HealingWorld& world, Healing& healing, const std::optional<BrakeVerdict>& brake);
   [[nodiscard]] bool is_braked(const HealingWorld& world, const Healing& healing) const;
   static void ask_anew(Healing& healing);
   void ask_for_another_plan(HealingWorld& world, Healing& healing);
@@ -353,7 +343,7 @@ class Healings {
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
-  void note_held(HealingWorld& world, Healing& healing, const std::string& reason);
+  void note_held(HealingWorld& world, Healing& healing, const BrakeVerdict& brake);
   void plan_wake(const HealingWorld& world);
   [[nodiscard]] std::optional<Duration> asked_again(const HealingWorld& world) const;
   /// Null: there is none of that name, or it stands alone.

@@ -35,7 +35,7 @@ void Healings::ask_for_approval(HealingWorld& world, Healing& healing) {
   const Duration within = healing.plan->approval.value_or(Approval{}).within;
   healing.stage = Stage::Approval;
   healing.not_before = Deadline::in(within, world.now());
-  healing.reason = kAskedFor;
+  healing.wait_for(std::string(kAskedFor));
   const std::string text =
       fmt::format("{} waits for approval, for {}: `{}` or `healerctl reject {}`", describe(healing),
                   format_duration(within), approval_line(healing), healing.id.number());
@@ -48,13 +48,13 @@ void Healings::ask_for_approval(HealingWorld& world, Healing& healing) {
 
 /// Nobody has answered yet. A brake that closes meanwhile changes nothing of the request. Whether it has ended, or goes
 /// on without an answer.
-bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::string& brake) {
+bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::optional<BrakeVerdict>& brake) {
   const Instant now = world.now();
   if (!healing.not_before || !healing.not_before->over(now)) {
     std::string reason(kAskedFor);
-    if (!brake.empty()) reason += "; " + brake;
+    if (brake) reason += "; " + reason_of(*brake);
     if ((reason == kAskedFor) != (healing.reason == kAskedFor)) world.save(healing);
-    healing.reason = std::move(reason);
+    healing.wait_for(std::move(reason));
     return false;
   }
   const bool here = now.mono >= healing.not_before->mono && healing.not_before->boot == now.boot;
@@ -73,7 +73,7 @@ bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::
 /// A brake holds it that is no doubt.
 bool Healings::is_braked(const HealingWorld& world, const Healing& healing) const {
   return std::ranges::any_of(verdicts(world, healing),
-                             [](const BrakeVerdict& one) { return !one.lets && one.brake != kDoubtBrake; });
+                             [](const BrakeVerdict& one) { return !one.lets && one.brake != Brake::Doubt; });
 }
 
 /// It waits for the brakes again, and then for approval.
@@ -91,16 +91,17 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   next.approved_early = false;
   next.stage = Stage::Held;
   next.not_before.reset();
-  next.reason.clear();
+  next.wait_for({});
   const HealingId former = healing.id;
   end(world, healing, HealingEnd::Dropped,
       fmt::format("its plan has changed, so that its request for approval is void; it is requested as healing {}",
                   next.id.number()));
   const Healing& kept = add(std::move(next));
   world
-      .record(RecordKind::HealingAsked, Severity::Warning, kept.service,
-              fmt::format("{} requested by {} (healing {}), in place of healing {}, whose plan has changed",
-                          describe(kept), kept.by == kByRule ? "its rule" : kept.by, kept.id.number(), former.number()))
+      .record(
+          RecordKind::HealingAsked, Severity::Warning, kept.service,
+          fmt::format("{} requested by {} (healing {}), in place of healing {}, whose plan has changed", describe(kept),
+                      is_rule(kept.by) ? "its rule" : words_of(kept.by), kept.id.number(), former.number()))
       .subject = kept.id.number();
   world.save(kept);
   stir(world);

@@ -34,8 +34,20 @@ std::string named(const std::vector<std::string>& names) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array<std::string_view, kBrakes> kWords{
+    "one at a time", "pause",    "doubt",    "names", "list",  "dependency", "jobs", "breaker", "pause while",
+    "limit",         "recovery", "cooldown", "again", "storm", "secrets",    "look", "workflow"};
+
+}  // namespace
+
+std::string_view to_string(Brake brake) { return kWords.at(static_cast<std::size_t>(brake)); }
+
+std::string_view title_of(Brake brake) { return brake == Brake::Limit ? "limit reached" : to_string(brake); }
+
 std::string reason_of(const BrakeVerdict& verdict) {
-  return fmt::format("{}: {}", brake_title(verdict.brake), verdict.text);
+  return fmt::format("{}: {}", title_of(verdict.brake), verdict.text);
 }
 
 /// Not well is what has failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by
@@ -222,7 +234,7 @@ void Healings::watch_brakes(HealingWorld& world) {
 /// What a limit says to a healing. `of_workflow`: it counts those of the plan alone.
 BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& healing, const HealingLimit& limit,
                                   bool of_workflow) const {
-  const BrakeVerdict lets{.brake = "limit", .lets = true, .text = {}};
+  const BrakeVerdict lets{.brake = Brake::Limit, .lets = true, .text = {}};
   const auto in_group = [&](const std::string& name) { return limit.group.empty() || is_in(name, limit.group); };
   if (!limit.percent && !in_group(healing.target)) return lets;
   std::size_t most = limit.number;
@@ -244,7 +256,7 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
     for (const auto& [id, other] : healings_)
       if ((other.has_place() || goes_first(other)) && counts(other)) ++count;
     if (count < most) return lets;
-    return {.brake = "limit",
+    return {.brake = Brake::Limit,
             .lets = false,
             .text = fmt::format("{} of {} running{}", count, most, in_group_text(limit.group))};
   }
@@ -261,7 +273,7 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
   const std::size_t asked = count;
   count += begun.size();
   if (count < most) return lets;
-  BrakeVerdict over{.brake = "limit",
+  BrakeVerdict over{.brake = Brake::Limit,
                     .lets = false,
                     .text = fmt::format("{} of {} started within {}{}", count, most, format_duration(limit.within),
                                         in_group_text(limit.group))};
@@ -271,9 +283,9 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
 }
 
 BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& healing) const {
-  BrakeVerdict verdict{.brake = "limit", .lets = true, .text = {}};
+  BrakeVerdict verdict{.brake = Brake::Limit, .lets = true, .text = {}};
   if (healing.overrides.limit)
-    return {.brake = "limit", .lets = true, .text = "overridden by " + healing.overridden_by};
+    return {.brake = Brake::Limit, .lets = true, .text = "overridden by " + healing.overridden_by};
   const auto ask = [&](const HealingLimit& limit, bool of_workflow) {
     if (!verdict.lets) return;
     verdict = verdict_of(world, healing, limit, of_workflow);
@@ -291,9 +303,9 @@ BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& h
 
 std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const Healing& healing) const {
   std::vector<BrakeVerdict> said;
-  const auto say = [&](std::string brake, std::string why, std::string well = {}) {
+  const auto say = [&](Brake brake, std::string why, std::string well = {}) {
     const bool lets = why.empty();
-    said.push_back({.brake = std::move(brake), .lets = lets, .text = lets ? std::move(well) : std::move(why)});
+    said.push_back({.brake = brake, .lets = lets, .text = lets ? std::move(well) : std::move(why)});
   };
   const Instant now = world.now();
   std::string other;
@@ -306,7 +318,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
              !rival.plan->only_tells() && other.empty())
       other = fmt::format("healing {} of it was requested before", rival.id.number());
   });
-  say("one at a time", std::move(other));
+  say(Brake::OneAtATime, std::move(other));
   if (healing.plan->only_tells()) return said;
 
   const std::vector<ServiceId> services = concerned(world, healing);
@@ -322,16 +334,16 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   if (list.empty() && !healing.row.empty() && services_of(world.graph(), healing.target).empty())
     list = world.lists_doubt();
   if (healing.overrides.pause)
-    say("pause", {}, paused.empty() ? "" : "overridden by " + healing.overridden_by);
+    say(Brake::Pause, {}, paused.empty() ? "" : "overridden by " + healing.overridden_by);
   else
-    say("pause", std::move(paused));
-  say(std::string(kDoubtBrake), world.doubt());
-  say(std::string(kNamesBrake), nameless(world, healing) ? "name servers do not answer" : "");
-  say("list", std::move(list));
-  say("dependency", needs.empty() ? "" : needs + ", which it depends on, has failed");
-  say("jobs", busy.empty() ? "" : busy + " is under way");
+    say(Brake::Pause, std::move(paused));
+  say(Brake::Doubt, world.doubt());
+  say(Brake::Names, nameless(world, healing) ? "name servers do not answer" : "");
+  say(Brake::List, std::move(list));
+  say(Brake::Dependency, needs.empty() ? "" : needs + ", which it depends on, has failed");
+  say(Brake::Jobs, busy.empty() ? "" : busy + " is under way");
   const WorkflowMemory* const memory = workflow_memory(healing.plan->name);
-  say("breaker",
+  say(Brake::Breaker,
       memory == nullptr || !memory->open
           ? ""
           : fmt::format("too many healings with {} have failed; `healerctl healing reset {}` lets them go on",
@@ -342,31 +354,31 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
       if (to_lower(one.workflow) == to_lower(healing.plan->name) && one.group == group && one.above == brake.above)
         closed = describe_closed(census(world, group), group, one.above, one.until);
   if (healing.overrides.pause)
-    say("pause while", {}, closed.empty() ? "" : "overridden by " + healing.overridden_by);
+    say(Brake::PauseWhile, {}, closed.empty() ? "" : "overridden by " + healing.overridden_by);
   else
-    say("pause while", std::move(closed));
+    say(Brake::PauseWhile, std::move(closed));
   said.push_back(limit_verdict(world, healing));
   const TargetMemory* const rest = target_memory(healing.target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
   if (rest != nullptr && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
-    say("recovery",
+    say(Brake::Recovery,
         fmt::format("healing {} did not help: no rule heals it again until it has recovered; `healerctl heal {}` heals "
                     "it before that",
                     rest->healing.number(), healing.target));
-  const auto lasts = [&](std::string brake, Duration time, std::string why, std::string well = {}) {
-    say(std::move(brake), std::move(why), std::move(well));
+  const auto lasts = [&](Brake brake, Duration time, std::string why, std::string well = {}) {
+    say(brake, std::move(why), std::move(well));
     if (!said.back().lets) said.back().left = time;
   };
   if (healing.overrides.cooldown)
-    say("cooldown", {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
+    say(Brake::Cooldown, {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
   else
-    lasts("cooldown", left, left == Duration{0} ? "" : fmt::format("another {}", format_duration(left)));
+    lasts(Brake::Cooldown, left, left == Duration{0} ? "" : fmt::format("another {}", format_duration(left)));
   if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
-    lasts("again", healing.not_before->left(now),
+    lasts(Brake::Again, healing.not_before->left(now),
           fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
                       format_duration(healing.not_before->left(now))));
   if (healing.stage == Stage::Held && !healing.seen)
-    lasts("storm", healing.asked + world.graph().settings->cycle_length() - now.wall,
+    lasts(Brake::Storm, healing.asked + world.graph().settings->cycle_length() - now.wall,
           judged_since(world, healing) ? "" : "waits up to one cycle to see whether others fail, too");
   return said;
 }
@@ -384,9 +396,9 @@ bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
   return !says({healing.service, healing.rule}) && std::ranges::none_of(healing.also, says) && found;
 }
 
-std::string Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
-  for (const BrakeVerdict& verdict : verdicts(world, healing))
-    if (!verdict.lets) return reason_of(verdict);
+std::optional<BrakeVerdict> Healings::first_brake(const HealingWorld& world, const Healing& healing) const {
+  for (BrakeVerdict& verdict : verdicts(world, healing))
+    if (!verdict.lets) return std::move(verdict);
   return {};
 }
 

@@ -78,14 +78,14 @@ std::vector<std::string> Healings::awaited() const {
   return all;
 }
 
-std::optional<Healings::Origin> Healings::origin_of(ActionId action) const {
+std::optional<Healings::ActionContext> Healings::context_of(ActionId action) const {
   for (const auto& [id, healing] : healings_)
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
       const auto asked = polls_.find({id, i});
       const bool polls = asked != polls_.end() && asked->second.flight == action;
       if (!polls && healing.under_way[i].action != action) continue;
-      if (healing.stage == Healing::Stage::Guarding) return Origin{.healing = &healing};
-      return Origin{.healing = &healing, .step = &step_of(healing.steps()[healing.position], i), .polls = polls};
+      if (healing.stage == Healing::Stage::Guarding) return ActionContext{.healing = &healing};
+      return ActionContext{.healing = &healing, .step = &step_of(healing.steps()[healing.position], i), .polls = polls};
     }
   return std::nullopt;
 }

@@ -38,7 +38,7 @@ bool Healings::has_secrets(HealingWorld& world, Healing& healing) {
                           .failing = {},
                           .saves = {},
                           .secrets = std::move(names)};
-  healing.reason = "secrets: looks whether they can be read";
+  healing.wait_for("secrets: looks whether they can be read", Brake::Secrets);
   world.ask(std::move(request));
   return false;
 }

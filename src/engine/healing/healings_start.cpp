@@ -82,10 +82,10 @@ HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run
                    settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
 }
 
-void Healings::note_held(HealingWorld& world, Healing& healing, const std::string& reason) {
-  const auto kind_of = [](const std::string& text) { return text.substr(0, text.find(':')); };
-  const bool other = kind_of(healing.reason) != kind_of(reason);
-  healing.reason = reason;
+void Healings::note_held(HealingWorld& world, Healing& healing, const BrakeVerdict& brake) {
+  const bool other = healing.held_by != brake.brake;
+  const std::string reason = reason_of(brake);
+  healing.wait_for(reason, brake.brake);
   if (other) {
     world
         .record(RecordKind::HealingHeld, Severity::Info, healing.service,
@@ -95,17 +95,17 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const std::strin
   }
   // Its next try is a matter of its plan, and a refusal was told. That a breaker has stopped it nobody would expect.
   const WallTime now = world.now().wall;
-  const bool by_plan = kind_of(reason) == "again" && (healing.stage == Stage::Between || healing.refused);
+  const bool by_plan = brake.brake == Brake::Again && (healing.stage == Stage::Between || healing.refused);
   if (!healing.held_since && !by_plan) healing.held_since = now;
-  const bool stopped = kind_of(reason) == "breaker";
+  const bool stopped = brake.brake == Brake::Breaker;
   if (healing.told_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
   healing.told_long = true;
   std::string text = fmt::format(
       "{} {}: {}", describe(healing),
       stopped ? "is held back" : "has been held back for " + format_duration(now - *healing.held_since), reason);
-  for (const BrakeVerdict& brake : verdicts(world, healing))
-    if (!brake.lets && brake_title(brake.brake) == kind_of(reason))
-      if (const std::string out = way_out(brake, healing); !out.empty()) text += "; " + out;
+  for (const BrakeVerdict& verdict : verdicts(world, healing))
+    if (!verdict.lets && verdict.brake == brake.brake)
+      if (const std::string out = way_out(verdict, healing); !out.empty()) text += "; " + out;
   world.tell(healing, "Healing held back", effect::Cause::State::Failed, text);
   world.save(healing);
 }
@@ -174,7 +174,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (healing.is_to_undo()) return consider_undoing(world, healing);
   const HealingId id = healing.id;
   if (const std::string why = world.left_out(healing); !why.empty() && !healing.has_begun()) {
-    note_held(world, healing, "list: " + why);
+    note_held(world, healing, {.brake = Brake::List, .lets = false, .text = why});
     return false;
   }
   if (!condition_stands(world, healing)) {
@@ -195,21 +195,22 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
     return true;
   }
-  const std::string brake = first_brake(world, healing);
+  const std::optional<BrakeVerdict> brake = first_brake(world, healing);
   if (healing.stage == Stage::Approval && !await_approval(world, healing, brake)) return false;
   if (find(id) == nullptr) return true;
-  if (!brake.empty()) {
+  if (brake) {
     // Doubt passes, and is no reason to ask people twice.
-    const bool doubts = brake.starts_with(kDoubtBrake);
+    const bool doubts = brake->brake == Brake::Doubt;
     if (!doubts && healing.round == 0 && !healing.approved_by.empty() && !healing.approved_early) {
       world
           .record(RecordKind::HealingStep, Severity::Warning, healing.service,
-                  fmt::format("{}: the approval by {} is void: {}", describe(healing), healing.approved_by, brake))
+                  fmt::format("{}: the approval by {} is void: {}", describe(healing), healing.approved_by,
+                              reason_of(*brake)))
           .subject = healing.id.number();
       healing.approved_by.clear();
       world.save(healing);
     }
-    note_held(world, healing, brake);
+    note_held(world, healing, *brake);
     return false;
   }
   healing.seen = true;
@@ -230,7 +231,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
 /// brake holds it. Whether that has begun.
 bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
   if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, reason_of(limit));
+    note_held(world, healing, limit);
     return false;
   }
   undo(world, healing);
@@ -241,7 +242,7 @@ bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
 /// wants a place.
 bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
   if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, reason_of(limit));
+    note_held(world, healing, limit);
     return false;
   }
   healing.failure += "; it is not tried again, as its target is well";
@@ -251,7 +252,7 @@ bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
 
 /// Goes through `on cancel`, or ends where nothing is written there. Nothing of it is under way, and it has a place.
 void Healings::undo(HealingWorld& world, Healing& healing) {
-  healing.reason.clear();
+  healing.wait_for({});
   healing.not_before.reset();
   healing.stage = Stage::Stepping;
   healing.under_way.clear();
@@ -267,7 +268,7 @@ bool Healings::wait_again(HealingWorld& world, Healing& healing) {
 /// The target is checked once more.
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
-  healing.reason = "its target is checked once more";
+  healing.wait_for("its target is checked once more");
   auto& looks = confirming_[healing.id];
   looks.clear();
   const auto add = [&](const std::string& name) {
@@ -300,14 +301,14 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     healing.not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
     healing.failure =
         holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
-    note_held(world, healing, "look: " + healing.failure);
+    note_held(world, healing, {.brake = Brake::Look, .lets = false, .text = healing.failure});
     world.save(healing);
     return;
   }
   forget_counts();
   watch_brakes(world);
-  if (const std::string brake = first_brake(world, healing); !brake.empty()) {
-    note_held(world, healing, brake);
+  if (const std::optional<BrakeVerdict> brake = first_brake(world, healing)) {
+    note_held(world, healing, *brake);
     world.save(healing);
     return;
   }
@@ -316,7 +317,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
 
 /// Lock and place are taken; the guard is asked, or the try begins.
 void Healings::take(HealingWorld& world, Healing& healing) {
-  healing.reason.clear();
+  healing.wait_for({});
   healing.not_before.reset();
   healing.failure.clear();
   if (healing.begun == WallTime{}) healing.begun = world.now().wall;

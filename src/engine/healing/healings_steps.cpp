@@ -127,16 +127,18 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   if (end_of_guard.end == StepEnd::Done) {
     // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
     forget_counts();
-    std::string brake = condition_stands(world, healing) ? "" : "look: its target no longer fails";
+    std::optional<BrakeVerdict> brake;
+    if (!condition_stands(world, healing))
+      brake = {.brake = Brake::Look, .lets = false, .text = "its target no longer fails"};
     // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
     for (const BrakeVerdict& verdict : verdicts(world, healing))
-      if (brake.empty() && !verdict.lets &&
-          (verdict.brake == "pause" || verdict.brake == kDoubtBrake || verdict.brake == kNamesBrake ||
-           verdict.brake == "list"))
-        brake = reason_of(verdict);
-    if (brake.empty()) return begin_try(world, healing);
+      if (!brake && !verdict.lets &&
+          (verdict.brake == Brake::Pause || verdict.brake == Brake::Doubt || verdict.brake == Brake::Names ||
+           verdict.brake == Brake::List))
+        brake = verdict;
+    if (!brake) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;
-    note_held(world, healing, brake);
+    note_held(world, healing, *brake);
     world.save(healing);
     return stir(world);
   }
@@ -158,7 +160,7 @@ void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& 
   if (!wait_again(world, healing)) return;
   healing.failure = fmt::format("{}: {}", by, why);
   healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
-  healing.reason = "again: " + healing.failure;
+  healing.wait_for("again: " + healing.failure, Brake::Again);
   world.save(healing);
   stir(world);
 }
@@ -181,7 +183,7 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
   healing.failure.clear();
   std::string text = describe(healing) + " begins";
   if (healing.plan->tries > 1) text += fmt::format(", try {} of {}", healing.round, healing.plan->tries);
-  if (healing.by != kByRule && !healing.escalated) text += ", requested by " + healing.by;
+  if (!is_rule(healing.by) && !healing.escalated) text += ", requested by " + words_of(healing.by);
   if (healing.overrides != Overrides{})
     text += fmt::format(", overriding {} (by {})", to_string(healing.overrides), healing.overridden_by);
   world.record(RecordKind::HealingBegun, Severity::Warning, healing.service, text).subject = healing.id.number();
@@ -204,7 +206,7 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
   if (healing.round < healing.plan->tries) {
     healing.stage = Stage::Between;
     healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
-    healing.reason = fmt::format("again: try {} failed", healing.round);
+    healing.wait_for(fmt::format("again: try {} failed", healing.round), Brake::Again);
     const std::string text = fmt::format("{}: try {} of {} failed: {}", describe(healing), healing.round,
                                          healing.plan->tries, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
@@ -219,7 +221,7 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
 /// No try is left: `on failure`, or the end.
 void Healings::give_up(HealingWorld& world, Healing& healing) {
   if (healing.plan->on_failure.empty()) return end(world, healing, HealingEnd::Failed, healing.failure);
-  healing.reason.clear();
+  healing.wait_for({});
   healing.not_before.reset();
   const std::string text = fmt::format("{} failed: {}", describe(healing), healing.failure);
   world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
@@ -389,7 +391,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     healing.round = 0;
     healing.position = 0;
     healing.under_way.clear();
-    healing.reason = "brakes of " + plan->name;
+    healing.wait_for("brakes of " + plan->name);
     ++workflow_memory(plan->name).counts.proposed;
     world.save(workflow_memory(plan->name));
     world.save(healing);

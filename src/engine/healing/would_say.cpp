@@ -50,11 +50,11 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
                   .asked = world.now().wall,
                   .seen = true};  // a storm is looked for when it is asked for
   if (healing.plan == nullptr)
-    return {{.brake = "workflow", .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
+    return {{.brake = Brake::Workflow, .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
   healing.mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run);
   std::vector<BrakeVerdict> said = fresh_verdicts(world, healing);
   // Brakes that go by how many of a group are not well close when something waits; this would be the first.
-  const auto pause = std::ranges::find(said, "pause while", &BrakeVerdict::brake);
+  const auto pause = std::ranges::find(said, Brake::PauseWhile, &BrakeVerdict::brake);
   if (pause == said.end() || !pause->lets) return said;
   for (const auto& [group, brake] : pauses_of(healing)) {
     const Census count = census(world, group);
@@ -95,13 +95,13 @@ std::string Healings::way_out(const BrakeVerdict& brake, const Healing& healing)
   };
   std::string text;
   if (brake.left) text = fmt::format("it can begin in {}", format_duration(std::max(*brake.left, Duration{0})));
-  if (brake.brake == "limit")
+  if (brake.brake == Brake::Limit)
     return fmt::format("{}; {}", brake.left ? text : "it begins when one of those has ended", overridden("limit"));
-  if (brake.brake == "cooldown") return fmt::format("{}; {}", text, overridden("cooldown"));
-  if (brake.brake == "pause" || brake.brake == "pause while") return overridden("pause");
-  if (brake.brake == kNamesBrake || brake.brake == "dependency")
+  if (brake.brake == Brake::Cooldown) return fmt::format("{}; {}", text, overridden("cooldown"));
+  if (brake.brake == Brake::Pause || brake.brake == Brake::PauseWhile) return overridden("pause");
+  if (brake.brake == Brake::Names || brake.brake == Brake::Dependency)
     return "it begins when that is over, if it fails still";
-  return brake.brake == "again" ? std::string() : text;
+  return brake.brake == Brake::Again ? std::string() : text;
 }
 
 std::string to_string(const Overrides& overrides) {
@@ -119,7 +119,7 @@ std::string Healings::came_to(HealingId id) const {
   const Healing& healing = known->second;
   switch (healing.stage) {
     case Healing::Stage::Held:
-      if (healing.reason.starts_with("secrets:")) return "begins when its secrets have been looked at";
+      if (healing.held_by == Brake::Secrets) return "begins when its secrets have been looked at";
       return "is held back: " + healing.reason;
     case Healing::Stage::Approval: return "waits for approval";
     case Healing::Stage::Confirming: return "is checked once more";

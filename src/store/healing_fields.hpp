@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// The fields of what is saved of healings, and the words of their enumerators: the one place that names them for
+// reading and writing.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "engine/healing/healing.hpp"
+
+namespace healer::store::healing_fields {
+
+using namespace engine;
+
+// ---- words, in the order of the enumerators; what is written is never changed --------------------------------------
+
+template <typename Enum>
+using For = std::type_identity<Enum>;
+
+constexpr std::array<std::string_view, 3> words_of(For<Saving::From>) { return {"regex", "json", "header"}; }
+constexpr std::array<std::string_view, 3> words_of(For<Bringing>) { return {"start", "stop", "restart"}; }
+constexpr std::array<std::string_view, 6> words_of(For<Comparison>) { return {"=", "!=", "<", "<=", ">", ">="}; }
+constexpr std::array<std::string_view, 4> words_of(For<HealingMode>) {
+  return {"shadow", "dry run", "approval", "automatic"};
+}
+constexpr std::array<std::string_view, 3> words_of(For<effect::Cause::State>) {
+  return {"succeeded", "failed", "changed"};
+}
+constexpr std::array<std::string_view, 11> words_of(For<StepRun::State>) {
+  return {"fresh",     "running", "requesting", "polling", "bringing", "waiting",
+          "verifying", "pausing", "ending",     "done",    "failed"};
+}
+constexpr std::array<std::string_view, 10> words_of(For<HealingEnd>) {
+  return {"verified", "done",        "failed",  "refused",   "cancelled",
+          "rejected", "interrupted", "dropped", "would run", "abandoned"};
+}
+constexpr std::array<std::string_view, 8> words_of(For<Healing::Stage>) {
+  return {"held", "approval", "confirming", "guarding", "stepping", "between", "failing", "cancelling"};
+}
+inline std::array<std::string_view, kEventKinds> words_of(For<EventKind>) {
+  std::array<std::string_view, kEventKinds> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<EventKind>(i));
+  return words;
+}
+inline std::array<std::string_view, kBrakes> words_of(For<Brake>) {
+  std::array<std::string_view, kBrakes> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<Brake>(i));
+  return words;
+}
+/// Of the alternatives of StepWhat.
+constexpr std::array<std::string_view, std::variant_size_v<StepWhat>> kStepKinds{
+    "program", "http", "wait", "bring", "tell", "recovered", "escalate", "parallel"};
+
+// ---- the fields of each struct --------------------------------------------------------------------------------------
+// They are taken apart by name: one that gains a field does not compile until it is named here.
+
+template <typename T, typename Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+
+void fields(auto& all, Is<Saving> auto& saving) {
+  auto& [from, what, name, secret] = saving;
+  all("from", from, "what", what, "name", name, "secret", secret);
+}
+
+void fields(auto& all, Is<JsonTest> auto& test) {
+  auto& [filter, comparison, value, quoted] = test;
+  all("filter", filter, "comparison", comparison, "value", value, "quoted", quoted);
+}
+
+void fields(auto& all, Is<HttpRequest> auto& request) {
+  auto& [method, url, headers, body, body_file, follow, insecure, limit] = request;
+  all("method", method, "url", url, "headers", headers, "body", body, "body_file", body_file, "follow", follow,
+      "insecure", insecure, "limit", limit);
+}
+
+void fields(auto& all, Is<Identity> auto& identity) {
+  auto& [uid, gid, user, home] = identity;
+  all("uid", uid, "gid", gid, "user", user, "home", home);
+}
+
+void fields(auto& all, Is<Command> auto& command) {
+  auto& [arguments, identity, timeout] = command;
+  all("arguments", arguments, "identity", identity, "timeout", timeout);
+}
+
+void fields(auto& all, Is<step::Program> auto& program) {
+  auto& [command, environment, directory, saves] = program;
+  all("command", command, "environment", environment, "directory", directory, "saves", saves);
+}
+
+void fields(auto& all, Is<step::Until> auto& until) {
+  auto& [request, met, failed, every, within] = until;
+  all("request", request, "met", met, "failed", failed, "every", every, "within", within);
+}
+
+void fields(auto& all, Is<step::Http> auto& http) {
+  auto& [request, expect, expect_json, saves, until] = http;
+  all("request", request, "expect", expect, "expect_json", expect_json, "saves", saves, "until", until);
+}
+
+void fields(auto& all, Is<step::Wait> auto& wait) {
+  auto& [length] = wait;
+  all("length", length);
+}
+
+void fields(auto& all, Is<step::Bring> auto& bring) {
+  auto& [what, service] = bring;
+  all("what", what, "service", service);
+}
+
+void fields(auto& all, Is<step::Tell> auto& tell) {
+  auto& [text] = tell;
+  all("text", text);
+}
+
+void fields(auto& all, Is<step::Recovered> auto& recovered) {
+  auto& [within, or_gone] = recovered;
+  all("within", within, "or_gone", or_gone);
+}
+
+void fields(auto& all, Is<step::Escalate> auto& escalate) {
+  auto& [workflow] = escalate;
+  all("workflow", workflow);
+}
+
+void fields(auto& all, Is<step::Parallel> auto& parallel) {
+  auto& [steps] = parallel;
+  all("steps", steps);
+}
+
+void fields(auto& all, Is<Step> auto& one) {
+  auto& [name, what, timeout, retries, pause, repeatable] = one;
+  all("name", name, "what", what, "timeout", timeout, "retries", retries, "pause", pause, "repeatable", repeatable);
+}
+
+void fields(auto& all, Is<Guard> auto& guard) {
+  auto& [program, timeout, once] = guard;
+  all("program", program, "timeout", timeout, "once", once);
+}
+
+void fields(auto& all, Is<HealingLimit> auto& limit) {
+  auto& [number, percent, group, within] = limit;
+  all("number", number, "percent", percent, "group", group, "within", within);
+}
+
+void fields(auto& all, Is<PauseWhile> auto& pause) {
+  auto& [group, above, until] = pause;
+  all("group", group, "above", above, "until", until);
+}
+
+void fields(auto& all, Is<Breaker> auto& breaker) {
+  auto& [failed, within] = breaker;
+  all("failed", failed, "within", within);
+}
+
+void fields(auto& all, Is<Approval> auto& approval) {
+  auto& [within, else_run, when] = approval;
+  all("within", within, "else_run", else_run, "when", when);
+}
+
+void fields(auto& all, Is<SourcePlace> auto& place) {
+  auto& [file, column, line] = place;
+  all("file", file, "column", column, "line", line);
+}
+
+void fields(auto& all, Is<Workflow> auto& workflow) {
+  auto& [name, guard, steps, on_failure, on_cancel, limits, pauses, cooldown, tries, ramp, probation, breaker, approval,
+         mode, key, place] = workflow;
+  all("name", name, "guard", guard, "steps", steps, "on_failure", on_failure, "on_cancel", on_cancel, "limits", limits,
+      "pauses", pauses, "cooldown", cooldown, "tries", tries, "ramp", ramp, "probation", probation, "breaker", breaker,
+      "approval", approval, "mode", mode, "key", key, "place", place);
+}
+
+void fields(auto& all, Is<effect::Cause::Process> auto& process) {
+  auto& [pid, memory_kb, children, cpu_percent] = process;
+  all("pid", pid, "memory_kb", memory_kb, "children", children, "cpu_percent", cpu_percent);
+}
+
+void fields(auto& all, Is<effect::Cause> auto& cause) {
+  auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process] = cause;
+  all("service", service, "event", event, "state", state, "event_text", event_text, "action_text", action_text,
+      "description", description, "rule", rule, "when", when, "program_status", program_status, "process", process);
+}
+
+void fields(auto& all, Is<Deadline> auto& deadline) {
+  auto& [wall, mono, boot, length] = deadline;
+  all("wall", wall, "mono", mono, "boot", boot, "length", length);
+}
+
+void fields(auto& all, Is<Overrides> auto& overrides) {
+  auto& [limit, cooldown, pause] = overrides;
+  all("limit", limit, "cooldown", cooldown, "pause", pause);
+}
+
+void fields(auto& all, Is<StepRun> auto& run) {
+  auto& [state, attempt, doubts, action, due, begun, failure, request] = run;
+  all("state", state, "attempt", attempt, "doubts", doubts, "action", action, "due", due, "begun", begun, "failure",
+      failure, "request", request);
+}
+
+void fields(auto& all, Is<Detour> auto& detour) {
+  auto& [position, of_plan, under_way] = detour;
+  all("position", position, "of_plan", of_plan, "under_way", under_way);
+}
+
+void fields(auto& all, Is<StepOutcome> auto& outcome) {
+  auto& [round, name, good, took, text] = outcome;
+  all("round", round, "name", name, "good", good, "took", took, "text", text);
+}
+
+void fields(auto& all, Is<Trigger> auto& trigger) {
+  auto& [service, rule] = trigger;
+  all("service", service, "rule", rule);
+}
+
+void fields(auto& all, Is<Healing> auto& healing) {
+  auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
+         mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long, held_since,
+         round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned, queued,
+         escalated, in_probation] = healing;
+  all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
+      "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
+      row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "held_by", held_by, "not_before", not_before,
+      "approved_by", approved_by, "approved_early", approved_early, "seen", seen, "refused", refused, "told_long",
+      told_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
+      detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
+      "abandoned", abandoned, "queued", queued, "escalated", escalated, "in_probation", in_probation);
+}
+
+void fields(auto& all, Is<TargetMemory> auto& memory) {
+  auto& [target, rehearsed, cooldown, probation, plan, healing, end, ended, recovered] = memory;
+  all("target", target, "rehearsed", rehearsed, "cooldown", cooldown, "probation", probation, "plan", plan, "healing",
+      healing, "end", end, "ended", ended, "recovered", recovered);
+}
+
+void fields(auto& all, Is<WorkflowMemory::Counts> auto& counts) {
+  auto& [proposed, would_run, approved, rejected, ran, recovered, failed, abandoned] = counts;
+  all("proposed", proposed, "would_run", would_run, "approved", approved, "rejected", rejected, "ran", ran, "recovered",
+      recovered, "failed", failed, "abandoned", abandoned);
+}
+
+void fields(auto& all, Is<WorkflowMemory::Try> auto& one) {
+  auto& [when, target, rehearsed] = one;
+  all("when", when, "target", target, "rehearsed", rehearsed);
+}
+
+void fields(auto& all, Is<WorkflowMemory> auto& memory) {
+  auto& [workflow, tries, failures, failed, open, ramp, verified, active, counts] = memory;
+  all("workflow", workflow, "tries", tries, "failures", failures, "failed", failed, "open", open, "ramp", ramp,
+      "verified", verified, "active", active, "counts", counts);
+}
+
+void fields(auto& all, Is<ClosedBrake> auto& brake) {
+  auto& [workflow, group, above, until, since, told] = brake;
+  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since, "told", told);
+}
+
+}  // namespace healer::store::healing_fields
