@@ -2,10 +2,12 @@
 """Each protocol against a stub that is well, closed, hanging, refusing in the protocol, closing half-way and speaking
 nonsense: what the real Monit and `healerctl probe` say, side by side. Real servers: see servers_test.py."""
 import base64
+import contextlib
 import hashlib
 import hmac
 import re
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
@@ -300,6 +302,34 @@ class Protocols(support.Case):
             told = {(name, behaviour): verdict for behaviour, verdicts in zip(BEHAVIOURS, theirs)
                     for name, verdict in zip(PROTOCOLS, verdicts)}
         self.judge(ours, told)
+
+    def test_nothing_shows_the_community_of_an_agent(self):
+        """Though one agent repeats it in its answer, and another one answers it back."""
+        parrot = Protocol("", [lambda asked: b"what is " + asked], [], udp=True)
+        ports = [Stub(self, one, "up").port for one in (PROTOCOLS["snmp"], parrot)]
+        daemon = self.start("check host agents with address 127.0.0.1\n" + "".join(
+            f'  if failed port {port} protocol snmp community "hush-hush" oid "1.3.6.1.2.1.1.3.0" then alert\n' for port in ports))
+        connections = lambda: daemon.ask("status", "agents")["services"][0]["connections"]  # noqa: E731
+        self.wait_for(lambda: [one["verdict"] for one in connections()] == ["passed", "failed"], "the verdicts",
+                      detail=lambda: str(connections()))
+        self.assertIn("what is 0", connections()[1]["text"])
+        shown = "".join(daemon.ctl(*words).stdout for words in (
+            ("status", "agents"), ("--json", "status", "agents"), ("history",), ("explain", "agents"), ("summary",)))
+        self.assertIn('community "*****"', shown)
+        daemon.stop()
+        # The rules themselves are kept as they were written, where only healer's user reads them.
+        files = {file.name: file.read_bytes() for file in daemon.folder.rglob("*") if file.is_file()}
+        kept = {}
+        for name, rules in (("healer.state", {"sources"}), ("healer.state.readings", {"texts", "chunks"})):
+            with contextlib.closing(sqlite3.connect(daemon.folder / name)) as state:
+                tables = {table for table, in state.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                kept |= {table: str(state.execute(f"SELECT * FROM {table}").fetchall()).encode() for table in tables - rules}
+            del files[name]
+        del files["healer.conf"]
+        self.assertIn("records", kept)
+        self.assertIn("healer.log", files)
+        for name, text in {**files, **kept, "shown": shown.encode()}.items():
+            self.assertFalse(b"hush-hush" in text, f"the community is in {name}")
 
     def judge(self, ours: dict, told: dict) -> None:
         say = {True: "passed", False: "failed", None: "-"}
