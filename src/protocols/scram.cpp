@@ -5,7 +5,9 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <mutex>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -39,6 +41,30 @@ std::string_view attribute(std::string_view& text, char name) {
   return value;
 }
 
+/// A password with a server's salt (RFC 5802, 2.2). That is nearly all the work of a login, and the same at the next
+/// one: what was made last is kept, so that a server is probed at the price of others.
+std::string salted_password(std::string_view password, std::string_view salt, int rounds) {
+  constexpr std::size_t kKept = 256;
+  struct Known {
+    std::string made_of;
+    std::string salted;
+  };
+  static std::mutex mutex;
+  static std::array<Known, kKept> known;  // guarded by mutex, as `next`
+  static std::size_t next = 0;
+  const std::string made_of =
+      hash_bytes(Hash::Sha256, fmt::format("{} {} {}{}", rounds, password.size(), password, salt));
+  const std::scoped_lock lock(mutex);
+  const auto found = std::ranges::find(known, made_of, &Known::made_of);
+  if (found != known.end() && !made_of.empty()) return found->salted;
+  std::string salted(kKeyBytes, '\0');
+  PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()), bytes_of(salt), static_cast<int>(salt.size()),
+                    rounds, EVP_sha256(), static_cast<int>(salted.size()),
+                    reinterpret_cast<unsigned char*>(salted.data()));
+  known[next++ % kKept] = {made_of, salted};
+  return salted;
+}
+
 }  // namespace
 
 Scram::Scram(std::string password, std::uint64_t nonce)
@@ -58,10 +84,7 @@ std::optional<std::string> Scram::final(std::string_view server_first) {
   if (wrong != std::errc{} || end != count.data() + count.size() || rounds < 1 || rounds > kMostRounds ||
       salt.empty() || !nonce.starts_with(own) || nonce.size() == own.size())
     return std::nullopt;
-  std::string salted(kKeyBytes, '\0');
-  PKCS5_PBKDF2_HMAC(password_.data(), static_cast<int>(password_.size()), bytes_of(salt), static_cast<int>(salt.size()),
-                    rounds, EVP_sha256(), static_cast<int>(salted.size()),
-                    reinterpret_cast<unsigned char*>(salted.data()));
+  const std::string salted = salted_password(password_, salt, rounds);
   const std::string last = fmt::format("c=biws,r={}", nonce);
   const std::string all = fmt::format("{},{},{}", first_bare_, server_first, last);
   const std::string client_key = hmac_bytes(Hash::Sha256, salted, "Client Key");

@@ -252,6 +252,18 @@ TEST_CASE("SCRAM-SHA-256 as in RFC 7677", "[protocols][scram]") {
   CHECK_FALSE(scram.proves("e=invalid-proof"));
 }
 
+TEST_CASE("a key that SCRAM has derived is that of its password, salt and rounds alone", "[protocols][scram]") {
+  const auto said = [](const std::string& password, const std::string& salt, int rounds) {
+    return Scram(password, 7).final("r=0000000000000007x,s=" + base64(salt) + ",i=" + std::to_string(rounds)).value();
+  };
+  const std::string first = said("p4ss", "salt", 2);
+  CHECK(said("p4ss", "salt", 2) == first);
+  CHECK(said("p4ss", "salt", 3) != first);
+  CHECK(said("p4s", "ssalt", 2) != first);
+  for (int i = 0; i < 600; ++i) (void)said("p4ss", std::to_string(i), 1);  // more than are kept
+  CHECK(said("p4ss", "salt", 2) == first);
+}
+
 TEST_CASE("a listener of Oracle answers ping by a refusal", "[protocols][tns]") {
   const auto answer = [](int type, const std::string& text) {
     return big(12 + text.size(), 2) + "\0\0"s + static_cast<char>(type) + "\0\0\0\"\0"s + big(text.size(), 2) + text;
