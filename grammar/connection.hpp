@@ -34,7 +34,7 @@ struct connection_state : test_word<Kind::Failed, Kind::Succeeded> {};
 // What a protocol is asked, right after its name.
 struct protocol_name  : token<Kind::ProtocolName> { static constexpr std::string_view kExpected = "the name of a protocol"; };
 // Further ones are healer's own.
-struct own_protocol_name : text<"docker", "snmp"> { static constexpr std::string_view kExpected = "the name of a protocol"; };
+struct own_protocol_name : text<"amqp", "docker", "grpc", "snmp"> { static constexpr std::string_view kExpected = "the name of a protocol"; };
 struct own_protocol   : extension<"this protocol", own_protocol_name> {};
 struct protocol_text  : token<Kind::String, Kind::Quoted, Kind::Address, Kind::Path, Kind::Mail, Kind::Command> { static constexpr std::string_view kExpected = "a text"; };
 struct text_option    : seq<token<Kind::Request, Kind::HostHeader, Kind::PathWord, Kind::Database, Kind::Secret, Kind::Target, Kind::Host, Kind::Origin>, protocol_text> {};
@@ -66,7 +66,8 @@ struct community_option : extension<"a community of SNMP", text<"community">, pr
 struct container_option : extension<"a container of Docker", text<"container">, protocol_text> {};
 struct object_value   : seq<comparison, json_value> {};
 struct object_option  : extension<"an object of SNMP", text<"oid">, protocol_text, opt<object_value>> {};
-struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option, query_option, offset_option, community_option, container_option, object_option> {};
+struct service_option : extension<"a service of gRPC", text<"service">, protocol_text> {};
+struct own_option     : sor<starttls_option, http2_option, redirects_option, json_option, body_option, query_option, offset_option, community_option, container_option, object_option, service_option> {};
 struct protocol_option: sor<text_option, number_option, credential_option, method_option, status_option, share_option, sum_option, key_sum_option, headers_option, own_option> {};
 struct protocol       : seq<token<Kind::Protocol>, sor<protocol_name, own_protocol>, star<protocol_option>> {};
 

@@ -315,6 +315,8 @@ struct action<grammar::object_option> {
   }
 };
 template <>
+struct action<grammar::service_option> : OwnSetting<grammar::service_option> {};
+template <>
 struct action<grammar::json_option> {
   static void apply(const auto& in, Build& build, ConnectionScratch& scratch) {
     OwnSetting<grammar::json_option>::apply(in, build, scratch);

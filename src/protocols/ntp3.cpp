@@ -30,7 +30,7 @@ class Ntp final : public DatagramTalk {
     if (const Setting* offset = order.find("offset")) offset_ = *offset;
   }
 
-  std::string_view awaited() const override { return "answer"; }
+  std::string_view awaited() const override { return is_told_else_ ? "answer to this question" : "answer"; }
 
  protected:
   // What would be the time here is a number that nobody can guess: the time is nobody's business.
@@ -48,11 +48,15 @@ class Ntp final : public DatagramTalk {
     if ((first & 7U) != kServer || ((first >> 3U) & 7U) != kVersion)
       return Want::fail(
           fmt::format("its answer is of version {} and mode {}, not 3 and 4", (first >> 3U) & 7U, first & 7U));
+    // What does not repeat our number is an answer to somebody else's question, or by one who has not seen ours.
+    if (datagram.substr(24, 8) != cookie_) {
+      is_told_else_ = true;
+      return Want::receive();
+    }
     if (stratum == 0) return Want::fail("it refuses to answer: " + quote(datagram.substr(12, 4)));
     if (first >> 6U == kUnknownLeap || stratum >= kUnsynchronized)
       return Want::fail("it does not know the time itself");
     if (!offset_) return Want::pass(fmt::format("it tells the time, at stratum {}", stratum));
-    if (datagram.substr(24, 8) != cookie_) return Want::receive();  // to somebody else's question
     if (now_ == nullptr) return Want::unknown("nobody knows what time it is here");
     in.take(30);
     const double arrived = time_of(in);
@@ -81,6 +85,7 @@ class Ntp final : public DatagramTalk {
   WallTime (*now_)();
   std::optional<Setting> offset_;
   double sent_ = 0;
+  bool is_told_else_ = false;  // something, but no answer
 };
 
 constexpr Option kOptions[] = {{.word = "offset", .type = OptionType::Lag}};

@@ -5,6 +5,7 @@
 
 // clang-format off
 #define HEALER_PROTOCOLS(PROTOCOL) \
+  PROTOCOL(amqp)                   \
   PROTOCOL(apache_status)          \
   PROTOCOL(clamav)                 \
   PROTOCOL(default_protocol)       \
@@ -15,6 +16,7 @@
   PROTOCOL(ftp)                    \
   PROTOCOL(generic)                \
   PROTOCOL(gps)                    \
+  PROTOCOL(grpc)                   \
   PROTOCOL(http)                   \
   PROTOCOL(https)                  \
   PROTOCOL(imap)                   \

@@ -94,6 +94,7 @@ class Websocket final : public Conversation {
         return Want::fail("its answer to the handshake is " + quote(line->substr(9)));
       return Want::receive();
     }
+    // Without this header it passes, as in Monit: a server that does what it is asked then speaks WebSocket.
     const std::size_t colon = line->find(':');
     if (colon != std::string_view::npos && iequals(line->substr(0, colon), "sec-websocket-accept") &&
         trim(line->substr(colon + 1)) != base64(hash_bytes(Hash::Sha1, key_ + std::string(kGuid))))

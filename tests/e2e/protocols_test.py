@@ -124,6 +124,30 @@ def rdate(ahead: int) -> Callable[[bytes], bytes]:
     return lambda _: struct.pack(">I", int(time.time()) + SINCE_1900 + ahead)
 
 
+def amqp(number: int, arguments: bytes) -> bytes:
+    """A method of the class connection."""
+    return b"\1\0\0" + struct.pack(">IHH", 4 + len(arguments), 10, number) + arguments + b"\xce"
+
+
+def amqp_close(code: int, why: bytes) -> bytes:
+    return amqp(50, struct.pack(">HB", code, len(why)) + why + b"\0\0\0\0")
+
+
+AMQP_START = amqp(10, b"\0\x09" + b"\0\0\0\0" + struct.pack(">I", 14) + b"PLAIN AMQPLAIN" + b"\0\0\0\5en_US")
+AMQP_TUNE = amqp(30, struct.pack(">HIH", 2047, 131072, 60))
+
+
+def grpc(code: bytes, message: bytes) -> bytes:
+    """Frames of HTTP/2: settings, the headers, a message, how the call ended."""
+    def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+        return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+    def field(name: bytes, value: bytes) -> bytes:
+        return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+    return (frame(4, 0, 0, b"") + frame(1, 4, 1, field(b":status", b"200") + field(b"content-type", b"application/grpc")) +
+            frame(0, 0, 1, b"\0" + struct.pack(">I", len(message)) + message) + frame(1, 5, 1, field(b"grpc-status", code)))
+
+
 def logout(asked: bytes) -> bytes:
     return b"* BYE out\r\n" + asked[:3] + b" OK done\r\n"
 
@@ -150,7 +174,12 @@ def docker(state: bytes) -> bytes:
 
 NO = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 SIEVE = b'"IMPLEMENTATION" "x"\r\n"SIEVE" "fileinto"\r\nOK "ready"\r\n'
+AMQP_LOGIN = 'protocol amqp username "u" password "p4ss"'
 PROTOCOLS = {
+    "amqp": Protocol("protocol amqp", [AMQP_START, AMQP_TUNE], [AMQP_START, amqp_close(403, b"ACCESS_REFUSED - no")], own=True),
+    "amqp login": Protocol(AMQP_LOGIN, [AMQP_START, AMQP_TUNE, amqp(41, b"\0")],
+                           [AMQP_START, AMQP_TUNE, amqp_close(530, b"NOT_ALLOWED - no")], own=True),
+    "amqp tls": Protocol("using tls " + AMQP_LOGIN, [AMQP_START, AMQP_TUNE, amqp(41, b"\0")], [b"AMQP\0\1\0\0"], tls=True, own=True),
     "apache-status": Protocol("protocol apache-status loglimit > 60%", [page(b"LL________")], [NO]),
     "clamav": Protocol("protocol clamav", [b"PONG\n"], [b"UNKNOWN COMMAND\n"]),
     "dns": Protocol("protocol dns", [dns(0, True)], [dns(2, True)]),
@@ -163,6 +192,8 @@ PROTOCOLS = {
                          passes={"refusing": (True, False), "half-way": (True, False)}),  # Monit looks at its beginning alone
     "ftp": Protocol("protocol ftp", [b"220-x\r\n220 y\r\n", b"221 bye\r\n"], [b"421 too many\r\n"], first=True),
     "gps": Protocol("protocol gps", [b"GPSD,G=GPS\r\n"], [b"GPSD,G=?\r\n"]),
+    "grpc": Protocol("protocol grpc", [grpc(b"0", b"\x08\1")], [grpc(b"12", b"")], own=True),
+    "grpc tls": Protocol('using tls protocol grpc service "a"', [grpc(b"0", b"\x08\1")], [grpc(b"0", b"\x08\2")], tls=True, own=True),
     "imap": Protocol("protocol imap", [b"* OK x\r\n", logout], [b"* BYE full\r\n"], first=True),
     "imaps": Protocol("protocol imaps", [b"* OK x\r\n", logout], [b"* BYE full\r\n"], first=True, tls=True),
     "ldap2": Protocol("protocol ldap2", [ldap(0)], [ldap(2)]),
@@ -281,6 +312,7 @@ class Protocols(support.Case):
                         "-keyout", self.path("key"), "-out", certificate], check=True, stderr=subprocess.DEVNULL)
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, self.path("key"))
+        self.context.set_alpn_protocols(["h2"])
 
     def test_each_behaviour_of_each_protocol_is_judged_as_by_monit_or_better(self):
         cases = [(name, behaviour) for name in PROTOCOLS for behaviour in BEHAVIOURS]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Real servers of Debian, each up, closed, hanging, refusing in its protocol, closing half-way, and another than expected:
 what the real Monit and `healerctl probe` say, side by side. What is not installed is left out, and said. No server was to
-be had for mongodb, tns and dwp: theirs are the stubs of protocols_test.py, made from the published specifications."""
+be had for mongodb, tns and dwp, and inn2 (nntp) installs only where the host has a full name: theirs are the stubs of
+protocols_test.py, made from the published specifications."""
 import os
 import shutil
 import socket
@@ -11,6 +12,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import further_servers
 import probe_test
 import real_servers
 import support
@@ -435,18 +437,24 @@ zone "example" {{ type primary; file "{zone}"; }};
             run("healthcheck", "run", name)
         return at
 
+    def rabbitmq(self) -> dict[str, Server]:
+        return {name: Server(**one, monit=None) for name, one in further_servers.rabbitmq(self).items()}
+
+    def node(self) -> dict[str, Server]:
+        return {name: Server(**one, monit=None if "grpc" in name else True) for name, one in further_servers.node(self).items()}
+
     STARTED = {"/usr/sbin/dovecot": dovecot, "/usr/sbin/slapd": slapd, "/usr/bin/memcached": memcached,
                "/usr/sbin/mosquitto": mosquitto, "/usr/sbin/mariadbd": mariadb, "/usr/lib/postgresql": postgres,
                "/usr/sbin/unbound": unbound, "/usr/sbin/chronyd": chronyd, "/usr/sbin/proftpd": proftpd,
                "/usr/bin/rsync": rsyncd, "/usr/sbin/postgrey": postgrey, "/usr/sbin/clamd": clamd, "/usr/sbin/spamd": spamd,
                "/usr/sbin/freeradius": freeradius, "/usr/sbin/apache2": apache, "/usr/sbin/kamailio": kamailio,
                "/usr/sbin/gpsd": gpsd, "/usr/sbin/named": bind9, "/usr/sbin/inetd": inetd, "/usr/sbin/snmpd": snmpd,
-               "/usr/bin/podman": podman}
+               "/usr/bin/podman": podman, "/usr/lib/rabbitmq/bin/rabbitmq-server": rabbitmq, "/usr/bin/node": node}
 
     def up(self, server: Server) -> None:
         def passes() -> bool:
             return probe_test.probe("127.0.0.1", f"port {server.port} {server.words} timeout 2 seconds")[0] == 0
-        self.wait_for(passes, f"a server for {server.words} on {server.port}",
+        self.wait_for(passes, f"a server for {server.words} on {server.port}", limit=3 * support.LIMIT,
                       detail=lambda: self.path("servers.log").read_text(errors="replace")[-3000:])
 
     def test_each_state_of_each_server_is_judged_as_by_monit_or_better(self):
@@ -468,7 +476,7 @@ zone "example" {{ type primary; file "{zone}"; }};
             rows[name, "up"] = (one.port, one.words, one.monit, True)
             rows[name, "closed"] = (self.own_port(), one.words, no, False)
             if one.refusing:
-                rows[name, "refusing"] = (one.refusing[0], one.refusing[1] or one.words, one.monit_refusing, False)
+                rows[name, "refusing"] = (one.refusing[0], one.refusing[1] or one.words, no if no is None else one.monit_refusing, False)
             if tcp:
                 for state, port in (("hanging", self.silent()), ("half-way", self.cut(one.port, one.half)), ("another", other)):
                     monit = None if (name, state) in MONIT_VARIES else True if (name, state) in MONIT_PASSES else no

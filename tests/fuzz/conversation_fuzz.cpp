@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(static_cast<unsigned char>(c) >= ' ', "the verdict is printable", whole.verdict);
   if (protocol.only_datagrams) return 0;  // they come whole
   // Of HTTP/2 what floods counts as such only where it comes at once.
-  const bool http2 = order.find("http2") != nullptr;
+  const bool http2 = order.find("http2") != nullptr || protocol.name == "grpc";
   const bool starttls = whole.sent.find("<TLS>") != std::string::npos;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{data[0]} % 13 + 2}) {
     const Played cut = play(order, protocol, piece, text);

@@ -1,48 +1,13 @@
 // SPDX-License-Identifier: MIT
-// HTTP/2, its servers' frames written by hand.
-#include "conversations.hpp"
+// HTTP/2.
+#include "http2_frames.hpp"
 
 namespace http2_test {
 
 using namespace healer::test;
-using namespace std::string_literals;
+using namespace healer::test::http2;
 
 namespace {
-
-enum Type : char {
-  kData = 0,
-  kHeaders = 1,
-  kReset = 3,
-  kSettings = 4,
-  kPush = 5,
-  kPing = 6,
-  kGoAway = 7,
-  kContinuation = 9
-};
-constexpr char kEndStream = 1;
-constexpr char kEndHeaders = 4;
-
-std::string frame(Type type, char flags, char stream, const std::string& payload) {
-  const auto size = payload.size();
-  return std::string{static_cast<char>(size >> 16),
-                     static_cast<char>(size >> 8),
-                     static_cast<char>(size),
-                     type,
-                     flags,
-                     0,
-                     0,
-                     0,
-                     stream} +
-         payload;
-}
-
-std::string field(const std::string& name, const std::string& value) {
-  return "\0"s + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
-}
-
-std::string status(const std::string& code) { return field(":status", code); }
-
-const std::string kHello = frame(kSettings, 0, 0, "") + frame(kSettings, 1, 0, "");
 
 std::string answer(const std::string& code, const std::string& body) {
   return kHello + frame(kHeaders, kEndHeaders, 1, status(code)) + frame(kData, kEndStream, 1, body);

@@ -342,10 +342,11 @@ TEST_CASE("a DNS server knows a name", "[protocols][dns]") {
 
 namespace {
 
-std::string ntp(int first, int stratum, const std::string& cookie = {}, std::uint64_t seconds = kNoon1900) {
+const std::string kCookie = big(0x0102030405060708, 8);
+std::string ntp(int first, int stratum, const std::string& cookie = kCookie, std::uint64_t seconds = kNoon1900) {
   std::string bytes = std::string(1, static_cast<char>(first)) + static_cast<char>(stratum) + std::string(10, '\0') +
                       "RATE" + std::string(8, '\0');
-  bytes += cookie.empty() ? std::string(8, '\0') : cookie;
+  bytes += cookie;
   for (int i = 0; i < 2; ++i) bytes += big(seconds, 4) + "\x80\0\0\0"s;
   return bytes;
 }
@@ -360,10 +361,24 @@ TEST_CASE("a time server knows the time", "[protocols][ntp3]") {
   CHECK(ask("ntp3", {ntp(0x24, 2)}) == "fail: its answer is of version 4 and mode 4, not 3 and 4");
   CHECK(ask("ntp3", {"x"}) == "fail: this is not a time server: it said \"x\"");
   const Setting offset{.word = "offset", .op = Operator::Less, .number = 1000};
-  const std::string cookie = big(0x0102030405060708, 8);
-  CHECK(ask("ntp3", {ntp(0x1c, 2), ntp(0x1c, 2, cookie)}, {offset}) == "pass: its time is 500 ms ahead of ours");
-  CHECK(ask("ntp3", {ntp(0x1c, 2, cookie, kNoon1900 - 9)}, {offset}) ==
+  CHECK(ask("ntp3", {ntp(0x1c, 2)}, {offset}) == "pass: its time is 500 ms ahead of ours");
+  CHECK(ask("ntp3", {ntp(0x1c, 2, kCookie, kNoon1900 - 9)}, {offset}) ==
         "fail: its time is 8500 ms behind ours, not < 1000 ms");
+}
+
+TEST_CASE("what answers another question than ours is no answer of a time server", "[protocols][ntp3]") {
+  const std::string others(8, '\0');
+  CHECK(ask("ntp3", {ntp(0x1c, 2, others), ntp(0x1c, 3)}) == "pass: it tells the time, at stratum 3");
+  // Nor is a refusal that anybody could have sent.
+  CHECK(ask("ntp3", {ntp(0x1c, 0, others), ntp(0xdc, 2, others), ntp(0x1c, 2)}) ==
+        "pass: it tells the time, at stratum 2");
+  const auto conversation = find_protocol("ntp3")->make({.host = "h", .settings = {}, .limits = {}, .nonce = 5});
+  CHECK(conversation->begin().send.ends_with(big(5, 8)));
+  CHECK(conversation->awaited() == "answer");
+  CHECK(conversation->receive(ntp(0x1c, 2)).kind == Want::Kind::Receive);
+  CHECK(conversation->awaited() == "answer to this question");
+  CHECK(ask("ntp3", std::vector<std::string>(200, ntp(0x1c, 2, others))) ==
+        "fail: it sends what was not asked for, without end");
 }
 
 TEST_CASE("a RADIUS server signs its answer", "[protocols][radius]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is spoken within HTTP: apache-status, docker and websocket.
 #include "conversations.hpp"
+#include "protocols/digest.hpp"
+#include "protocols/packet_talk.hpp"
 
 namespace web_protocols_test {
 
@@ -15,7 +17,7 @@ std::string page(const std::string& scoreboard) {
 }
 Setting limit(std::string_view word, Operator op, int number) { return {.word = word, .op = op, .number = number}; }
 
-/// The answer to the key of a conversation whose number is 0.
+/// Without an answer to the key, which Monit does not look for.
 const std::string kSwitching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
 
 }  // namespace
@@ -92,6 +94,19 @@ TEST_CASE("a container's name leads to no other path", "[protocols][docker]") {
   CHECK(fault("..") == "\"..\" is not the name of a container");
   CHECK(fault("") == "\"\" is not the name of a container");
   CHECK(find_protocol("docker")->fault({}) == "protocol docker needs a 'container', as in container \"web\"");
+}
+
+TEST_CASE("a WebSocket server that answers the key answers ours", "[protocols][websocket]") {
+  const auto verdict = [](const std::string& answer) {
+    return talk("websocket", {},
+                {"HTTP/1.1 101 x\r\nSEC-websocket-Accept: " + answer + "\r\n\r\n", "\x8a\x00"s, "\x88\x00"s})
+        .verdict;
+  };
+  const std::string key = base64(big(0, 8) + big(~std::uint64_t{0}, 8));  // of a conversation whose number is 0
+  CHECK(verdict(base64(hash_bytes(Hash::Sha1, key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))) ==
+        "pass: it answers a ping");
+  CHECK(verdict("AAAA") == "fail: its answer to the handshake is to somebody else's key");
+  CHECK(verdict("") == "fail: its answer to the handshake is to somebody else's key");
 }
 
 TEST_CASE("a WebSocket server answers a ping and a close", "[protocols][websocket]") {
