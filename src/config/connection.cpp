@@ -301,18 +301,10 @@ class ConnectionReader {
     if (plan.protocol->name == "radius" && plan.transport != Transport::Udp)
       error(test_.protocol->range, "RADIUS is spoken over UDP alone", "write 'type udp' before the protocol");
     if (plan.protocol->only_datagrams && plan.transport == Transport::Tcp) plan.transport = Transport::Udp;
-    // Monit takes it, wherever it is.
-    const auto has = [&](std::string_view word) {
-      return std::ranges::find(plan.settings, word, &Setting::word) != plan.settings.end();
-    };
-    static constexpr std::string_view kOfLogins[] = {"mqtt", "mysql", "mysqls", "pgsql"};
-    if (std::ranges::find(kOfLogins, plan.protocol->name) != std::ranges::end(kOfLogins) && has("password") &&
-        !has("username"))
-      warn(range_, "'password' has no effect without 'username'");
-    if (plan.protocol->fault == nullptr) return;
-    const std::string wrong = plan.protocol->fault(plan.settings);
-    const bool is_mail = plan.protocol->name.starts_with("smtp");  // Monit takes a name without a password
-    if (!wrong.empty()) is_mail ? warn(range_, wrong) : error(range_, wrong);
+    if (plan.protocol->fault != nullptr)
+      if (const std::string wrong = plan.protocol->fault(plan.settings); !wrong.empty()) error(range_, wrong);
+    if (plan.protocol->warning != nullptr)
+      if (const std::string odd = plan.protocol->warning(plan.settings); !odd.empty()) warn(range_, odd);
   }
 
   void setting(const SettingSyntax& written) {

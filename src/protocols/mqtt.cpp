@@ -91,6 +91,7 @@ const Protocol& mqtt() {
       .port = 1883,
       .options = kLoginOptions,
       .fault = fault,
+      .warning = lone_password,
       .make = [](const Order& order) -> std::unique_ptr<Conversation> { return std::make_unique<Mqtt>(order); }};
   return it;
 }

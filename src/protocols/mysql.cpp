@@ -226,6 +226,7 @@ const Protocol& mysql() {
                                .within = true,
                                .options = kOptions,
                                .fault = fault,
+                               .warning = lone_password,
                                .make = make};
   return it;
 }
@@ -238,6 +239,7 @@ const Protocol& mysqls() {
                                .within = true,
                                .options = kOptions,
                                .fault = fault,
+                               .warning = lone_password,
                                .make = make};
   return it;
 }

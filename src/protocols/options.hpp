@@ -34,6 +34,18 @@ inline constexpr Option kTlsOptions[] = {kStartTls};
   return {};
 }
 
+/// For Protocol::warning, where with half a login none is made, as in Monit.
+[[nodiscard]] inline std::string half_login(std::span<const Setting> settings) {
+  const std::string wrong = login_fault(settings);
+  return wrong.empty() ? wrong : wrong + ": nobody logs in";
+}
+
+/// For Protocol::warning, where Monit takes half a login: a password that nobody logs in with.
+[[nodiscard]] inline std::string lone_password(std::span<const Setting> settings) {
+  return given(settings, "password") && !given(settings, "username") ? "'password' has no effect without 'username'"
+                                                                     : "";
+}
+
 /// Likewise, where both are written on a line of the protocol, which a line end would end.
 [[nodiscard]] inline std::string line_login_fault(std::span<const Setting> settings) {
   for (const Setting& setting : settings)

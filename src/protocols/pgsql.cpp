@@ -189,6 +189,7 @@ const Protocol& pgsql() {
       .within = true,
       .options = kOptions,
       .fault = fault,
+      .warning = lone_password,
       .make = [](const Order& order) -> std::unique_ptr<Conversation> { return std::make_unique<Pgsql>(order); }};
   return it;
 }

@@ -101,6 +101,8 @@ struct Protocol {
   std::span<const Option> options;
   /// What is wrong with the settings together, each of which is right; empty: nothing. Null: nothing ever is.
   std::string (*fault)(std::span<const Setting> settings) = nullptr;
+  /// What of the settings has no effect, or hardly one that is meant, though it can be tested; empty, or null: nothing.
+  std::string (*warning)(std::span<const Setting> settings) = nullptr;
   /// Whether a setting makes the conversation ask for TLS in its midst. Null: none does.
   bool (*upgrades)(std::span<const Setting> settings) = nullptr;
   /// What TLS must agree to be spoken within it (ALPN), where the settings want that; empty: nothing. Null: never.

@@ -27,7 +27,8 @@ class Smtp final : public LineTalk {
         server_(is_local ? "a mail server for local deliveries (LMTP)" : "a mail server"),
         wants_tls_(order.find("starttls") != nullptr),
         username_(order.text("username")),
-        password_(order.text("password")) {}
+        password_(order.text("password")),
+        logs_in_(order.find("username") != nullptr && order.find("password") != nullptr) {}
 
   Want begin() override { return Want::receive(); }
 
@@ -116,7 +117,7 @@ class Smtp final : public LineTalk {
       if (!offers_tls_) return Want::fail("it does not offer STARTTLS", "QUIT\r\n");
       return say("STARTTLS", Step::StartTls);
     }
-    if (username_.empty()) return say("QUIT", Step::Quit);
+    if (!logs_in_) return say("QUIT", Step::Quit);
     if (plain_) return say("AUTH PLAIN " + base64('\0' + username_ + '\0' + password_), Step::Plain);
     if (login_) return say("AUTH LOGIN", Step::Login);
     return Want::fail("it offers no login that healer knows (PLAIN, LOGIN)", "QUIT\r\n");
@@ -132,6 +133,7 @@ class Smtp final : public LineTalk {
   bool login_ = false;
   std::string username_;
   std::string password_;
+  bool logs_in_;  // with half a login nobody does, as in Monit
 };
 
 // In Monit TLS begins before the first word, also with `using tls`; `starttls` is healer's own.
@@ -151,7 +153,7 @@ const Protocol& smtp() {
                                .title = "SMTP",
                                .port = 25,
                                .options = kLoginAndTlsOptions,
-                               .fault = login_fault,
+                               .warning = half_login,
                                .upgrades = begins_tls,
                                .make = make};
   return it;
@@ -164,7 +166,7 @@ const Protocol& smtps() {
                                .port = 465,
                                .tls = TlsStart::Always,
                                .options = kLoginOptions,
-                               .fault = login_fault,
+                               .warning = half_login,
                                .make = make};
   return it;
 }

@@ -70,6 +70,23 @@ TEST_CASE("a login is made in a way that both know, and no message has its passw
         "fail: this is not a mail server: it said \"AUTH PLAIN *****\"");
 }
 
+TEST_CASE("with half a login nobody logs in, as in Monit", "[protocols][smtp]") {
+  for (const std::vector<Setting>& half : {std::vector{kUser}, std::vector{kPassword}}) {
+    const Said said = talk("smtp", half, {"220 x\r\n", "250 AUTH PLAIN\r\n", kBye});
+    CHECK(said.verdict == "pass: it is a mail server");
+    CHECK(said.sent == "EHLO localhost\r\nQUIT\r\n");
+    CHECK(find_protocol("smtp")->fault == nullptr);
+    CHECK(find_protocol("smtp")->warning(half) == "'username' and 'password' need each other: nobody logs in");
+  }
+  for (const std::string_view name : {"mqtt", "mysql", "mysqls", "pgsql"}) {
+    const Protocol& protocol = *find_protocol(name);
+    CAPTURE(name);
+    CHECK(protocol.fault(std::vector{kPassword}).empty());
+    CHECK(protocol.warning(std::vector{kPassword}) == "'password' has no effect without 'username'");
+    CHECK(protocol.warning(std::vector{kUser}).empty());
+  }
+}
+
 TEST_CASE("a mail server that never comes to an end is ended", "[protocols][smtp]") {
   CHECK(talk("smtp", {}, {"220 " + std::string(100'000, 'x')}).verdict == "fail: it sends an endless line");
   std::string lines;
