@@ -77,6 +77,11 @@ class Environment {
                                                                 const std::string& /*folder*/) const {
     return std::nullopt;
   }
+  /// The keys, passwords and patterns that rules name must be in place; false: they were when the rules were good, and
+  /// nobody is helped by rules that do not load.
+  [[nodiscard]] virtual bool demands_files() const { return looks_up(); }
+  /// The text of such a file.
+  [[nodiscard]] virtual Result<std::string> read_named(const std::string& path) const { return read(path); }
   /// The user id the daemon runs as (owner of its rules files).
   [[nodiscard]] virtual std::uint32_t effective_uid() const = 0;
 };

@@ -61,6 +61,10 @@ class NewFileEnvironment final : public Environment {
   [[nodiscard]] Result<std::vector<std::string>> glob(const std::string& pattern) const override;
   [[nodiscard]] std::string canonical(const std::string& path) const override;
   [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
+  [[nodiscard]] bool demands_files() const override { return machine_.demands_files(); }
+  [[nodiscard]] Result<std::string> read_named(const std::string& path) const override {
+    return machine_.read_named(path);
+  }
   [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
   [[nodiscard]] std::optional<std::uint32_t> group(const std::string& name) const override {
     return machine_.group(name);
@@ -95,6 +99,10 @@ class OtherLists : public Environment {
   }
   [[nodiscard]] std::string canonical(const std::string& path) const override { return machine_.canonical(path); }
   [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
+  [[nodiscard]] bool demands_files() const override { return machine_.demands_files(); }
+  [[nodiscard]] Result<std::string> read_named(const std::string& path) const override {
+    return machine_.read_named(path);
+  }
   [[nodiscard]] std::optional<UserEntry> user(const std::string& name) const override { return machine_.user(name); }
   [[nodiscard]] std::optional<std::uint32_t> group(const std::string& name) const override {
     return machine_.group(name);
@@ -144,6 +152,8 @@ class SavedEnvironment final : public Environment {
     return machine_.group(name);
   }
   [[nodiscard]] bool executable(const std::string&) const override { return true; }
+  [[nodiscard]] bool demands_files() const override { return false; }
+  [[nodiscard]] Result<std::string> read_named(const std::string& path) const override { return machine_.read(path); }
   [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }
 

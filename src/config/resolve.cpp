@@ -75,7 +75,7 @@ class Resolver {
 
   /// Of those that Monit looks up, too, wherever TLS is.
   void certificates(const std::vector<std::pair<Word, Word>>& options, std::uint32_t most = kAnyMode) {
-    if (!environment_.looks_up()) return;
+    if (!environment_.demands_files()) return;
     for (const auto& [name, value] : options) {
       const std::string option = to_lower(name.value);
       if (option.find("pem") == std::string::npos && !option.starts_with("cacertificate")) continue;
@@ -100,13 +100,16 @@ class Resolver {
     engine::Identity owner;
     if (set.uid) user(*set.uid, owner);
     if (set.gid) (void)group(*set.gid);
-    if (!environment_.looks_up()) return;
+    if (!environment_.demands_files()) return;
     for (const SetHttpd::Allow& allow : set.allow) {
       if (allow.kind != SetHttpd::Allow::Kind::File) continue;
       const Result<FileFacts> facts = environment_.stat(allow.who.value);
-      if (!facts || !facts->is_regular)
+      if (!facts)
         report(said_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
                fmt::format("there is no file {} of passwords", in_quotes(allow.who.value)));
+      else if (facts->is_directory)
+        report(said_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
+               fmt::format("{} is a directory, not a file of passwords", in_quotes(allow.who.value)));
     }
   }
 
@@ -166,10 +169,11 @@ class Resolver {
   void patterns(const CheckSyntax& check, const MatchesSyntax& test) {
     const std::string& path = test.pattern.value;
     if (!check.kind->traits.has_lines || !path.starts_with('/')) return;
-    const Result<std::string> text = environment_.read(path);
+    const Result<std::string> text = environment_.read_named(path);
     if (!text) {
-      report(said_, environment_.looks_up() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable,
-             test.pattern.range, fmt::format("the file of patterns cannot be read: {}", text.error().what),
+      report(said_, environment_.demands_files() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning,
+             Code::Unreadable, test.pattern.range,
+             fmt::format("the file of patterns cannot be read: {}", text.error().what),
              "a text that begins with '/' names a file with a pattern in each line");
       return;
     }
@@ -277,8 +281,7 @@ Lookups resolve(const Document& document, const Environment& environment, Diagno
                               [&](const SetMailServer& set, const SourceRange&) { resolver.certificates(set); });
   for_each_set<SetSsl>(document,
                        [&](const SetSsl& set, const SourceRange&) { resolver.certificates(set.tls.options); });
-  for_each_set<SetHttpd>(
-      document, [&](const SetHttpd& set, const SourceRange&) { resolver.certificates(set.tls_options, kMostOfKey); });
+  for_each_set<SetHttpd>(document, [&](const SetHttpd& set, const SourceRange&) { resolver.httpd(set); });
   for_each_set<SetMmonit>(document, [&](const SetMmonit& set, const SourceRange&) {
     if (set.tls) resolver.certificates(set.tls->options);
   });

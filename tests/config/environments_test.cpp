@@ -65,4 +65,44 @@ TEST_CASE("the last good rules are served from memory, users from the machine", 
   CHECK(saved.executable("/no/such/program"));
 }
 
+TEST_CASE("the last good rules load though a key, passwords or patterns they name are gone", "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/rules"] =
+      "set httpd port 2812 with ssl { pemfile: /etc/key.pem } allow md5 /etc/passwords\n"
+      "check file log with path /var/log/x\n  if match /etc/patterns then alert\n"
+      "check host h with address x\n  if failed port 443 with ssl { cacertificatefile: /etc/ca.pem } then alert\n";
+  for (const std::string name : {"/etc/key.pem", "/etc/passwords", "/etc/ca.pem"}) machine.files[name] = "x:y\n";
+  machine.files["/etc/patterns"] = "error\n";
+  const auto first = load("/rules", {}, machine);
+  CAPTURE(first.diagnostics.size());
+  REQUIRE(first.ok());
+  const SavedEnvironment whole({{"/rules", machine.files["/rules"]}}, machine);
+  const auto with_all = load("/rules", {}, whole);
+  REQUIRE(with_all.ok());
+  CHECK(print(*with_all.rules) == print(*first.rules));
+  for (const std::string name : {"/etc/key.pem", "/etc/passwords", "/etc/ca.pem", "/etc/patterns"}) {
+    machine.files.erase(name);
+    CAPTURE(name);
+    CHECK_FALSE(load("/rules", {}, machine).ok());
+    CHECK(load("/rules", {}, SavedEnvironment({{"/rules", machine.files["/rules"]}}, machine)).ok());
+  }
+}
+
+TEST_CASE("a file of passwords and the owner of a socket must be there, as in Monit", "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/etc/passwords"] = "john:secret\n";
+  const auto takes = [&](const std::string& set) {
+    machine.files["/rules"] = set + "\ncheck system x\n";
+    return load("/rules", {}, machine).ok();
+  };
+  for (const std::string how : {"", "cleartext", "crypt", "md5"}) {
+    CHECK(takes("set httpd port 2812 allow " + how + " /etc/passwords john"));
+    CHECK_FALSE(takes("set httpd port 2812 allow " + how + " /etc/missing"));
+  }
+  CHECK(takes("set httpd port 2812 allow @nobody allow localhost"));
+  CHECK(takes("set httpd unixsocket /run/x uid www gid www"));
+  CHECK_FALSE(takes("set httpd unixsocket /run/x uid nosuch"));
+  CHECK_FALSE(takes("set httpd unixsocket /run/x gid nosuch"));
+}
+
 }  // namespace environments_test

@@ -29,17 +29,10 @@ HEADERS = {
     "host": "check host x with address 127.0.0.1", "network": "check network x with interface lo", "set": ""}
 
 # Where a dialect of healer gives another verdict than that Monit, on purpose: how the file ends, the version, why.
-UNSEEN = "nothing is served over HTTP yet, so that no file of passwords is looked for"
 MEANT = [
     ("allow cleartext /dev/null", monits.NEW, "what kind of file passwords are in is seen when they are read"),
-    ("allow cleartext /etc/passwd", monits.OLD, "what kind of file passwords are in is seen when they are read"),
-    ("allow /etc/passwd", monits.OLD, "what kind of file passwords are in is seen when they are read"),
-    ("allow /nonexist", monits.OLD, UNSEEN),
-    ("allow /nonexist", monits.NEW, UNSEEN),
-    ("allow md5 /etc", monits.NEW, UNSEEN),
-    ("allow /etc", monits.NEW, UNSEEN),
-    ("allow md5 /nonexist", monits.OLD, UNSEEN),
-    ("allow md5 /nonexist", monits.NEW, UNSEEN),
+    ("allow cleartext /etc/passwd", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
+    ("allow /etc/passwd", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
     ("allow md5 /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
     ("allow /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
 ]
