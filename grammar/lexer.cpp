@@ -129,6 +129,8 @@ class Lexer : TokenWriter {
     std::size_t end = end_of_word(begin);
     if (is_defined_name(begin, end)) return add(Kind::String, begin, end);
     if (text()[begin] == '[' && follows_host_groups()) return host_groups(begin);
+    const std::size_t sign = skip(begin, [](char c) { return c == '=' || c == '<' || c == '>'; });
+    if (sign > begin && peek(sign) == '[' && follows_host_groups()) return add(Kind::Operator, begin, sign);
     if (is_assigned_tight(begin, end)) --end;
     if (text()[begin] == '\\' && end == begin + 1) {
       at_ = end;  // noise: a line that is continued
@@ -553,8 +555,7 @@ class Lexer : TokenWriter {
     at_ = begin + 1;
   }
 
-  /// Whether the word `hostgroups` of a `set mmonit` comes before, which no text of 5.33 does, or a sign behind it. A
-  /// blank must follow the word.
+  /// Whether `hostgroups` of a `set mmonit` comes before, with a blank behind it, or a sign behind both.
   [[nodiscard]] bool follows_host_groups() const {
     std::size_t word = out_.tokens.size();
     if (word > 0 && (out_.tokens[word - 1].kind == Kind::Equal || out_.tokens[word - 1].kind == Kind::Operator)) --word;
