@@ -71,6 +71,8 @@ Failure unknown_service(const Graph& graph, std::string_view name) {
     if (names.size() == kMaxCandidates) break;
     names.emplace_back(graph.at(id).name);
   }
+  if (iequals(name, "group"))
+    return {"unknown-service", "there is no service \"group\"", "a group is named by -g, as in: -g nodes"};
   const std::string_view near = nearest_word(name, names);
   return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
           near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};

@@ -222,6 +222,16 @@ backup_of_the_whole_machine_to_the_othe…  initialising           5 h
 )");
 }
 
+TEST_CASE("why a service was given up is whole, as why one has failed", "[control]") {
+  const std::string why =
+      "with daemon: if does not exist for 2 cycles then unmonitor, which was the last of many words";
+  const ServiceSummary given_up{.name = "dep", .state = "given up", .text = why};
+  const std::string text = render_summary({}, std::vector{given_up}, {}, style(80));
+  CAPTURE(text);
+  for (const std::string_view word : {"with daemon:", "unmonitor,", "of many words"})
+    CHECK(text.find(word) != std::string::npos);
+}
+
 TEST_CASE("mails that wait are a line, with what the server said last", "[control]") {
   DaemonView daemon = kDaemon;
   const std::string plain = render_daemon(daemon, style(0));
