@@ -254,6 +254,12 @@ void Daemon::say_notes() {
   for (; said_notes_ < notes.size(); ++said_notes_) say(Severity::Warning, notes[said_notes_]);
 }
 
+/// The engine must have started: else nobody would be sent what it tells.
+void Daemon::tell_damages() {
+  const std::vector<std::string> damages = store_->damages();
+  while (told_damages_ < damages.size()) handle(event::StateDamaged{damages[told_damages_++]});
+}
+
 // ---- reload -------------------------------------------------------------------------------------------------------
 
 /// SIGHUP: as `reload`, and the log file is reopened (it may have been rotated).

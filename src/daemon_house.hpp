@@ -87,6 +87,7 @@ class Daemon : public engine::EffectSink {
   void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
   void sick(const std::string& reason);
   void say_notes();
+  void tell_damages();
   void declare_lists(const LoadedRules& loaded);
   void tell_no_lists(const std::string& why);
   void say_notes_of(const LoadedRules& loaded);
@@ -200,6 +201,8 @@ class Daemon : public engine::EffectSink {
   engine::Sequence submitted_ = 0;
   std::optional<std::string> sick_;  ///< why the store cannot write now
   std::size_t said_notes_ = 0;       ///< of the store
+  std::size_t told_damages_ = 0;     ///< likewise
+  bool is_up_ = false;               ///< the engine was told that it starts
   std::string beside_monit_;         ///< the pid file of a monit that runs
   runtime::Loop::Timer monit_watch_;
   runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied

@@ -251,6 +251,7 @@ Result<void> Daemon::open_store() {
   callbacks.noted = [this] {
     loop_.post([this] {
       say_notes();
+      if (is_up_) tell_damages();
       hold_state();
     });
   };
@@ -384,6 +385,8 @@ Result<void> Daemon::start(LoadedRules loaded) {
 
   say_notes();
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
+  is_up_ = true;
+  tell_damages();
   if (!broken.empty()) {
     note_stale(broken);
     handle(event::ReloadFailed{broken});
@@ -517,6 +520,7 @@ Result<void> Daemon::open_control() {
                                      .digest_until = figures.digest_until};
           },
       .troubles = [this] { return troubles(); },
+      .damages = [this] { return store_->damages(); },
       .version = HEALER_VERSION,
       .diff = [this](Answer answer) { diff(std::move(answer)); },
       .stale = [this] { return stale_; },

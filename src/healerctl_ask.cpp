@@ -317,6 +317,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
       done.text = fmt::format("healerd {} answers, pid {}, up {}", daemon.version, daemon.pid,
                               daemon.up < seconds{1} ? "0 s" : format_duration(std::chrono::floor<seconds>(daemon.up)));
       for (const std::string& trouble : daemon.troubles) done.text += "\nwarning: " + trouble;
+      for (const std::string& damage : daemon.damages) done.text += "\nwarning: " + damage;
       if (const std::string stale = control::stale_text(daemon, output.style()); !stale.empty())
         done.text += "\n" + stale;
     }

@@ -52,6 +52,7 @@ struct DaemonHooks {
   std::function<std::optional<MailView>()> mail;
   /// What the daemon lacks now, a sentence each; may be empty.
   std::function<std::vector<std::string>()> troubles{};
+  std::function<std::vector<std::string>()> damages{};
   std::string version;
   /// Loads the rules files and tells what a reload would change; `done` as above. May be empty.
   std::function<void(std::function<void(ReloadOutcome)> done)> diff{};

@@ -136,6 +136,7 @@ std::string answer_header(const DaemonHooks& daemon, Verb verb) {
   if (daemon.troubles) view.troubles = daemon.troubles();
   if (daemon.stale) view.stale = daemon.stale();
   if (daemon.refused_rows) view.refused_rows = daemon.refused_rows();
+  if (daemon.damages) view.damages = daemon.damages();
   return header_line(verb, view);
 }
 

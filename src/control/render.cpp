@@ -189,6 +189,7 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     text += ", dry run: it only sends alerts";
   text = hanging("", text, style);
   for (const std::string& trouble : daemon.troubles) text += hanging("", "warning: " + printable(trouble), style);
+  for (const std::string& damage : daemon.damages) text += hanging("", "warning: " + printable(damage), style);
   for (const std::string& row : daemon.refused_rows) text += hanging("", "warning: " + printable(row), style);
   // Painted line by line, as escapes do not count as columns.
   if (const std::string stale = stale_text(daemon, style); !stale.empty()) {
@@ -248,7 +249,7 @@ std::string render_summary(const DaemonView& daemon, std::span<const ServiceSumm
     state.add(printable(service.state), colour);
     since.add(service.since ? lasting(*service.since, style) : "");
     next.add(service.next_run ? whole_seconds(*service.next_run) : "");
-    const bool is_bad = service.state == "failed" || service.state == "failing" || service.state == "unknown";
+    const bool is_bad = is_down(service.state) || service.state == "failing" || service.state == "unknown";
     what.add(printable(is_bad && style.width != 0 ? cause_first(service.text) : service.text), {}, is_bad);
   }
   if (!services.empty())

@@ -188,6 +188,7 @@ struct DaemonView {
   std::vector<std::string> troubles;  ///< what it lacks now (a disk that it can write), a sentence each
   std::optional<StaleView> stale{};
   std::vector<std::string> refused_rows{};  ///< of lists, a sentence each
+  std::vector<std::string> damages{};       ///< of state files, since it was started, a sentence each
 
   bool operator==(const DaemonView&) const = default;
 };

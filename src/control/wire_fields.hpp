@@ -115,6 +115,7 @@ void fields(Walk walk, T& v) {
   walk("troubles", v.troubles);
   walk("stale", v.stale);
   walk("refused_rows", v.refused_rows);
+  walk("damages", v.damages);
 }
 
 template <typename Walk, Same<ServiceSummary> T>

@@ -69,7 +69,8 @@ struct StateFile {
   std::string error;        ///< why it cannot be read; empty: it can
   bool read_only = false;   ///< its file system
   std::uint64_t free_bytes = 0;
-  std::optional<WallTime> newest;  ///< of its records
+  std::optional<WallTime> newest;        ///< of its records
+  std::vector<std::string> set_aside{};  ///< files beside it that were damaged, and are kept
 };
 
 /// Another supervisor.

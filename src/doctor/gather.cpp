@@ -247,6 +247,7 @@ void look_at_state(Facts& facts, const engine::Settings& named) {
     state.read_only = (room.f_flag & ST_RDONLY) != 0;
   }
   state.exists = std::filesystem::exists(state.path, failed);
+  state.set_aside = store::damaged_files(state.path);
   if (state.unreadable || !state.exists) return;
   auto reader = store::open_read_only(state.path);
   if (!reader) {

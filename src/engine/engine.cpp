@@ -419,6 +419,11 @@ void Engine::on(const event::ListTold& event, Turn& turn) {
   if (event.alerts) instance_alert(event.text, "alert", turn, kListEvent);
 }
 
+void Engine::on(const event::StateDamaged& event, Turn& turn) {
+  turn.record(RecordKind::StoreSick, Severity::Error, {}, event.text);
+  instance_alert(event.text, "alert", turn, kStateDamaged);
+}
+
 void Engine::on(const event::Swap& event, Turn& turn) {
   const SwapPlan& plan = *event.plan;
   if (plan.graph->generation != graph_->generation + 1) return;  // computed against another generation

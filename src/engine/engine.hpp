@@ -296,6 +296,7 @@ class Engine {
   void on(const event::Swap& event, Turn& turn);
   void on(const event::ReloadFailed& event, Turn& turn);
   void on(const event::ListTold& event, Turn& turn);
+  void on(const event::StateDamaged& event, Turn& turn);
   void on(const event::Command& event, Turn& turn);
   void on(const event::ListsDoubted& event, Turn& turn);
   void on(const event::Stopping& event, Turn& turn);

@@ -173,6 +173,11 @@ struct ListTold {
   bool alerts = false;
 };
 
+/// The file of the state was damaged: `text` says what has become of it. Told once of each, after Started.
+struct StateDamaged {
+  std::string text;
+};
+
 /// A person's command for services. `by` names the person ("root", "uid 1000").
 struct Command {
   enum class Kind : std::uint8_t {

@@ -27,6 +27,7 @@ struct MailOutcome;
 struct Swap;
 struct ReloadFailed;
 struct ListTold;
+struct StateDamaged;
 struct ListsDoubted;
 struct Command;
 struct Stopping;
@@ -36,6 +37,6 @@ using Event = std::variant<event::Started, event::Wake, event::Measured, event::
                            event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
                            event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded,
                            event::Answered, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                           event::ListTold, event::ListsDoubted, event::Command, event::Stopping>;
+                           event::ListTold, event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

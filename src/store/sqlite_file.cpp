@@ -29,6 +29,7 @@ constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kApplicationIdOffset = 68;
 constexpr std::size_t kMonitHead = 16;
 constexpr unsigned char kNewestMonit = 16;
+constexpr std::string_view kCorruptInfix = ".corrupt-";
 constexpr std::string_view kOwnSuffix = ".healer";
 constexpr int kRefused = -1;
 constexpr int kFoundDamaged = -2;
@@ -160,7 +161,7 @@ std::string corrupt_name(const std::string& path) {
   const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
   std::string stamp = format_iso(now);
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
-  const std::string name = path + ".corrupt-" + stamp.substr(0, stamp.find('.')) + "Z";
+  const std::string name = path + std::string(kCorruptInfix) + stamp.substr(0, stamp.find('.')) + "Z";
   for (int i = 1;; ++i) {
     std::string candidate = i == 1 ? name : fmt::format("{}.{}", name, i);
     if (!exists(candidate)) return candidate;
@@ -242,6 +243,20 @@ Result<std::unique_ptr<Database>> open_state_file_to_read(const std::string& pat
     if (!is_cannot_open(error)) break;
   }
   return error;
+}
+
+std::vector<std::string> damaged_files(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::string begin = file.filename().string() + std::string(kCorruptInfix);
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && !name.ends_with("-wal") && !name.ends_with("-journal"))
+      found.push_back(entry.path().string());
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 bool is_refused(const Error& error) { return error.code == kRefused; }

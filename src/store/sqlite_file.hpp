@@ -17,7 +17,7 @@ namespace healer::store {
 /// What became of a file when it was opened for writing.
 struct Opened {
   std::unique_ptr<Database> database;  ///< with the schema of this healer
-  std::vector<std::string> notes;      ///< sentences for the log: what was moved aside, what was recovered
+  std::vector<std::string> notes;      ///< of a damaged file: what was moved aside, what was recovered
 };
 
 /// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A

@@ -340,6 +340,7 @@ Result<void> SqliteStore::Writer::connect() {
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
   notes_.insert(notes_.end(), opened->notes.begin(), opened->notes.end());
+  if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
   if (!opened->notes.empty() && std::exchange(mend_, false)) ++mended_;  // another file is in its place
   return {};
 }
@@ -399,6 +400,7 @@ SavedState SqliteStore::Writer::load() {
     state.last_sequence = now;  // beyond what the file may hold
     const std::scoped_lock lock(mutex_);
     notes_.push_back("what was saved cannot be read, and every rule starts afresh: " + error->what);
+    damages_.push_back(notes_.back());
     forget_acts_ = true;
   }
   state.last_id = std::max(state.last_id, now);
@@ -492,6 +494,11 @@ std::vector<std::string> SqliteStore::Writer::notes() const {
   return notes_;
 }
 
+std::vector<std::string> SqliteStore::Writer::damages() const {
+  const std::scoped_lock lock(mutex_);
+  return damages_;
+}
+
 // ---- SqliteStore --------------------------------------------------------------------------------------------------
 
 SqliteStore::SqliteStore(std::shared_ptr<Writer> writer) : writer_(std::move(writer)) {}
@@ -517,5 +524,6 @@ Result<std::vector<SavedSource>> SqliteStore::load_sources() { return writer_->l
 void SqliteStore::flush() { writer_->flush(); }
 const std::string& SqliteStore::path() const { return writer_->path(); }
 std::vector<std::string> SqliteStore::notes() const { return writer_->notes(); }
+std::vector<std::string> SqliteStore::damages() const { return writer_->damages(); }
 
 }  // namespace healer::store

@@ -23,6 +23,8 @@ namespace healer::store {
 /// or no file at all (a directory) is there, since that is never touched; else itself. What nobody can recognise is a
 /// damaged state, and treated as one.
 [[nodiscard]] std::string resolve_state_path(const std::string& path);
+/// The damaged files that were moved aside from `path`, in order of time.
+[[nodiscard]] std::vector<std::string> damaged_files(const std::string& path);
 
 struct SqliteOptions {
   Retention retention;
@@ -62,6 +64,8 @@ class SqliteStore : public Store {
   /// What happened to the file, for the log: a damaged one moved aside, what was recovered, an index rewritten.
   /// Callbacks::noted tells when there is more.
   [[nodiscard]] std::vector<std::string> notes() const;
+  /// What of that people must be told: each damaged file, and what has become of it.
+  [[nodiscard]] std::vector<std::string> damages() const;
 
  private:
   class Writer;

@@ -41,6 +41,7 @@ class SqliteStore::Writer {
   Result<std::vector<SavedSource>> load_sources() const;
   void note(std::string text);
   std::vector<std::string> notes() const;
+  std::vector<std::string> damages() const;
   const std::string& path() const { return path_; }
 
  private:
@@ -104,6 +105,7 @@ class SqliteStore::Writer {
   std::uint64_t failures_ = 0;
   std::vector<std::string> notes_;
   std::size_t told_notes_ = 0;
+  std::vector<std::string> damages_;
 
   /// Held, beside others, by whoever of this process reads the file, and alone by the writer while it puts another file
   /// in its place: a reader would find the log of the one beside the other. Before mutex_.

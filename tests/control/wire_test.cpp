@@ -146,11 +146,12 @@ TEST_CASE("a measured value is a number", "[control]") {
 }
 
 TEST_CASE("each line of a reply has its form", "[control]") {
-  CHECK(header_line(Verb::Ping, {.version = "0.1.0", .pid = 42}) ==
-        R"({"version":1,"command":"ping","daemon":{"version":"0.1.0","pid":42,"up_ms":0,"cycle_ms":0,"cycles":0,)"
-        R"("generation":0,"files":[],"shadow":false,"dry_run":false,"counts":{"runs":0,"changes":0,"deaths":0,)"
-        R"("programs":0,"mails":0,"mails_waiting":0},"mail":null,"troubles":[],"stale":null,"refused_rows":[]}})"
-        "\n");
+  CHECK(
+      header_line(Verb::Ping, {.version = "0.1.0", .pid = 42}) ==
+      R"({"version":1,"command":"ping","daemon":{"version":"0.1.0","pid":42,"up_ms":0,"cycle_ms":0,"cycles":0,)"
+      R"("generation":0,"files":[],"shadow":false,"dry_run":false,"counts":{"runs":0,"changes":0,"deaths":0,)"
+      R"("programs":0,"mails":0,"mails_waiting":0},"mail":null,"troubles":[],"stale":null,"refused_rows":[],"damages":[]}})"
+      "\n");
   CHECK(item_line(ServiceSummary{.name = "a"}) ==
         R"({"item":{"name":"a","kind":"","state":"","text":"","since":null,"next_run_ms":null,"dying":false,)"
         R"("rule":"","rule_place":""}})"

@@ -139,6 +139,11 @@ TEST_CASE("a state file that is damaged, or has no room, is found", "[doctor]") 
   facts.state.error = "the file is damaged";
   CHECK(on(facts, "state").verdict == Verdict::Fault);
   facts = well();
+  facts.state.error.clear();
+  facts.state.set_aside = {"/var/lib/healer/state.corrupt-1"};
+  CHECK(on(facts, "state").text == "a damaged state file was moved to /var/lib/healer/state.corrupt-1");
+  CHECK(on(facts, "state").verdict == Verdict::Warning);
+  facts.state.set_aside.clear();
   facts.state.free_bytes = 30'000'000;
   CHECK(on(facts, "state").text == "only 30.0 MB are free for /var/lib/healer/state");
   CHECK(on(facts, "state").verdict == Verdict::Warning);

@@ -57,6 +57,34 @@ class Mail(mails.Receiving, support.Case):
         self.assertRegex(told()[3], f"^{started}$")
         self.assertIn("the previous healerd died", daemon.ctl("history").stdout)
 
+    def test_a_damaged_state_is_told_by_one_alert(self):
+        _, port = self.sink()
+        check = self.statuses("check", [0])
+        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert admin@localhost only on {{ instance }}\n"
+                            f'check program node with path "{check}"\n  if status != 0 then alert\n')
+        told = lambda: [mail.field("Description") for mail in self.mails()]  # noqa: E731
+        self.wait_for(lambda: len(told()) == 1 and self.runs("check") > 1, "the word of the start")
+        daemon.stop()
+        state = next(path for path in daemon.folder.glob("state*") if path.read_bytes().startswith(b"SQLite format 3"))
+        state.write_bytes(b"x" * 5000)
+        self.assertNotIn("corrupt", daemon.ctl("doctor", "--rules", str(daemon.rules)).stdout)
+        for restarts in range(3):
+            daemon.launch()
+            self.wait_for(lambda: len(told()) == 4 + 2 * restarts, "the words of the start")
+            if restarts == 0:
+                self.assertIn("was moved to", daemon.ctl("status").stdout)
+                self.assertIn("corrupt", daemon.ctl("ping").stdout)
+            aside = next(daemon.folder.glob("state*.corrupt-*"))
+            self.assertIn(f"a damaged state file was moved to {aside}",
+                          " ".join(daemon.ctl("doctor", "--rules", str(daemon.rules)).stdout.split()))
+            self.assertIn(aside.name, "".join(daemon.ctl("history").stdout.split()))
+            daemon.stop()
+            self.wait_for(lambda: len(told()) == 5 + 2 * restarts, "the word of the end")
+        damaged = [mail for mail in self.mails() if "damaged" in mail.subject]
+        self.assertEqual([mail.subject for mail in damaged], ["healer: State damaged healer"])
+        self.assertIn(str(aside), "".join(damaged[0].text.split()))
+        self.assertEqual(sum("is damaged" in text for text in told()), 1)
+
     def test_the_status_says_what_mails_wait_and_why(self):
         _, port = self.sink()
         self.mode("refuse")

@@ -677,6 +677,8 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   CHECK(told().empty());
   world.handle(event::ListTold{"list NODE: could not be read: no", true});
   CHECK(told() == "healer@x List healer, alert: list NODE: could not be read: no\n");
+  world.handle(event::StateDamaged{"state file s is damaged: x; it was moved to s.corrupt-1"});
+  CHECK(told() == "healer@x State damaged healer, alert: state file s is damaged: x; it was moved to s.corrupt-1\n");
   world.handle(event::Stopping{});
   CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }

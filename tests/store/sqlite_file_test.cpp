@@ -118,6 +118,10 @@ TEST_CASE("a file that is nobody's is a damaged state: it is moved aside, and to
   REQUIRE_FALSE(store->notes().empty());
   CHECK(store->notes().front().starts_with("state file " + path));
   CHECK(store->notes().front().find("; it was moved to " + path + ".corrupt-") != std::string::npos);
+  REQUIRE(store->damages().size() == 1);
+  CHECK(store->damages().front().starts_with(store->notes().front()));
+  REQUIRE(damaged_files(path).size() == 1);
+  CHECK(store->damages().front().find(damaged_files(path).front()) != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(path + ".healer"));
   store->submit(commit(2));
   store->flush();
