@@ -5,15 +5,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/overloaded.hpp"
+
 namespace healer::engine {
 namespace {
 
 constexpr std::string_view kRule = "rule", kHealing = "healing ", kDaemon = "healer", kPerson = "person ";
-
-template <typename... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
 
 }  // namespace
 

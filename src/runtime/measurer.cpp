@@ -8,18 +8,9 @@
 #include "runtime/inspector.hpp"
 #include "runtime/process_runner.hpp"
 #include "runtime/reacher.hpp"
+#include "util/overloaded.hpp"
 
 namespace healer::runtime {
-namespace {
-
-template <typename... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 16 does not find it by itself
-
-}  // namespace
 
 void Measurer::measure(const engine::effect::Measure& effect,
                        const std::shared_ptr<const engine::ServiceBlock>& block) {
