@@ -97,10 +97,10 @@ class Resolver {
 
   void httpd(const SetHttpd& set) {
     certificates(set.tls_options, kMostOfKey);
+    if (!environment_.demands_files()) return;
     engine::Identity owner;
     if (set.uid) user(*set.uid, owner);
     if (set.gid) (void)group(*set.gid);
-    if (!environment_.demands_files()) return;
     for (const SetHttpd::Allow& allow : set.allow) {
       if (allow.kind != SetHttpd::Allow::Kind::File) continue;
       const Result<FileFacts> facts = environment_.stat(allow.who.value);
@@ -169,33 +169,31 @@ class Resolver {
   void patterns(const CheckSyntax& check, const MatchesSyntax& test) {
     const std::string& path = test.pattern.value;
     if (!check.kind->traits.has_lines || !path.starts_with('/')) return;
+    const auto refuse = [&](Code code, const std::string& why, std::string_view remedy = {}) {
+      const bool is_demanded = environment_.demands_files();
+      report(said_, is_demanded ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, code, test.pattern.range,
+             why, std::string(remedy));
+      // What its lines mean is not known then: none is judged, and nobody acts on one.
+      if (!is_demanded) found_.patterns.emplace(&test, fmt::format("(the patterns of {} are not known", path));
+    };
     const Result<std::string> text = environment_.read_named(path);
-    if (!text) {
-      report(said_, environment_.demands_files() ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning,
-             Code::Unreadable, test.pattern.range,
-             fmt::format("the file of patterns cannot be read: {}", text.error().what),
-             "a text that begins with '/' names a file with a pattern in each line");
-      return;
-    }
+    if (!text)
+      return refuse(Code::Unreadable, fmt::format("the file of patterns cannot be read: {}", text.error().what),
+                    "a text that begins with '/' names a file with a pattern in each line");
     std::string all;
     for (std::size_t begin = 0; begin < text->size();) {
       const std::size_t end = std::min(text->find('\n', begin), text->size());
       const std::string line = text->substr(begin, end - begin);
       begin = end + 1;
       if (line.empty()) continue;
-      if (const std::string problem = pattern_problem(line); !problem.empty()) {
-        report(
-            said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
-            fmt::format("{} in {} is not a valid regular expression: {}", in_quotes(line), printable(path), problem));
-        return;
-      }
+      if (const std::string problem = pattern_problem(line); !problem.empty())
+        return refuse(Code::InvalidPattern, fmt::format("{} in {} is not a valid regular expression: {}",
+                                                        in_quotes(line), printable(path), problem));
       all += fmt::format("{}({})", all.empty() ? "" : "|", line);
     }
-    if (all.empty())
-      return report(said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
-                    fmt::format("there is no pattern in {}", in_quotes(path)));
+    if (all.empty()) return refuse(Code::InvalidPattern, fmt::format("there is no pattern in {}", in_quotes(path)));
     if (const std::string problem = pattern_problem(all); !problem.empty())
-      return report(said_, DiagnosticSeverity::Error, Code::InvalidPattern, test.pattern.range,
+      return refuse(Code::InvalidPattern,
                     fmt::format("the patterns in {} are too large together: {}", in_quotes(path), problem));
     found_.patterns.emplace(&test, std::move(all));
   }

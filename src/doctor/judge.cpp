@@ -143,6 +143,9 @@ class Judge {
     const StateFile& state = facts_.state;
     if (state.unreadable)
       return add(Verdict::Good, kSubject, fmt::format("not checked: {} is root's alone", state.path));
+    for (const std::string& file : state.set_aside)
+      add(Verdict::Warning, kSubject, fmt::format("a damaged state file was moved to {}", file),
+          fmt::format("healerctl history tells what was recovered; look for a failing disk, then: rm '{}'*", file));
     if (state.read_only)
       return add(Verdict::Fault, kSubject, fmt::format("the file system of {} is read-only", state.path),
                  "repair the disk (dmesg says what is wrong with it), then mount it again");
@@ -156,9 +159,6 @@ class Judge {
       return add(state.free_bytes < kNoBytes ? Verdict::Fault : Verdict::Warning, kSubject,
                  fmt::format("only {:.1f} MB are free for {}", static_cast<double>(state.free_bytes) / 1e6, state.path),
                  "make room on that file system");
-    for (const std::string& file : state.set_aside)
-      add(Verdict::Warning, kSubject, fmt::format("a damaged state file was moved to {}", file),
-          fmt::format("healerctl history tells what was recovered; look for a failing disk, then: rm {}*", file));
     add(Verdict::Good, kSubject,
         state.exists ? fmt::format("{} can be read", state.path)
                      : fmt::format("there is no {} yet: healerd makes it", state.path));

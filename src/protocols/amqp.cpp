@@ -113,7 +113,7 @@ class Amqp final : public PacketTalk {
   enum class Step : std::uint8_t { Greeting, Login, Opening };
 
   Want another_version(std::string_view header) const {
-    if (!header.starts_with(kHello.substr(0, 4))) return strange(header);
+    if (!header.starts_with(kHello.substr(0, 4)) || header == kHello) return strange(header);
     const auto part = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(header[at])); };
     if (part(5) == 1 && part(6) == 0 && part(7) == 0) return Want::fail("it speaks AMQP 1.0, not 0-9-1");
     return Want::fail(fmt::format("it speaks AMQP {}-{}-{}, not 0-9-1", part(5), part(6), part(7)));
@@ -147,6 +147,11 @@ class Amqp final : public PacketTalk {
     const std::uint64_t size = frames == 0 ? kOurFrames : std::min(frames, kOurFrames);
     return Want::receive(frame(kTuneOk, big(channels, 2) + big(size, 4) + big(0, 2)) +
                          frame(kOpen, short_text("/") + short_text("") + big(0, 1)));
+  }
+
+  /// What it says may repeat the password.
+  [[nodiscard]] Want strange(std::string_view packet) const {
+    return PacketTalk::strange(has_name_ ? strike_out(packet, {password_}) : std::string(packet));
   }
 
   Want refused(ByteReader& in, std::string_view packet) const {

@@ -106,20 +106,26 @@ class Docker final : public Conversation {
     return judge(*state);
   }
 
+  static std::string exit_status(const Json& state) {
+    const auto code = state.find("ExitCode");
+    if (code == state.end() || !code->is_number_integer()) return {};
+    return fmt::format(", its exit status was {}", code->get<std::int64_t>());
+  }
+
   static Want judge(const Json& state) {
     if (!is_true(state, "Running")) {
       std::string why = text_in(state, "Status");
       why = why.empty() ? std::string() : fmt::format(": it is {}", quote(why));
-      if (const auto code = state.find("ExitCode"); code != state.end() && code->is_number_integer())
-        why += fmt::format(", its exit status was {}", code->get<std::int64_t>());
+      why += exit_status(state);
       if (is_true(state, "OOMKilled")) why += ", it had no memory left";
       return Want::fail("the container is not running" + why);
     }
+    // Docker calls it running, too, while its restart policy waits to start it again.
+    if (is_true(state, "Restarting")) return Want::fail("the container is being restarted" + exit_status(state));
     const auto known = state.find("Health");
     const std::string health = known != state.end() ? text_in(*known, "Status") : std::string();
     std::string told = "the container is running";
     if (is_true(state, "Paused")) told += ", but paused";
-    if (is_true(state, "Restarting")) told += ", but restarting";
     if (health.empty() || health == "none") return Want::pass(told);
     if (health == "healthy") return Want::pass(told + " and healthy");
     if (health == "starting") return Want::pass(told + ", its first health check is not done");

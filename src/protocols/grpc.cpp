@@ -115,8 +115,9 @@ class Grpc final : public Conversation {
 
   Want receive(std::string_view bytes) override {
     if (!exchange_.receive(bytes)) return fail(exchange_.fault());
+    if (exchange_.has_headers() && !is_grpc()) return judge();
     if (content_.size() > kMostBytes) return fail("its answer is longer than a status");
-    if (exchange_.has_headers() && (exchange_.is_whole() || !is_grpc())) return judge();
+    if (exchange_.has_headers() && exchange_.is_whole()) return judge();
     std::string send = exchange_.output();
     if (exchange_.is_over()) return fail(exchange_.fault(), std::move(send));
     return Want::receive(std::move(send));

@@ -58,9 +58,11 @@ std::string salted_password(std::string_view password, std::string_view salt, in
   const auto found = std::ranges::find(known, made_of, &Known::made_of);
   if (found != known.end() && !made_of.empty()) return found->salted;
   std::string salted(kKeyBytes, '\0');
-  PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()), bytes_of(salt), static_cast<int>(salt.size()),
-                    rounds, EVP_sha256(), static_cast<int>(salted.size()),
-                    reinterpret_cast<unsigned char*>(salted.data()));
+  const bool is_made =
+      PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()), bytes_of(salt),
+                        static_cast<int>(salt.size()), rounds, EVP_sha256(), static_cast<int>(salted.size()),
+                        reinterpret_cast<unsigned char*>(salted.data())) == 1;
+  if (!is_made) return {};
   known[next++ % kKept] = {made_of, salted};
   return salted;
 }
@@ -85,6 +87,7 @@ std::optional<std::string> Scram::final(std::string_view server_first) {
       salt.empty() || !nonce.starts_with(own) || nonce.size() == own.size())
     return std::nullopt;
   const std::string salted = salted_password(password_, salt, rounds);
+  if (salted.empty()) return std::nullopt;  // for want of memory: another time
   const std::string last = fmt::format("c=biws,r={}", nonce);
   const std::string all = fmt::format("{},{},{}", first_bare_, server_first, last);
   const std::string client_key = hmac_bytes(Hash::Sha256, salted, "Client Key");

@@ -24,6 +24,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/sinks/syslog_sink.h>
 
+#include "runtime/clock.hpp"
 #include "runtime/log_sinks.hpp"
 #include "util/text.hpp"
 
@@ -72,8 +73,6 @@ std::shared_ptr<spdlog::sinks::sink> target_sink(const LogOptions& options) {
   }
   return sink;
 }
-
-WallTime wall_now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
 }  // namespace
 
@@ -184,10 +183,14 @@ void Log::Impl::run() {
       std::optional<LogOptions> others = std::exchange(new_options, std::nullopt);
       open_again = false;
       lock.unlock();
-      if (others)
-        use(std::move(*others));
-      else
-        open_file_again();
+      try {
+        if (others)
+          use(std::move(*others));
+        else
+          open_file_again();
+      } catch (const std::exception& error) {  // for want of memory
+        reason = error.what();
+      }
       lock.lock();
       continue;
     }
@@ -225,7 +228,7 @@ void Log::Impl::emit(const Entry& entry) {
 void Log::Impl::tell_losses() {
   const std::uint64_t now_lost = lost;
   if (now_lost == lost_told) return;
-  const Entry entry{Severity::Error, wall_now(), "",
+  const Entry entry{Severity::Error, now().wall, "",
                     fmt::format("{} log entries were lost: {}", now_lost - lost_told,
                                 reason.empty() ? "they came faster than they could be written" : reason)};
   if (!reached(losses, entry)) return;
@@ -238,7 +241,7 @@ void Log::Impl::open_file_again() {
   if (options.target != Target::File) return;
   const Result<void> again = static_cast<FileSink&>(*logger.sinks().back()).reopen();
   if (again) return;
-  emit({Severity::Warning, wall_now(), "",
+  emit({Severity::Warning, now().wall, "",
         fmt::format("the log cannot be reopened and continues in the open file: {}", again.error().what)});
 }
 

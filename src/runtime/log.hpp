@@ -7,7 +7,7 @@
 // spdlog's logger, pattern and sinks make the lines and carry them out; ours is the queue before it, which is bounded
 // in bytes. A line that begins with `[` is always healer's own: what a program printed is indented, and control
 // characters are made visible, so nobody writes log entries by printing them. write() only queues; a thread of its own
-// waits for disks and daemons. A full disk, a full queue or a syslog that is gone costs lines, which are counted, and
+// waits for disks and daemons. A full disk, a full queue or a journal that is gone costs lines, which are counted, and
 // said once it is over; it never costs time.
 #pragma once
 

@@ -46,10 +46,9 @@ inline std::array<std::string_view, kEventKinds> words_of(For<EventKind>) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<EventKind>(i));
   return words;
 }
-inline std::array<std::string_view, kBrakes> words_of(For<Brake>) {
-  std::array<std::string_view, kBrakes> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<Brake>(i));
-  return words;
+constexpr std::array<std::string_view, kBrakes> words_of(For<Brake>) {
+  return {"one at a time", "pause",    "doubt",    "names", "list",  "dependency", "jobs", "breaker", "pause while",
+          "limit",         "recovery", "cooldown", "again", "storm", "secrets",    "look", "workflow"};
 }
 /// Of the alternatives of StepWhat.
 constexpr std::array<std::string_view, std::variant_size_v<StepWhat>> kStepKinds{

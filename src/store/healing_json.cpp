@@ -287,6 +287,13 @@ class FromObject {
     variables.clear();
     for (auto& [name, value] : pairs) variables.insert_or_assign(std::move(name), std::move(value));
   }
+  /// A brake of a later version is found again by the reason.
+  void read(const Json& json, std::optional<Brake>& brake) const {
+    const auto& words = words_of(For<Brake>{});
+    const auto found = std::ranges::find(words, std::string_view(text_of(json)));
+    brake.reset();
+    if (found != words.end()) brake = static_cast<Brake>(found - words.begin());
+  }
   template <typename T>
   void read(const Json& json, std::optional<T>& value) const {
     T made{};

@@ -192,13 +192,17 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   std::remove((aside + "-shm").c_str());
   std::error_code none;
   if (std::filesystem::file_size(aside + "-wal", none) == 0 && !none) std::remove((aside + "-wal").c_str());
-  if (auto created = create_file(path); !created) return created.error();
+  // The next attempt finds no damaged file any more: what has become of it is told with why this one failed.
+  const auto failed = [&result](const Error& error) {
+    return Error{error.code, fmt::format("{}; {}", fmt::join(result.notes, "; "), error.what)};
+  };
+  if (auto created = create_file(path); !created) return failed(created.error());
   auto fresh = open_existing(path, busy);
-  if (!fresh) return fresh.error();
+  if (!fresh) return failed(fresh.error());
   result.database = std::move(*fresh);
   give_up_healings(*result.database, saved.healings);
   if (!saved.batch.empty() && !TableWriter(*result.database, Retention{}).write(saved.batch))
-    return result.database->error();
+    return failed(result.database->error());
   return result;
 }
 
@@ -250,10 +254,11 @@ std::vector<std::string> damaged_files(const std::string& path) {
   const std::string begin = file.filename().string() + std::string(kCorruptInfix);
   std::vector<std::string> found;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), failed)) {
-    const std::string name = entry.path().filename().string();
+  for (std::filesystem::directory_iterator entry(file.parent_path(), failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
     if (name.starts_with(begin) && !name.ends_with("-wal") && !name.ends_with("-journal"))
-      found.push_back(entry.path().string());
+      found.push_back(entry->path().string());
   }
   std::ranges::sort(found);
   return found;

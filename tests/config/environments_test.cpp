@@ -88,6 +88,31 @@ TEST_CASE("the last good rules load though a key, passwords or patterns they nam
   }
 }
 
+TEST_CASE("what a lost file of patterns meant is not known, so that no line fires or is passed over by it",
+          "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/rules"] =
+      "check file log with path /var/log/x\n  if content != /etc/patterns then alert\n  ignore content = "
+      "/etc/patterns\n";
+  const std::string lost = GENERATE(as<std::string>(), "", "(\n");  // empty, as after a full disk, and half a line
+  if (!lost.empty() || GENERATE(true, false)) machine.files["/etc/patterns"] = lost;
+  CHECK_FALSE(load("/rules", {}, machine).ok());
+  const auto known = load("/rules", {}, SavedEnvironment({{"/rules", machine.files["/rules"]}}, machine));
+  REQUIRE(known.ok());
+  const auto& lines = known.rules->services.at(0)->lines;
+  for (const auto& pattern : {lines->patterns.at(0), lines->ignored.at(0)}) {
+    CAPTURE(pattern.text);
+    CHECK_FALSE(pattern_problem(pattern.text).empty());
+  }
+}
+
+TEST_CASE("a user who is gone does not stop the last good rules of an interface", "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/rules"] = "set httpd unixsocket /run/x uid nosuch gid nosuch\ncheck system x\n";
+  CHECK_FALSE(load("/rules", {}, machine).ok());
+  CHECK(load("/rules", {}, SavedEnvironment({{"/rules", machine.files["/rules"]}}, machine)).ok());
+}
+
 TEST_CASE("a file of passwords and the owner of a socket must be there, as in Monit", "[environments]") {
   test::FakeEnvironment machine;
   machine.files["/etc/passwords"] = "john:secret\n";

@@ -60,7 +60,7 @@ TEST_CASE("Docker tells whether a container is running and healthy", "[protocols
         "pass: the container is running, its first health check is not done");
   CHECK(state(R"("Running": true, "Health": {"Status": ""})") == "pass: the container is running");
   CHECK(state(R"("Running": true, "Health": null)") == "pass: the container is running");
-  CHECK(state(R"("Running": true, "Restarting": true)") == "pass: the container is running, but restarting");
+  CHECK(state(R"("Running": true, "Restarting": true)") == "fail: the container is being restarted");
   CHECK(state(R"("Running": true, "Health": {"Status": "unhealthy"})") ==
         "fail: the container is running, but its health is \"unhealthy\"");
   CHECK(state(R"("Running": false, "Status": "exited", "ExitCode": 137, "OOMKilled": true)") ==

@@ -74,6 +74,14 @@ TEST_CASE("what a later healer has added is passed over, what is missing has its
     REQUIRE(back);
     CHECK(same(*back, healing));
   }
+  SECTION("a brake, as before there was a word of it, or one of a later healer") {
+    json["reason"] = "limit reached: 1 of 1 running";
+    json.erase("held_by");
+    if (GENERATE(true, false)) json["held_by"] = "moon";
+    const auto back = healing_from_json(json.dump());
+    REQUIRE(back);
+    CHECK(back->held_by == Brake::Limit);
+  }
   SECTION("less") {
     const auto back = healing_from_json(R"({"id": 12, "target": "web1", "plan": {"name": "heal", "steps": [
         {"name": "fix", "what": {"kind": "program"}}, {"what": {"kind": "recovered"}}]}})");
