@@ -7,6 +7,7 @@
 #include "config/print.hpp"
 #include "engine/rule_set.hpp"
 #include "support/fake_environment.hpp"
+#include "util/regex.hpp"
 
 namespace environments_test {
 
