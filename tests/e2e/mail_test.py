@@ -83,7 +83,7 @@ class Mail(mails.Receiving, support.Case):
         self.assertEqual(len(damaged), 1)
         self.assertTrue(damaged[0].subject.startswith("monit alert --  State damaged "), damaged[0].subject)
         self.assertIn(str(aside), "".join(damaged[0].text.split()))
-        self.assertEqual(sum("is damaged" in text for text in told()), 1)
+        self.assertEqual(sum("it was moved to" in "".join(text.split("\n")) for text in told()), 1)
 
     def test_the_status_says_what_mails_wait_and_why(self):
         _, port = self.sink()
