@@ -302,8 +302,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   CLI::App* accept =
       add(app, arguments, Verb::Accept, "Let dormant rules of services act, or accept a list: accept list NODE");
   add_selection(accept, request, "Services, or all, or: list NAME");
-  accept->add_flag("--pid", request.id,
-                   "Accept the process that the pid file of a service names, though it is in doubt (--pid=N: only N)");
+  // From 2.4 on CLI11 sets the variable of a flag that is not given to 0, and `id` is other commands', too.
+  accept->add_flag_function(
+      "--pid", [&request](std::int64_t pid) { request.id = static_cast<std::uint64_t>(pid); },
+      "Accept the process that the pid file of a service names, though it is in doubt (--pid=N: only N)");
   add(app, arguments, Verb::Lists,
       "Show the lists of `for each`: how many rows, when read, whether accepted, what is missing");
   add(app, arguments, Verb::Forget, "Remove at once the services of a row that is missing from its list")

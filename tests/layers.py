@@ -160,7 +160,8 @@ def check_objects(build: Path) -> tuple[list[str], int]:
     for test in PURE_TESTS:
         if (build / test).exists():
             seen += 1
-            linked = subprocess.run(["ldd", str(build / test)], capture_output=True, text=True, check=True).stdout
+            # What the libraries of the system need in their turn is theirs: Debian 13's libcrypto needs libz.
+            linked = subprocess.run(["readelf", "-d", str(build / test)], capture_output=True, text=True, check=True).stdout
             for library in IMPURE_LIBRARIES.finditer(linked):
                 faults.append(f"{test} links lib{library.group(1)}, and tests pure parts only")
     return faults, seen

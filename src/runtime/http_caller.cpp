@@ -29,7 +29,6 @@
 #include "util/text.hpp"
 
 namespace healer::runtime {
-
 using engine::Saving;
 using engine::event::Answered;
 
@@ -478,7 +477,8 @@ void HttpCaller::transferred(Call& call, int result) {
   if (call.too_large)
     return fail(call, fmt::format("answered {}, with over {}", status,
                                   engine::format_metric(engine::Unit::Bytes, static_cast<double>(call.call.limit))));
-  if (call.head_size > kMostOfHead) return fail(call, fmt::format("answered {}, with too many header bytes", status));
+  if (call.head_size > kMostOfHead || result == 100)  // CURLE_TOO_LARGE: libcurl 8 counts the lines of a head
+    return fail(call, fmt::format("answered {}, with too many header bytes", status));
   // A handshake that has failed was before the request, unless it is about another of the same connection.
   if (code != CURLE_OK) return fail(call, why);
   if (call.call.follow && !redirected.empty()) return redirect(call, redirected);

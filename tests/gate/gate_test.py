@@ -9,6 +9,7 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -30,8 +31,12 @@ int main() {
 """
 
 CATCH = """
+#if __has_include(<catch2/catch.hpp>)
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
+#else
+#include <catch2/catch_test_macros.hpp>
+#endif
 #include <csignal>
 #include <cstdlib>
 TEST_CASE("good") { CHECK(1 == 1); }
@@ -130,10 +135,10 @@ class GateTest(unittest.TestCase):
         self.assertEqual(status, 0, told)
         self.assertTrue(told.endswith("\n1 passed, 0 failed, 2 skipped\n"), told)
 
-    def compiled(self, text: str, *options: str) -> str:
+    def compiled(self, text: str, *options: str, libraries: Sequence[str] = ()) -> str:
         source, program = self.folder / "program.cpp", self.folder / "program"
         source.write_text(text)
-        subprocess.run(["c++", "-std=c++20", *options, str(source), "-o", str(program)], check=True)
+        subprocess.run(["c++", "-std=c++20", *options, str(source), "-o", str(program), *libraries], check=True)
         return str(program)
 
     def test_a_data_race_that_the_sanitizer_sees_once_fails_the_gate_though_the_test_passes(self):
@@ -147,7 +152,8 @@ class GateTest(unittest.TestCase):
         self.assertEqual(count.read_text().count("run"), 1, "what a sanitizer reports is not run again")
 
     def test_a_suite_in_one_process_tells_each_case_and_runs_what_a_crash_has_hidden(self):
-        program = self.compiled(CATCH, "-O0")
+        catch = [] if Path("/usr/include/catch2/catch.hpp").exists() else ["-lCatch2Main", "-lCatch2"]  # version 3
+        program = self.compiled(CATCH, "-O0", libraries=catch)
         found = [Test("release", f"suite: {name}", (program, name.replace(",", "\\,").replace("[", "\\[")),
                       frozenset({"pure"})) for name in ("good", "bad, with [brackets]", "dies", "after it")]
         results = {one.test.name: one for one in tests.run_suite(found)}

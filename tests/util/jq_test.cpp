@@ -49,7 +49,7 @@ TEST_CASE("a filter is used many times, and after it has failed", "[jq]") {
 TEST_CASE("what is no filter is told in words", "[jq]") {
   CHECK(jq_problem(".a | .b").empty());
   CHECK(jq_problem(".a | nothing") == "nothing/0 is not defined");
-  CHECK(jq_problem(".a |") == "syntax error, unexpected $end");
+  CHECK(jq_problem(".a |") == "syntax error, unexpected end of file");
   CHECK_FALSE(jq_problem(std::string("a\0b", 3)).empty());
 }
 
