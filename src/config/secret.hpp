@@ -10,10 +10,10 @@ namespace healer::config {
 /// What stands in the place of a secret where rules are printed.
 inline constexpr std::string_view kHidden = "*****";
 
-/// `line` with a `*` in the place of each byte of a secret: what follows `password` or `community`, a `body`, the value of `set
-/// environment`, the password in `allow USER:PASSWORD` and in an address (`scheme://user:password@host`), the values of
-/// headers that may be one. `before`: the text in front of the line, where its first word may be what `password` asks
-/// for.
+/// `line` with a `*` in the place of each byte of a secret: what follows `password` or `community`, a `body`, the value
+/// of `set environment`, the password in `allow USER:PASSWORD` and in an address (`scheme://user:password@host`), the
+/// values of headers that may be one. `before`: the text in front of the line, where its first word may be what
+/// `password` asks for.
 [[nodiscard]] std::string without_secrets(std::string_view line, std::string_view before);
 
 /// Whether a header of HTTP has a value that everybody may read: others are tokens, cookies and the like.

@@ -54,7 +54,8 @@ struct Setting {
   Operator op = Operator::Equal;
   std::int64_t number = 0;
   std::string text;   ///< of a header: "Name: value"; of a Json: its filter; of an Object: its number
-  std::string value;  ///< of a Json, an Object: what is compared with, as JSON (empty: nothing); of a Body: "file", where the text is a path
+  std::string value;  ///< of a Json, an Object: what is compared with, as JSON (empty: nothing); of a Body: "file",
+                      ///< where the text is a path
 
   bool operator==(const Setting&) const = default;
 };
