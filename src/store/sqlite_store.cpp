@@ -400,7 +400,6 @@ SavedState SqliteStore::Writer::load() {
     state.last_sequence = now;  // beyond what the file may hold
     const std::scoped_lock lock(mutex_);
     notes_.push_back("what was saved cannot be read, and every rule starts afresh: " + error->what);
-    damages_.push_back(notes_.back());
     forget_acts_ = true;
   }
   state.last_id = std::max(state.last_id, now);
