@@ -6,15 +6,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/percent.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
 namespace {
-
-bool is_plain_in_url(char c, bool in_host) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-         std::string_view("-._~").find(c) != std::string_view::npos || (in_host && c == ':');
-}
 
 /// A value in a URL of which `before` stands already.
 std::string in_url(std::string_view value, std::string_view before) {
@@ -22,10 +18,10 @@ std::string in_url(std::string_view value, std::string_view before) {
   const bool in_host = host != std::string_view::npos && before.find('/', host + 3) == std::string_view::npos;
   std::string result;
   for (const char c : value) {
-    if (is_plain_in_url(c, in_host))
+    if (in_host && c == ':')
       result += c;
     else
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      result += percent_encoded({&c, 1});
   }
   return result;
 }

@@ -149,17 +149,17 @@ class Amqp final : public PacketTalk {
                          frame(kOpen, short_text("/") + short_text("") + big(0, 1)));
   }
 
-  /// What it says may repeat the password.
-  [[nodiscard]] Want strange(std::string_view packet) const {
-    return PacketTalk::strange(has_name_ ? strike_out(packet, {password_}) : std::string(packet));
+  /// What it says may repeat the password; that of guest is no secret.
+  [[nodiscard]] std::string without_password(std::string_view said) const {
+    return has_name_ ? strike_out(said, {password_}) : std::string(said);
   }
+  [[nodiscard]] Want strange(std::string_view packet) const { return PacketTalk::strange(without_password(packet)); }
 
   Want refused(ByteReader& in, std::string_view packet) const {
     const std::uint64_t code = in.big(2);
     const std::string_view why = in.take(in.byte());
     if (!in.good()) return strange(packet);
-    return Want::fail(fmt::format("its {} is {}: {}", awaited(), code,
-                                  quote(has_name_ ? strike_out(why, {password_}) : std::string(why))),
+    return Want::fail(fmt::format("its {} is {}: {}", awaited(), code, quote(without_password(why))),
                       frame(kCloseOk, ""));
   }
 

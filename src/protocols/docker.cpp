@@ -9,6 +9,7 @@
 #include "protocols/http_response.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
+#include "util/percent.hpp"
 
 namespace healer::protocols {
 
@@ -21,20 +22,6 @@ using Json = nlohmann::json;
 constexpr std::size_t kMostContent = std::size_t{512} * 1024;
 constexpr int kFound = 200;
 constexpr int kNotFound = 404;
-
-/// A name as a part of a path.
-std::string encoded(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const bool is_open = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                         c == '_' || c == '.' || c == '~';
-    if (is_open)
-      text += c;
-    else
-      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return text;
-}
 
 /// What of an answer counts: its member "State", or its member "message". All else is skipped while it is read.
 Json parse(const std::string& text) {
@@ -64,7 +51,7 @@ class Docker final : public Conversation {
     return Want::receive(
         fmt::format("GET /containers/{}/json HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
                     "User-Agent: healer/" HEALER_VERSION "\r\nConnection: close\r\n\r\n",
-                    encoded(name_)));
+                    percent_encoded(name_)));
   }
   Want receive(std::string_view bytes) override {
     while (!bytes.empty() && response_.state() != HttpResponse::State::Whole) {

@@ -6,13 +6,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "protocols/digest.hpp"
 #include "protocols/http2_exchange.hpp"
 #include "protocols/http_talk.hpp"
 #include "protocols/options.hpp"
 #include "protocols/packet_talk.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
+#include "util/percent.hpp"
 
 namespace healer::protocols {
 
@@ -74,20 +74,6 @@ std::optional<std::uint64_t> status_of(std::string_view message) {
 template <std::size_t size>
 std::string name_of(const std::string_view (&names)[size], std::uint64_t number) {
   return number < size ? std::string(names[number]) : std::to_string(number);
-}
-
-/// A text of a header, percent-encoded.
-std::string decoded(std::string_view text) {
-  std::string bytes;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned char byte = 0;
-    const char* const digits = text.data() + at + 1;
-    const bool is_code = text[at] == '%' && at + 2 < text.size() && is_hex(text.substr(at + 1, 2)) &&
-                         std::from_chars(digits, digits + 2, byte, 16).ec == std::errc{};
-    bytes += is_code ? static_cast<char>(byte) : text[at];
-    if (is_code) at += 2;
-  }
-  return bytes;
 }
 
 HttpRequest call(const Order& order, std::string_view service) {
@@ -158,7 +144,7 @@ class Grpc final : public Conversation {
     if (code != 0) {
       const std::string_view why = has_trailers ? exchange_.trailer("grpc-message") : exchange_.header("grpc-message");
       return fail(fmt::format("its answer to Check is {} ({}){}", code, name_of(kCodes, code),
-                              why.empty() ? std::string{} : ": " + quote(decoded(why))));
+                              why.empty() ? std::string{} : ": " + quote(percent_decoded(why))));
     }
     return judge_content();
   }

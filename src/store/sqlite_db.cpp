@@ -94,6 +94,12 @@ void Statement::get(Blob& blob) {
   blob.bytes.assign(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
 }
 
+void Statement::get(engine::Origin& by) {
+  std::string text;
+  get(text);
+  by = engine::origin_of(text);
+}
+
 void Statement::get(Hash128& value) {
   std::string text;
   get(text);

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/origin.hpp"
 #include "util/hash.hpp"
 #include "util/result.hpp"
 #include "util/slim.hpp"
@@ -111,6 +112,7 @@ class Statement {
   void put(Duration value) { put_integer(value.count()); }
   void put(WallTime value) { put_integer(value.time_since_epoch().count()); }
   void put(const Hash128& value) { put(to_string(value)); }
+  void put(const engine::Origin& by) { put(engine::saved_text(by)); }
   template <std::integral Number>
   void put(Number value) {
     put_integer(static_cast<std::int64_t>(value));  // 64-bit unsigned keep their bits
@@ -137,6 +139,7 @@ class Statement {
   void get(Duration& value) { value = Duration{integer()}; }
   void get(WallTime& value) { value = WallTime{Duration{integer()}}; }
   void get(Hash128& value);
+  void get(engine::Origin& by);
   template <std::integral Number>
   void get(Number& value) {
     if constexpr (std::same_as<Number, bool>) {

@@ -15,8 +15,7 @@ PauseWriter::PauseWriter(Database& database)
 void PauseWriter::write(const Batch& batch) {
   if (!batch.wide_pauses()) return;
   clear_.run();
-  for (const auto& [group, pause] : *batch.wide_pauses())
-    save_.run(group, pause.until, pause.reason, saved_text(pause.by));
+  for (const auto& [group, pause] : *batch.wide_pauses()) save_.run(group, pause.until, pause.reason, pause.by);
 }
 
 std::vector<WidePause> read_pauses(Database& database) {
@@ -24,9 +23,7 @@ std::vector<WidePause> read_pauses(Database& database) {
   database.prepare("SELECT scope, until_ms, reason, paused_by FROM wide_pauses ORDER BY rowid")
       .rows([&](Statement& row) {
         WidePause wide;
-        std::string by;
-        row.read(wide.group, wide.pause.until, wide.pause.reason, by);
-        wide.pause.by = origin_of(by);
+        row.read(wide.group, wide.pause.until, wide.pause.reason, wide.pause.by);
         pauses.push_back(std::move(wide));
       });
   return pauses;

@@ -108,7 +108,7 @@ void read_services(Database& database, SavedState& state) {
           "taken_out_by, taken_out_ms, taken_out_service, taken_out_rule, taken_out_until_ms "
           "FROM services")
       .rows([&state](Statement& row) {
-        std::string name, doubt, paused_by, ack_by;
+        std::string name, doubt;
         SavedService service;
         StartHistory starts;
         bool paused = false;
@@ -123,11 +123,10 @@ void read_services(Database& database, SavedState& state) {
         std::optional<std::string> out_by;
         TakenOut taken_out;
         row.read(name, service.monitored, service.cron_minute, service.boot, service.saved, starts.quick, starts.last,
-                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, paused_by,
+                 starts.not_before, starts.restarted, left_by, came_by, paused, pause.until, pause.reason, pause.by,
                  known_pid, known.start_ticks, known.file, doubt, known.path, service.first, failure.rule, failed,
-                 failure.text, acknowledged, ack_by, known_by.reason, out_by, taken_out.since, taken_out.service,
+                 failure.text, acknowledged, known_by.by, known_by.reason, out_by, taken_out.since, taken_out.service,
                  taken_out.rule, taken_out.until);
-        known_by.by = origin_of(ack_by);
         known_by.when = acknowledged.value_or(WallTime{});
         if (acknowledged) service.acknowledged = std::move(known_by);
         service.tells_taken_out = out_by.has_value();
@@ -141,7 +140,6 @@ void read_services(Database& database, SavedState& state) {
         known.doubt = doubt_of(doubt);
         known.pid = known_pid.value_or(0);
         if (known_pid) service.known = known;
-        pause.by = origin_of(paused_by);
         if (paused) service.pause = std::move(pause);
         state.services.insert_or_assign(std::move(name), std::move(service));
       });

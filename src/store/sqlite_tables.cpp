@@ -297,7 +297,7 @@ void TableWriter::write_acts(const Batch& batch) {
 void TableWriter::write_jobs(const Batch& batch) {
   for (const auto& [key, saved] : batch.jobs()) {
     const auto& [id, kind, service, steps, position, action, unmonitor, by, cause, begun] = saved;
-    save_job_.bind(id.number(), to_string(kind), service, position, action.number(), unmonitor, saved_text(by), begun);
+    save_job_.bind(id.number(), to_string(kind), service, position, action.number(), unmonitor, by, begun);
     bind_cause(save_job_, cause.get());
     save_job_.run_bound();
     std::size_t number = 0;
@@ -416,11 +416,10 @@ void read_jobs(Database& database, SavedState& state) {
                            kCauseColumns))
       .rows([&](Statement& row) {
         std::uint64_t id = 0, action = 0;
-        std::string kind, by;
+        std::string kind;
         effect::SavedJob job;
         CauseColumns cause;
-        cause.read(row, id, kind, job.service, job.position, action, job.unmonitor, by, job.begun);
-        job.by = origin_of(by);
+        cause.read(row, id, kind, job.service, job.position, action, job.unmonitor, job.by, job.begun);
         job.job = JobId(id);
         job.kind = action_kind_of(kind);
         job.action = ActionId(action);

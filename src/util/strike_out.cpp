@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "util/percent.hpp"
 #include "util/text.hpp"
 
 namespace healer {
@@ -17,18 +18,6 @@ char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a
 
 bool stands_in_word(char c) {
   return is_digit(c) || (fold(c) >= 'a' && fold(c) <= 'z') || static_cast<unsigned char>(c) > 0x7F;
-}
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char low = fold(c);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
-/// The byte that these two digits at the beginning of `text` are.
-std::optional<char> hex_byte(std::string_view text) {
-  if (text.size() < 2 || hex_digit(text[0]) < 0 || hex_digit(text[1]) < 0) return std::nullopt;
-  return static_cast<char>(hex_digit(text[0]) * 16 + hex_digit(text[1]));
 }
 
 char escaped(char letter) {

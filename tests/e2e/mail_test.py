@@ -36,13 +36,18 @@ class Mail(mails.Receiving, support.Case):
         failed, well = "monit alert --  Status failed node", "monit alert --  Status succeeded node"
         self.assertEqual(self.subjects(), [failed, well, failed, well])
 
-    def test_the_death_of_healer_is_mailed_by_the_next(self):
+    def start_watched(self):
+        """A daemon that mails what becomes of itself alone, and a call that gives what it has told so far."""
         _, port = self.sink()
         check = self.statuses("check", [0])
         daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert admin@localhost only on {{ instance }}\n"
                             f'check program node with path "{check}"\n  if status != 0 then alert\n')
         told = lambda: [mail.field("Description") for mail in self.mails()]  # noqa: E731
         self.wait_for(lambda: len(told()) == 1 and self.runs("check") > 1, "the word of the start")
+        return daemon, told
+
+    def test_the_death_of_healer_is_mailed_by_the_next(self):
+        daemon, told = self.start_watched()
         daemon.kill()
         daemon.launch()
         self.wait_for(lambda: len(told()) == 2, "the word of the death")
@@ -58,12 +63,7 @@ class Mail(mails.Receiving, support.Case):
         self.assertIn("the previous healerd died", daemon.ctl("history").stdout)
 
     def test_a_damaged_state_is_told_by_one_alert(self):
-        _, port = self.sink()
-        check = self.statuses("check", [0])
-        daemon = self.start(f"set mailserver 127.0.0.1 port {port}\nset alert admin@localhost only on {{ instance }}\n"
-                            f'check program node with path "{check}"\n  if status != 0 then alert\n')
-        told = lambda: [mail.field("Description") for mail in self.mails()]  # noqa: E731
-        self.wait_for(lambda: len(told()) == 1 and self.runs("check") > 1, "the word of the start")
+        daemon, told = self.start_watched()
         daemon.stop()
         (daemon.folder / "healer.state").write_bytes(b"x" * 5000)
         self.assertNotIn("corrupt", daemon.ctl("doctor", "--rules", str(daemon.rules)).stdout)

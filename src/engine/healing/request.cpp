@@ -10,6 +10,7 @@
 
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
+#include "util/percent.hpp"
 #include "util/strike_out.hpp"
 #include "util/text.hpp"
 
@@ -17,11 +18,6 @@ namespace healer::engine {
 namespace {
 
 using Writing = effect::Request::Writing;
-
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '.' || c == '_' ||
-         c == '~';
-}
 
 /// How values are written into the body: as the request says what it is, and JSON where it says nothing.
 Writing body_as(const std::vector<std::string>& headers) {
@@ -67,14 +63,7 @@ std::optional<std::string> write_value(Writing writing, const std::string& value
   }
   if (has_controls(value)) return std::nullopt;
   if (writing == Writing::Plain) return value;
-  std::string encoded;
-  for (const char c : value) {
-    if (is_unreserved(c))
-      encoded += c;
-    else
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
+  return percent_encoded(value);
 }
 
 FilledRequest fill(const HttpRequest& request, const Variables& variables, const Variables& secrets) {
