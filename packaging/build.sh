@@ -80,7 +80,7 @@ case $what in
     mkdir -p "$out/before"
     rm -rf "$work/before"
     mkdir -p "$work/before"
-    for package in "$out"/healer-"$version"-1*.rpm "$out"/healer-debuginfo-"$version"-1*.rpm; do
+    for package in "$out"/healer-"$version"-1*."$(uname -m)".rpm "$out"/healer-debuginfo-"$version"-1*.rpm; do
       rpm2archive -n <"$package" | tar -x -C "$work/before"
     done
     echo '# of the version before' >>"$work/before/etc/healer/rules.d/00-settings.rules"
