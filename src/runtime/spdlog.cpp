@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compiled part of spdlog's logger, formatter and sinks, built into healer for the reason that fmt.cpp names:
+// The compiled part of spdlog's logger, formatter and sinks, built into healer for the reason that util/fmt.cpp names:
 // the library of spdlog carries the release of fmt in its package's name. Its registry and files are not used, so they
 // are not here.
 #include <spdlog/common-inl.h>
