@@ -140,12 +140,20 @@ class ConnectionReader {
     if (test_.transport->value == "tcpssl") tls();
   }
 
+  static std::string as_port(const Protocol& protocol) {
+    return fmt::format("test a port of the server, as in 'failed port {} type udp protocol {}'", protocol.port,
+                       protocol.name);
+  }
+
   /// What Monit takes, too, though it can only fail.
   void never() {
     const ProbePlan& plan = out_.plan;
     if (!out_.errors.empty()) return;
     if (plan.host.empty() && plan.transport != Transport::Unix)
       return warn(range_, "no host is given: this test always fails", "write the name or the address of one");
+    if (plan.transport == Transport::Unix && plan.protocol != nullptr && plan.protocol->only_datagrams)
+      return warn(test_.protocol->range, fmt::format("this test always fails: {}", protocols::fault(plan)),
+                  as_port(*plan.protocol));
     if (plan.transport != Transport::Udp || plan.protocol == nullptr || plan.port == 0) return;
     if (const std::string fault = protocols::fault(plan); !fault.empty())
       warn(range_, fmt::format("this test always fails: {}", fault));
@@ -298,8 +306,11 @@ class ConnectionReader {
     if (plan.settings.empty() && (plan.protocol->name == "apache-status" || plan.protocol->name == "websocket"))
       error(test_.protocol->range, fmt::format("protocol {} needs an option", plan.protocol->name),
             fmt::format("it has {}", options_of(*plan.protocol)));
-    if (plan.protocol->name == "radius" && plan.transport != Transport::Udp)
-      error(test_.protocol->range, "RADIUS is spoken over UDP alone", "write 'type udp' before the protocol");
+    // Over a unix socket, which Monit takes with `type udp`, it fails (never()).
+    const bool is_udp = plan.transport == Transport::Udp || (test_.transport && test_.transport->value == "udp");
+    if (plan.protocol->name == "radius" && !is_udp)
+      error(test_.protocol->range, "RADIUS is spoken over UDP alone",
+            plan.transport == Transport::Unix ? as_port(*plan.protocol) : "write 'type udp' before the protocol");
     if (plan.protocol->only_datagrams && plan.transport == Transport::Tcp) plan.transport = Transport::Udp;
     if (plan.protocol->fault != nullptr)
       if (const std::string wrong = plan.protocol->fault(plan.settings); !wrong.empty()) error(range_, wrong);

@@ -51,6 +51,8 @@ std::string fault(const ProbePlan& plan) {
   if (plan.transport != Transport::Unix && plan.port == 0) return "no port is given";
   if (plan.transport == Transport::Udp && !plan.protocol->datagrams)
     return fmt::format("protocol {} is not supported over UDP", plan.protocol->name);
+  if (plan.transport == Transport::Unix && plan.protocol->only_datagrams)
+    return fmt::format("protocol {} is spoken over UDP alone, and never through a unix socket", plan.protocol->name);
   if (plan.transport == Transport::Udp && plan.tls) return "TLS is not supported over UDP";
   return plan.protocol->fault != nullptr ? plan.protocol->fault(plan.settings) : std::string{};
 }

@@ -54,6 +54,9 @@ TEST_CASE("plans that cannot be are refused", "[protocols][probe]") {
   CHECK(fault({.transport = Transport::Udp, .host = "x", .port = 80, .protocol = find_protocol("http")}) ==
         "protocol http is not supported over UDP");
   CHECK(fault({.transport = Transport::Unix, .protocol = find_protocol("default")}) == "no path is given");
+  CHECK(fault({.transport = Transport::Unix, .host = "/run/x", .protocol = find_protocol("snmp")}) ==
+        "protocol snmp is spoken over UDP alone, and never through a unix socket");
+  CHECK(fault({.transport = Transport::Unix, .host = "/run/x", .protocol = find_protocol("dns")}).empty());
   CHECK(fault({.transport = Transport::Ping, .host = "x"}).empty());
 }
 
