@@ -12,6 +12,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class Protocol:
     udp: bool = False
     tls: bool = False
     begins_tls: int | None = None  # after so many parts
+    closes: bool = False  # after its last part; Monit reads on until it does, or the time is over
     own: bool = False  # Monit does not have it
     passes: dict[str, tuple[bool | None, bool]] = field(default_factory=dict)  # Monit's (None: any) and healer's verdict, if not usual
 
@@ -219,7 +221,7 @@ PROTOCOLS = {
     "pops": Protocol("protocol pops", [b"+OK x\r\n", b"+OK bye\r\n"], [b"-ERR busy\r\n"], first=True, tls=True),
     "postfix-policy": Protocol("protocol postfix-policy", [b"action=dunno\n\n"], [b"\n"]),
     "radius": Protocol('type udp protocol radius secret "s3cret"', [radius(2)], [radius(3)], udp=True),
-    "rdate": Protocol("protocol rdate", [rdate(0)], [rdate(60)], first=True),
+    "rdate": Protocol("protocol rdate", [rdate(0)], [rdate(60)], first=True, closes=True),
     "redis": Protocol("protocol redis", [b"+PONG\r\n"], [b"-LOADING x\r\n"]),
     "rsync": Protocol("protocol rsync", [b"@RSYNCD: 31.0\n", b"a\tb\n@RSYNCD: EXIT\n"],
                       [b"@RSYNCD: 31.0\n", b"@ERROR: max connections (1) reached\n"], first=True),
@@ -247,15 +249,17 @@ class Stub:
 
     def __init__(self, case: "Protocols", protocol: Protocol, behaviour: str):
         self.case, self.protocol, self.behaviour = case, protocol, behaviour
-        if behaviour == "closed":
-            self.port = case.own_port()
-        elif protocol.udp:
+        if protocol.udp:
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self.socket.bind(("127.0.0.1", 0))
             self.port = self.socket.getsockname()[1]
-            self.worker = ThreadPoolExecutor(1)
-            self.worker.submit(self.answer_datagrams)
             case.addCleanup(self.socket.close)
+            if behaviour == "closed":  # nobody else is given the port, and who is connected hears his peer alone
+                self.socket.connect(self.socket.getsockname())
+            else:  # closing a socket wakes nobody who waits for a datagram
+                threading.Thread(target=self.answer_datagrams, daemon=True).start()
+        elif behaviour == "closed":
+            self.port = case.own_port()
         else:
             server = probe_test.Server(self.serve)
             self.port = server.port
@@ -279,6 +283,8 @@ class Stub:
                 self.socket.sendto(said[:5] if self.behaviour == "half-way" else said, client)
             except OSError:
                 return
+            except (IndexError, ValueError, struct.error):  # what was asked is none of its protocol
+                continue
 
     def serve(self, client: socket.socket) -> None:
         if self.protocol.tls:
@@ -301,6 +307,8 @@ class Stub:
                 break
         if self.protocol.begins_tls and self.behaviour == "up" and client.recv(65536):
             client = self.case.context.wrap_socket(client, server_side=True)
+        if self.protocol.closes:
+            return client.close()
         return probe_test.silent(client)
 
 
@@ -318,15 +326,17 @@ class Protocols(support.Case):
         cases = [(name, behaviour) for name in PROTOCOLS for behaviour in BEHAVIOURS]
         ports = {case: Stub(self, PROTOCOLS[case[0]], case[1]).port for case in cases}
 
+        def words(name: str, behaviour: str) -> str:
+            return f"{PROTOCOLS[name].words} timeout {2 if behaviour in ('hanging', 'nonsense') else 20} seconds"  # for a machine that is busy
+
         def monit(behaviour: str) -> list[bool | None]:
             theirs = [name for name, protocol in PROTOCOLS.items() if not protocol.own]
-            asked = [(ports[name, behaviour], PROTOCOLS[name].words) for name in theirs]
+            asked = [(ports[name, behaviour], words(name, behaviour)) for name in theirs]
             verdicts = dict(zip(theirs, probe_test.ask_monit(self, asked, f"monit-{behaviour}")))
             return [verdicts.get(name) for name in PROTOCOLS]
 
         def probe(case: tuple[str, str]) -> dict:
-            patience = 2 if case[1] in ("hanging", "nonsense") else 20  # for a machine that is busy
-            return probe_test.probe("127.0.0.1", f"port {ports[case]} {PROTOCOLS[case[0]].words} timeout {patience} seconds")[1]
+            return probe_test.probe("127.0.0.1", f"port {ports[case]} {words(*case)}")[1]
 
         with ThreadPoolExecutor(8) as workers:
             theirs = workers.map(monit, BEHAVIOURS)

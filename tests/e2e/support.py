@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -235,11 +236,25 @@ exit "$status\"""")
             time.sleep(0.02)
 
 
+def threads_left(limit: float = 10.0) -> list[str]:
+    """Threads that a test has left running, for which Python would wait for ever at its end."""
+    left = [one for one in threading.enumerate() if not one.daemon and one is not threading.current_thread()]
+    deadline = time.monotonic() + limit
+    for one in left:
+        one.join(max(0.0, deadline - time.monotonic()))
+    return [one.name for one in left if one.is_alive()]
+
+
 def main() -> None:
     """Runs the tests named on the command line (all by default); exit status 77 where every one was skipped."""
     processes.adopt_orphans()
     with control_groups.another():
         program = unittest.main(module="__main__", exit=False, verbosity=2)
+    if left := threads_left():
+        print(f"a test has left threads running: {', '.join(left)}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
     result = program.result
     if not result.testsRun and not result.skipped:
         sys.exit("no test of that name")

@@ -51,6 +51,20 @@ class Driver(support.Case):
         self.assertEqual(len(result.failures), 1, result)
         self.assertIn("the end of all processes", result.failures[0][1])
 
+    def test_a_thread_left_behind_fails_a_test_and_holds_up_nobody(self):
+        careless = self.path("careless.py")
+        careless.write_text("import sys, threading, time\n"
+                            f"sys.path.insert(0, {str(support.TOP / 'tests' / 'e2e')!r})\n"
+                            "import support\n"
+                            "support.threads_left.__defaults__ = (0.2,)\n"
+                            "class Careless(support.unittest.TestCase):\n"
+                            "    def test(self):\n"
+                            "        threading.Thread(target=threading.Event().wait, name='listener').start()\n"
+                            "support.main()\n")
+        done = subprocess.run([sys.executable, careless], capture_output=True, text=True, timeout=support.LIMIT)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("a test has left threads running: listener", done.stderr)
+
 
 if __name__ == "__main__":
     support.main()
