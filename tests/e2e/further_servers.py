@@ -54,11 +54,11 @@ def rabbitmq(case: real_servers.RealServers) -> dict[str, dict]:
     wrong = 'protocol amqp username "u" password "n0t so"'
     lone = f'protocol amqp username "lone" password "{SECRET}"'
     return {
-        "amqp": {"port": port, "words": "protocol amqp", "half": 40, "refusing": (port, wrong), "more": [
+        "amqp": {"place": port, "words": "protocol amqp", "half": 40, "refusing": (port, wrong), "more": [
             (login, "passed", "it accepts the login"),
             (wrong, "failed", 'its answer to the login is 403: "ACCESS_REFUSED'),
             (lone, "failed", 'its answer to the opening of "/" is 530: "NOT_ALLOWED')]},
-        "amqp tls": {"port": tls, "words": "using tls " + login, "half": 40, "refusing": (tls, "using tls " + wrong)},
+        "amqp tls": {"place": tls, "words": "using tls " + login, "half": 40, "refusing": (tls, "using tls " + wrong)},
     }
 
 
@@ -78,12 +78,12 @@ def node(case: real_servers.RealServers) -> dict[str, dict]:
     (folder / "serve.js").write_text(NODE)
     case.begin(shutil.which("node"), folder / "serve.js", well, tls, bare, behind, case.path("crt"), case.path("key"))
     servers = {
-        "grpc": {"port": well, "words": "protocol grpc", "half": 12, "refusing": (bare, ""), "more": [
+        "grpc": {"place": well, "words": "protocol grpc", "half": 12, "refusing": (bare, ""), "more": [
             ('protocol grpc service "shop.Cart"', "passed", 'the status of "shop.Cart" is SERVING'),
             ('protocol grpc service "shop.Ill"', "failed", 'the status of "shop.Ill" is NOT_SERVING'),
             ('protocol grpc service "shop.None"', "failed",
              'its answer to Check is 5 (NOT_FOUND): "Health status unknown for service shop.None"')]},
-        "grpc tls": {"port": tls, "words": "using tls protocol grpc", "half": 40,
+        "grpc tls": {"place": tls, "words": "using tls protocol grpc", "half": 40,
                      "refusing": (tls, 'using tls protocol grpc service "shop.Ill"')},
     }
     if not os.path.exists("/usr/sbin/nginx"):
@@ -95,6 +95,6 @@ def node(case: real_servers.RealServers) -> dict[str, dict]:
         f"server {{ listen 127.0.0.1:{web}; location /no {{ return 403; }}\nlocation / {{ proxy_pass http://127.0.0.1:{behind};\n"
         "proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } } }\n")
     case.begin("/usr/sbin/nginx", "-e", folder / "nginx.log", "-p", folder, "-c", folder / "nginx.conf")
-    servers["websocket"] = {"port": web, "words": "protocol websocket version 13", "half": 20,
+    servers["websocket"] = {"place": web, "words": "protocol websocket version 13", "half": 20,
                             "refusing": (web, 'protocol websocket request "/no" version 13')}
     return servers

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from pathlib import Path
 from typing import Callable
 
 import support
@@ -124,15 +125,24 @@ def probe(*words: str) -> tuple[int, dict]:
     return done.returncode, json.loads(done.stdout)
 
 
-def ask_monit(case: support.Case, tests: list[tuple[int, str]], name: str = "monit") -> list[bool | None]:
-    """What the real Monit says of each port and test; None for all where there is no monit. `name`: of its files."""
+def at(place: int | Path) -> str:
+    """A port, or the path of a unix socket, in a rule."""
+    return f'unixsocket "{place}"' if isinstance(place, Path) else f"port {place}"
+
+
+def ask_monit(case: support.Case, tests: list[tuple[int | Path, str]], name: str = "monit") -> list[bool | None]:
+    """What the real Monit says of each port, or unix socket, and test; None for all where there is no monit. `name`: of
+    its files."""
     if not tests or not shutil.which("monit"):
         return [None] * len(tests)
     rules = "set daemon 60\nset limits { networkTimeout: 2 s }\n"
     for what in ("log", "pidfile", "idfile", "statefile"):
         rules += f"set {what} {case.path(f'{name}.{what}')}\n"
-    for number, (port, words) in enumerate(tests):
-        rules += f"check host h{number} with address 127.0.0.1\n  if failed port {port} {words} then alert\n"
+    case.path(f"{name}.pid").write_text(f"{os.getpid()}\n")  # of a process: it has unix sockets, a host has none
+    for number, (place, words) in enumerate(tests):
+        rules += f"check process h{number} with pidfile {case.path(f'{name}.pid')}\n" if isinstance(place, Path) else \
+                 f"check host h{number} with address 127.0.0.1\n"
+        rules += f"  if failed {at(place)} {words} then alert\n"
     file = case.path(f"{name}rc")
     file.write_text(rules)
     file.chmod(0o600)

@@ -4,20 +4,29 @@ import signal
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import probe_test
 import support
 
 
+def connected(place: int | Path) -> socket.socket:
+    if not isinstance(place, Path):
+        return socket.create_connection(("127.0.0.1", place))
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(str(place))
+    return client
+
+
 class Cut(probe_test.Server):
     """Stands before a server and lets only so many bytes of its answers through."""
 
-    def __init__(self, port: int, limit: int):
-        self.behind, self.limit = port, limit
+    def __init__(self, place: int | Path, limit: int):
+        self.behind, self.limit = place, limit
         super().__init__(self.relay)
 
     def relay(self, client: socket.socket) -> None:
-        with socket.create_connection(("127.0.0.1", self.behind)) as server:
+        with connected(self.behind) as server:
             def ask() -> None:
                 try:
                     while data := client.recv(65536):
@@ -78,8 +87,8 @@ class RealServers(support.Case):
         self.addCleanup(server.close)
         return server.port
 
-    def cut(self, port: int, limit: int) -> int:
-        server = Cut(port, limit)
+    def cut(self, place: int | Path, limit: int) -> int:
+        server = Cut(place, limit)
         self.addCleanup(server.close)
         return server.port
 
