@@ -178,11 +178,13 @@ class Probe(support.Case):
 
     def test_each_verdict_is_that_of_monit_or_differs_for_a_reason(self):
         names = [row[0] for row in TABLE]
-        told = dict(zip(names, ask_monit(self, [(self.ports[row[0]], row[1]) for row in TABLE])))
+        # What passes has time, for a machine that is busy.
+        asked = [(self.ports[name], f"{words} timeout {20 if monit else 2} seconds") for name, words, _, monit, _ in TABLE]
+        told = dict(zip(names, ask_monit(self, asked)))
         print(f"{'':28} {'monit':7} {'healer':7}", file=sys.stderr)
         wrong = []
-        for name, words, _, monit, reason in TABLE:
-            status, document = self.probe("127.0.0.1", f"port {self.ports[name]} {words} timeout 2 seconds")
+        for (name, _, _, monit, reason), (port, words) in zip(TABLE, asked):
+            status, document = self.probe("127.0.0.1", f"port {port} {words}")
             healer = document["verdict"] == "passed"
             self.assertEqual(status, 0 if healer else 1)
             say = {True: "passed", False: "failed"}
