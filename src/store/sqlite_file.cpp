@@ -127,10 +127,11 @@ std::string unsound_row(Database& database) {
 }
 
 /// Opens a file that exists, and looks it over.
-Result<std::unique_ptr<Database>> open_existing(const std::string& path, Duration busy) {
-  auto opened = Database::open(path, Database::Mode::Write, busy);
-  if (!opened) return opened.error();
-  Database& database = **opened;
+Result<Opened> open_existing(const std::string& path, Duration busy) {
+  auto connected = Database::open(path, Database::Mode::Write, busy);
+  if (!connected) return connected.error();
+  Opened opened{std::move(*connected), {}};
+  Database& database = *opened.database;
   if (database.read_only()) return Error{EROFS, "state file " + path + ": it is read-only"};
   const auto version = database.number("PRAGMA user_version");
   const auto id = database.number("PRAGMA application_id");
@@ -140,8 +141,10 @@ Result<std::unique_ptr<Database>> open_existing(const std::string& path, Duratio
   if (version < schema_version()) migrate(database);
   std::string verdict = database.text("PRAGMA quick_check(1)");
   // Newer versions of SQLite see here, too, that an index says something else than its table, which is whole then.
-  if (database.ok() && verdict.find("index") != std::string::npos && database.execute("REINDEX"))
+  if (database.ok() && verdict.find("index") != std::string::npos && database.execute("REINDEX")) {
     verdict = database.text("PRAGMA quick_check(1)");
+    opened.index_rebuilt = true;
+  }
   if (!database.ok()) return database.error();
   if (verdict != "ok") return damaged(path, verdict);
   if (version > schema_version()) {
@@ -175,8 +178,8 @@ std::string corrupt_name(const std::string& path) {
 
 Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged) {
   if (auto created = create_file(path); !created) return created.error();
-  auto opened = known_damaged ? damaged(path, "it cannot be written") : open_existing(path, busy);
-  if (opened) return Opened{std::move(*opened), {}};
+  Result<Opened> opened = known_damaged ? damaged(path, "it cannot be written") : open_existing(path, busy);
+  if (opened) return opened;
   if (!is_found_damaged(opened.error())) return opened.error();
 
   const std::string aside = corrupt_name(path);
@@ -202,7 +205,7 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   if (auto created = create_file(path); !created) return failed(created.error());
   auto fresh = open_existing(path, busy);
   if (!fresh) return failed(fresh.error());
-  result.database = std::move(*fresh);
+  result.database = std::move(fresh->database);
   give_up_healings(*result.database, saved.healings);
   if (!saved.batch.empty() && !TableWriter(*result.database, Retention{}).write(saved.batch))
     return failed(result.database->error());

@@ -18,6 +18,7 @@ namespace healer::store {
 struct Opened {
   std::unique_ptr<Database> database;  ///< with the schema of this healer
   std::vector<std::string> notes;      ///< of a damaged file: what was moved aside, what was recovered
+  bool index_rebuilt = false;          ///< an index said something else than its table, and nothing is lost
 };
 
 /// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A

@@ -31,6 +31,7 @@ constexpr int kLongestLog = 8000;  // then it is, quiet or not
 // What is in the log needs room in the file, too: so it is long, as well, where it has this part of what is free.
 constexpr int kShareOfRoom = 4;
 constexpr Duration kQuiet{50};
+constexpr std::string_view kIndexRebuilt = "the index of the history was damaged and has been rebuilt";
 
 std::uint64_t wall_milliseconds() {
   const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -295,7 +296,8 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
 }
 
 /// A reader has found the file damaged. Most often its tables are whole, and only an index of them says something else,
-/// which no look at the start sees: that is rewritten, in place, in one transaction. Else the file is moved aside.
+/// which the look at the start sees with a newer SQLite only: that is rewritten, in place, in one transaction. Else the
+/// file is moved aside.
 Result<void> SqliteStore::Writer::mend() {
   tables_.reset();
   if (!database_->execute("REINDEX")) {
@@ -307,7 +309,7 @@ Result<void> SqliteStore::Writer::mend() {
       if (auto connected = connect(); !connected) return connected;
     }
   } else {
-    note("the index of the history was damaged and has been rebuilt");
+    note(std::string(kIndexRebuilt));
   }
   tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
   return {};
@@ -339,6 +341,7 @@ Result<void> SqliteStore::Writer::connect() {
   if (!opened->database->ok()) return opened->database->error();
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
+  if (opened->index_rebuilt) notes_.emplace_back(kIndexRebuilt);
   notes_.insert(notes_.end(), opened->notes.begin(), opened->notes.end());
   if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
   if (!opened->notes.empty() && std::exchange(mend_, false)) ++mended_;  // another file is in its place
