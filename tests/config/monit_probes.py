@@ -28,11 +28,14 @@ HEADERS = {
     "fifo": "check fifo x with path /run/x", "filesystem": "check filesystem x with path /",
     "host": "check host x with address 127.0.0.1", "network": "check network x with interface lo", "set": ""}
 
+# What {passwords} names in the table: a file as /etc/passwd, where more than 64 bytes are behind the name of a user.
+PASSWORDS = f"root:x:0:0:root:/root:/bin/sh\njohn:x:1000:1000:{'John ' * 12}:/home/john:/bin/sh\n"
+
 # Where a dialect of healer gives another verdict than that Monit, on purpose: how the file ends, the version, why.
 MEANT = [
     ("allow cleartext /dev/null", monits.NEW, "what kind of file passwords are in is seen when they are read"),
-    ("allow cleartext /etc/passwd", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
-    ("allow /etc/passwd", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
+    ("allow cleartext {passwords}", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
+    ("allow {passwords}", monits.OLD, "5.33 refuses a password of more than 64 bytes; it is read when it is used"),
     ("allow md5 /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
     ("allow /etc", monits.OLD, "5.33 hangs for ever at a directory of passwords"),
 ]
@@ -43,10 +46,14 @@ class Probes:
 
     def __init__(self, folder: Path):
         self.folder, self.rows = folder, []
+        self.passwords = folder / "passwords"
+        self.passwords.write_text(PASSWORDS)
+        self.passwords.chmod(0o600)
 
     def add(self, header: str, text: str, verdicts: dict[str, str]) -> None:
         path = self.folder / str(len(self.rows))
-        path.write_bytes(f"set daemon 5\n{header}\n{text}\n".encode("utf8", "surrogateescape"))
+        written = text.replace("{passwords}", str(self.passwords))
+        path.write_bytes(f"set daemon 5\n{header}\n{written}\n".encode("utf8", "surrogateescape"))
         path.chmod(0o600)
         self.rows.append((path, f"{header[:20]} | {text}", verdicts))
 
