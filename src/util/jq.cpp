@@ -110,6 +110,8 @@ Result<JqFilter> JqFilter::compile(const std::string& text) {
   if (why.starts_with("error: ")) why.erase(0, 7);
   if (const std::size_t place = why.find(" at <top-level>"); place != std::string::npos) why.erase(place);
   if (const std::size_t shell = why.find(" (Unix shell"); shell != std::string::npos) why.erase(shell);
+  // What it would have understood there differs between versions, and is told in words of its grammar.
+  if (const std::size_t expected = why.find(", expecting "); expected != std::string::npos) why.erase(expected);
   // As jq 1.6 calls it; from 1.7 on it says what people understand.
   constexpr std::string_view kEnd = "$end";
   if (why.ends_with(kEnd)) why.replace(why.size() - kEnd.size(), kEnd.size(), "end of file");

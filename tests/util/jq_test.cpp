@@ -50,6 +50,7 @@ TEST_CASE("what is no filter is told in words", "[jq]") {
   CHECK(jq_problem(".a | .b").empty());
   CHECK(jq_problem(".a | nothing") == "nothing/0 is not defined");
   CHECK(jq_problem(".a |") == "syntax error, unexpected end of file");
+  CHECK(jq_problem(".a == ${B}") == "syntax error, unexpected '{'");
   CHECK_FALSE(jq_problem(std::string("a\0b", 3)).empty());
 }
 
