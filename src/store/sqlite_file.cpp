@@ -126,6 +126,17 @@ std::string unsound_row(Database& database) {
   return {};
 }
 
+/// Whether the file ends within a page, which no log completes. Older versions of SQLite read zeros there, and newer
+/// ones fail when they read a long text.
+bool is_cut_off(const std::string& path, Database& database) {
+  std::error_code unknown;
+  const auto log = std::filesystem::file_size(path + "-wal", unknown);
+  if (!unknown && log > 0) return false;
+  const auto size = std::filesystem::file_size(path, unknown);
+  const std::int64_t page = database.number("PRAGMA page_size");
+  return !unknown && page > 0 && size % static_cast<std::uintmax_t>(page) != 0;
+}
+
 /// Opens a file that exists, and looks it over.
 Result<Opened> open_existing(const std::string& path, Duration busy) {
   auto connected = Database::open(path, Database::Mode::Write, busy);
@@ -147,6 +158,7 @@ Result<Opened> open_existing(const std::string& path, Duration busy) {
   }
   if (!database.ok()) return database.error();
   if (verdict != "ok") return damaged(path, verdict);
+  if (is_cut_off(path, database)) return damaged(path, "its last page is cut off");
   if (version > schema_version()) {
     return Error{kRefused, fmt::format("state file {} was written by a newer healer (schema {}, this one knows {}): "
                                        "install that healer again, or name another file with `set statefile`",

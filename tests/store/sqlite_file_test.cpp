@@ -274,6 +274,21 @@ TEST_CASE("a version that never was is damage", "[store]") {
   CHECK(store->load().value().last_sequence == 10);
 }
 
+TEST_CASE("a file that ends within its last page is moved aside", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  fill(path, 10);
+  auto bytes = healer::test::read_file(path);
+  bytes.resize(bytes.size() - 100);
+  healer::test::write_file(path, bytes);
+  auto store = open(path);
+  CHECK(named(path + ".corrupt-").size() == 1);
+  REQUIRE_FALSE(store->notes().empty());
+  CHECK(store->notes()[0].find("its last page is cut off") != std::string::npos);
+  CHECK(store->load().value().last_sequence == 10);
+  CHECK(store->load_sources());
+}
+
 TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
