@@ -66,15 +66,19 @@ class Targets {
 }  // namespace
 
 Failure unknown_service(const Graph& graph, std::string_view name) {
+  const std::string what = fmt::format("there is no service \"{}\"", printable(name));
+  if (iequals(name, "group")) return {"unknown-service", what, "a group is named by -g, as in: -g nodes"};
+  if (std::ranges::any_of(graph.order, [&](ServiceId id) { return in_group(graph.at(id), name); }))
+    return {"unknown-service", what, fmt::format("it is a group, which is named by -g: -g {}", printable(name))};
   std::vector<std::string_view> names;
   for (const ServiceId id : graph.order) {
-    if (names.size() == kMaxCandidates) break;
-    names.emplace_back(graph.at(id).name);
+    if (names.size() >= kMaxCandidates) break;
+    const engine::ServiceBlock& block = graph.at(id);
+    names.emplace_back(block.name);
+    if (!iequals(block.target(), block.name)) names.emplace_back(block.target());
   }
-  if (iequals(name, "group"))
-    return {"unknown-service", "there is no service \"group\"", "a group is named by -g, as in: -g nodes"};
   const std::string_view near = nearest_word(name, names);
-  return {"unknown-service", fmt::format("there is no service \"{}\"", printable(name)),
+  return {"unknown-service", what,
           near.empty() ? "`healerctl summary` lists them" : fmt::format("did you mean \"{}\"?", near)};
 }
 

@@ -123,6 +123,8 @@ TEST_CASE("services are chosen by name, group or state", "[control]") {
   CHECK(names({.names = {"wbe"}}) == "unknown-service: there is no service \"wbe\" | did you mean \"web\"?");
   CHECK(names({.names = {"\x1b[2J"}}) ==
         "unknown-service: there is no service \"\\x1b[2J\" | `healerctl summary` lists them");
+  CHECK(names({.names = {"Databases"}}) ==
+        "unknown-service: there is no service \"Databases\" | it is a group, which is named by -g: -g Databases");
   CHECK(names({.groups = {"webboxes"}}) ==
         "unknown-group: no service is in a group \"webboxes\" | `healerctl status` names the groups of each service");
 }
