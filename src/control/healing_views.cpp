@@ -257,9 +257,10 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
   std::vector<std::string> unwell = memory.closed.empty() ? std::vector<std::string>() : engine.unwell_of_closed(now);
   for (std::size_t i = 0; i < memory.closed.size(); ++i) {
     const engine::ClosedBrake& brake = memory.closed[i];
-    const std::string_view list = engine::list_of(brake.group);
+    const std::string group = engine.healings().written(brake.group);
+    const std::string_view list = engine::list_of(group);
     holds.closed.push_back({.workflow = brake.workflow,
-                            .group = list.empty() ? brake.group : "",
+                            .group = list.empty() ? group : "",
                             .list = std::string(list),
                             .above = brake.above,
                             .since = brake.since,
@@ -270,7 +271,8 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
       holds.open.push_back(
           {.workflow = workflow.workflow,
            .failed = workflow.failures.size(),
-           .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back())});
+           .failed_at = workflow.failures.empty() ? std::nullopt : std::optional(workflow.failures.back()),
+           .targets = workflow.failed_targets()});
   for (const engine::ServiceId service : engine.graph()->order) {
     const auto& rules = engine.graph()->at(service).rules;
     const std::string& name = engine.graph()->at(service).target();

@@ -70,12 +70,15 @@ std::string holds_text(const HealingHolds& holds, const Style& style) {
                     style);
   for (const OpenBreakerView& breaker : holds.open) {
     const std::string name = printable(breaker.workflow);
-    text +=
-        hanging("",
-                fmt::format("the breaker of workflow {} is open: {} failed{}; `healerctl healing reset {}`", name,
-                            breaker.failed,
-                            breaker.failed_at ? ", the last " + ago(*breaker.failed_at, style) : std::string{}, name),
-                style);
+    text += hanging(
+        "",
+        fmt::format("the breaker of workflow {} is open: {} failed{}{}; `healerctl healing reset {}`", name,
+                    breaker.failed,
+                    breaker.targets.empty()
+                        ? ""
+                        : fmt::format(" (of {})", printable(fmt::format("{}", fmt::join(breaker.targets, ", ")))),
+                    breaker.failed_at ? ", the last " + ago(*breaker.failed_at, style) : std::string{}, name),
+        style);
   }
   for (const std::string& target : holds.spent)
     text += hanging("",

@@ -328,6 +328,7 @@ void fields(Walk walk, T& v) {
   walk("workflow", v.workflow);
   walk("failed", v.failed);
   walk("failed_at", v.failed_at);
+  walk("targets", v.targets);
 }
 
 template <typename Walk, Same<CooldownView> T>

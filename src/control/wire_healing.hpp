@@ -84,8 +84,9 @@ struct ClosedBrakeView {
 /// A breaker that is open: nothing of the workflow starts until a person resets it.
 struct OpenBreakerView {
   std::string workflow;
-  std::uint64_t failed = 0;           ///< healings that it has counted
-  std::optional<WallTime> failed_at;  ///< the last of them
+  std::uint64_t failed = 0;            ///< healings that it has counted
+  std::optional<WallTime> failed_at;   ///< the last of them
+  std::vector<std::string> targets{};  ///< whose healings these were, each once, as far as they are known
 
   bool operator==(const OpenBreakerView&) const = default;
 };

@@ -420,7 +420,7 @@ void Engine::on(const event::ListTold& event, Turn& turn) {
 }
 
 void Engine::on(const event::StateDamaged& event, Turn& turn) {
-  turn.record(RecordKind::StoreSick, Severity::Error, {}, event.text);
+  turn.record(RecordKind::StateDamaged, Severity::Error, {}, event.text);
   instance_alert(event.text, "alert", turn, kStateDamaged);
 }
 

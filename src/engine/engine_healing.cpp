@@ -116,7 +116,11 @@ class Engine::Ward final : public HealingWorld {
     return {};
   }
   [[nodiscard]] std::string lists_doubt() const override {
-    return engine_.doubted_lists_.empty() ? "" : not_known_to_be_right(engine_.doubted_lists_.front());
+    if (engine_.doubted_lists_.empty()) return {};
+    const std::string& list = engine_.doubted_lists_.front();
+    const auto written =
+        std::ranges::find_if(graph().lists, [&](const std::string& one) { return iequals(one, list); });
+    return not_known_to_be_right(written == graph().lists.end() ? list : *written);
   }
   [[nodiscard]] std::string left_out(const Healing& healing) const override {
     if (!engine_.absent_.contains(healing.service) && !graph().left_out.holds(healing.row)) return {};

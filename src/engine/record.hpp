@@ -53,8 +53,9 @@ enum class RecordKind : std::uint8_t {
   HealingStep,   ///< a step, a guard, a person's word
   HealingEnded,  ///< verified, done, cancelled, would have run
   HealingFailed,
-  List,       ///< what there is to say of a list: not read, rows that leave, believed
-  LinesLost,  ///< of a file whose lines are read: some may not have been
+  List,          ///< what there is to say of a list: not read, rows that leave, believed
+  LinesLost,     ///< of a file whose lines are read: some may not have been
+  StateDamaged,  ///< the state file was damaged: what has become of it
   Count_
 };
 

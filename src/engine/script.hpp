@@ -89,8 +89,8 @@
 //                                            failing, unmonitored
 //   expect healing node5 begun by 9 minutes  what becomes of the healing of a target: asked, held, refused, proposed
 //                                            (for approval), approved, begun, try-failed, escalated, recovered, done,
-//                                            failed, cancelled, rejected, interrupted, dropped, would-run; also `with
-//                                            WORKFLOW` and `N times`
+//                                            failed, cancelled, rejected, interrupted, dropped, would-run,
+//                                            abandoned, called (a person); also `with WORKFLOW` and `N times`
 //   expect healing node5 held "limit"        the reason has these words in it
 //   expect healing node5 step rebuild        the step is begun; also `step guard`
 //   expect workflow rebuild paused           by `pause while`; also resumed, stopped (by its breaker), reset

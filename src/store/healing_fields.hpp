@@ -34,9 +34,9 @@ constexpr std::array<std::string_view, 11> words_of(For<StepRun::State>) {
   return {"fresh",     "running", "requesting", "polling", "bringing", "waiting",
           "verifying", "pausing", "ending",     "done",    "failed"};
 }
-constexpr std::array<std::string_view, 10> words_of(For<HealingEnd>) {
-  return {"verified", "done",        "failed",  "refused",   "cancelled",
-          "rejected", "interrupted", "dropped", "would run", "abandoned"};
+constexpr std::array<std::string_view, 11> words_of(For<HealingEnd>) {
+  return {"verified",    "done",    "failed",    "refused",   "cancelled", "rejected",
+          "interrupted", "dropped", "would run", "abandoned", "called"};
 }
 constexpr std::array<std::string_view, 8> words_of(For<Healing::Stage>) {
   return {"held", "approval", "confirming", "guarding", "stepping", "between", "failing", "cancelling"};

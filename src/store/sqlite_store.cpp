@@ -342,7 +342,6 @@ Result<void> SqliteStore::Writer::connect() {
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
   if (opened->index_rebuilt) notes_.emplace_back(kIndexRebuilt);
-  notes_.insert(notes_.end(), opened->notes.begin(), opened->notes.end());
   if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
   if (!opened->notes.empty() && std::exchange(mend_, false)) ++mended_;  // another file is in its place
   return {};
@@ -373,7 +372,8 @@ void SqliteStore::Writer::tell_notes() {
   const std::scoped_lock callback_lock(callback_mutex_);
   {
     const std::scoped_lock lock(mutex_);
-    if (std::exchange(told_notes_, notes_.size()) == notes_.size()) return;
+    const std::size_t noted = notes_.size() + damages_.size();
+    if (std::exchange(told_notes_, noted) == noted) return;
   }
   if (callbacks_.noted) callbacks_.noted();
 }

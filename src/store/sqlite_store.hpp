@@ -61,10 +61,10 @@ class SqliteStore : public Store {
 
   /// The file in use.
   [[nodiscard]] const std::string& path() const;
-  /// What happened to the file, for the log: a damaged one moved aside, what was recovered, an index rewritten.
-  /// Callbacks::noted tells when there is more.
+  /// What happened to the file, for the log: an index rewritten, what cannot be read. Callbacks::noted tells when there
+  /// is more of these or of the damages.
   [[nodiscard]] std::vector<std::string> notes() const;
-  /// What of that people must be told: each damaged file, and what has become of it.
+  /// What people must be told, too: each damaged file that was moved aside, and what has become of it.
   [[nodiscard]] std::vector<std::string> damages() const;
 
  private:

@@ -440,6 +440,7 @@ TEST_CASE("who overrides brakes for what is held back is told what came of it", 
 
 TEST_CASE("healings are named by number, by target and by service", "[control][healing]") {
   HealedWorld world({.targets = 2, .mode = HealingMode::Approval, .of_rows = true});
+  CHECK(has(healerctl(world, "status rwo0"), "did you mean \"row0\"?"));
   CHECK(has(healerctl(world, "heal row1"), "0|healing of row1 with rebuild"));
   world.pass(seconds{2});
   CHECK(has(healerctl(world, "approve row0"), "1|healerctl: no healing of row0 waits for approval"));
@@ -468,13 +469,14 @@ TEST_CASE("what rests, and what is open until a person resets it, is told", "[co
   REQUIRE(end.at("open").size() == 1);
   CHECK(end.at("open")[0].at("workflow") == "rebuild");
   CHECK(end.at("open")[0].at("failed") == 1);
+  CHECK(end.at("open")[0].at("targets") == Json::array({"n0"}));
   REQUIRE(end.at("cooldowns").size() == 1);
   CHECK(end.at("cooldowns")[0].at("target") == "n0");
   CHECK(end.at("cooldowns")[0].at("end") == "failed");
   CHECK(end.at("cooldowns")[0].at("left_ms") > 0);
   const std::string shown = healerctl(world, "healing status");
   INFO(shown);
-  CHECK(has(shown, "the breaker of workflow rebuild is open: 1 failed, the last "));
+  CHECK(has(shown, "the breaker of workflow rebuild is open: 1 failed (of n0), the last "));
   CHECK(has(shown, "n0 in its cooldown for another "));
   CHECK(has(healerctl(world, "healing reset rebild"), "did you mean \"rebuild\"?"));
   CHECK(has(healerctl(world, "healing reset rebuild"), "0|workflow rebuild reset by "));
@@ -543,10 +545,10 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
       .doubt = {},
       .pauses = {},
       .closed =
-          {{.workflow = "w", .group = "", .list = "node", .above = 50, .text = "4 of 6 in list node are not well"}},
+          {{.workflow = "w", .group = "", .list = "NODE", .above = 50, .text = "4 of 6 in list NODE are not well"}},
       .open = {},
       .cooldowns = {}};
-  CHECK(has(render_healings({}, of_list, {}), "more than 50 % of list node were not well"));
+  CHECK(has(render_healings({}, of_list, {}), "more than 50 % of list NODE were not well"));
 }
 
 TEST_CASE("what is shown of healing fits, and cannot command the terminal", "[control][healing]") {

@@ -35,7 +35,9 @@ class Told(healings.Case):
         self.assertEqual(self.of("Healing held back"), [])
         self.put("broken.n3")
         held = self.wait_mail("Healing held back", daemon, "n3")
-        self.assertIn("breaker: ", held.text)
+        self.assertIn("breaker: too many healings with rebuild have failed (of n1, n2)", " ".join(held.text.split()))
+        self.assertEqual(daemon.ask("healing", "status")["open"][0]["targets"], ["n1", "n2"])
+        self.assertIn("2 failed (of n1, n2), ", " ".join(daemon.ctl("healing").stdout.split()))
         self.assertIn("healerctl healing reset rebuild", held.text)
         self.assertNotIn("n3 rebuild", self.trace())
         self.more_cycles(daemon, 3)
@@ -85,6 +87,20 @@ class Told(healings.Case):
         for mail, comes in zip(healing, ('"reboot"', "It goes on with rebuild", "It goes on with replace", "recovered")):
             self.assertIn(comes, mail.text)
 
+    def test_the_end_of_a_healing_that_has_called_a_person_says_so_everywhere(self):
+        self.put("status.reboot", "1")
+        daemon = self.start(self.settings_of_mail() + 'workflow call { step "call" alert "${TARGET} needs a person" }\n' +
+                            self.workflow(name="reboot", steps=("reboot",), more="  tries 1\n  on failure heal with call\n") +
+                            self.service("n1", "reboot"))
+        self.put("broken.n1")
+        self.wait_told(daemon, "healing of n1 with call ended: a person was called")
+        self.assertIn("ended: a person was called. reboot failed: ", self.wait_mail("Healing ended", daemon, "n1").text)
+        self.assertEqual([one["kind"] for one in daemon.ask("history")["records"] if "a person was called" in one["text"]],
+                         ["healing-ended"])
+        self.assertEqual([one["end"] for one in daemon.ask("healing", "status")["cooldowns"]], ["a person was called"])
+        self.assertRegex(daemon.ctl("healing").stdout, r"\(healing \d+:\sa person was called")
+        self.assertEqual(self.of("Healing failed"), [])
+
     def test_a_fleet_that_is_a_list_and_a_group_is_paused_by_one_mail(self):
         names = ", ".join(f'"n{number}"' for number in range(1, 7))
         daemon = self.start(self.settings_of_mail() + self.workflow() + f"for each NODE in {names} {{\n" +
@@ -93,6 +109,9 @@ class Told(healings.Case):
             self.put(f"broken.n{number}")
         self.wait_mail("Healing paused", daemon)
         self.wait_told(daemon, "workflow rebuild is paused: ", count=2)
+        self.assertTrue(any("of 6 in list NODE are not well" in text for text in self.texts(daemon)), self.texts(daemon))
+        self.assertEqual({(one["list"], one["group"]) for one in daemon.ask("healing", "status")["closed"]},
+                         {("NODE", ""), ("", "vms")})
         for number in range(1, 5):
             self.take(f"broken.n{number}")
         self.wait_mail("Healing resumed", daemon)

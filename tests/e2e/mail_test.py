@@ -71,12 +71,14 @@ class Mail(mails.Receiving, support.Case):
             daemon.launch()
             self.wait_for(lambda: len(told()) == 4 + 2 * restarts, "the words of the start")
             if restarts == 0:
+                self.assertEqual(daemon.log_text().count("it was moved to"), 1)  # and told once
                 self.assertIn("was moved to", daemon.ctl("status").stdout)
                 self.assertIn("corrupt", daemon.ctl("ping").stdout)
             aside = next(daemon.folder.glob("healer.state.corrupt-*"))
             self.assertIn(f"a damaged state file was moved to {aside}",
                           " ".join(daemon.ctl("doctor", "--rules", str(daemon.rules)).stdout.split()))
-            self.assertIn(aside.name, "".join(daemon.ctl("history").stdout.split()))
+            told_of = [one for one in daemon.ask("history")["records"] if aside.name in one["text"]]
+            self.assertEqual([one["kind"] for one in told_of], ["state-damaged"])
             daemon.stop()
             self.wait_for(lambda: len(told()) == 5 + 2 * restarts, "the word of the end")
         damaged = [mail for mail in self.mails() if "damaged" in mail.subject]

@@ -679,6 +679,11 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   CHECK(told() == "healer@x List healer, alert: list NODE: could not be read: no\n");
   world.handle(event::StateDamaged{"state file s is damaged: x; it was moved to s.corrupt-1"});
   CHECK(told() == "healer@x State damaged healer, alert: state file s is damaged: x; it was moved to s.corrupt-1\n");
+  CHECK(world.count(RecordKind::StateDamaged) == 1);
+  CHECK(world.count(RecordKind::StoreSick) == 0);
+  CHECK(to_string(RecordKind::StateDamaged) == "state-damaged");
+  CHECK(record_kind("state-damaged") == RecordKind::StateDamaged);
+  CHECK(record_kind("store-sick") == RecordKind::StoreSick);
   world.handle(event::Stopping{});
   CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }

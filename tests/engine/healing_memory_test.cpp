@@ -173,8 +173,8 @@ TEST_CASE("cooldown, limit and pause are not over earlier where the clock is ahe
 
 TEST_CASE("the groups of lists are called so", "[healing]") {
   CHECK(engine::group_text("nodes") == "group nodes");
-  CHECK(engine::group_text("${node}") == "list node");
-  CHECK(engine::list_of("${node}") == "node");
+  CHECK(engine::group_text("${NODE}") == "list NODE");
+  CHECK(engine::list_of("${NODE}") == "NODE");
   CHECK(engine::list_of("nodes").empty());
 }
 

@@ -277,7 +277,7 @@ TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[h
   world.handle(event::ListsDoubted{.names = {"node"}});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
-  CHECK(only(world).reason.starts_with("list: it is not certain yet that the list node is right"));
+  CHECK(only(world).reason.starts_with("list: it is not certain yet that the list NODE is right"));
   world.handle(event::ListsDoubted{});
   CHECK(world.wait_for("guard") == "n0");
 }

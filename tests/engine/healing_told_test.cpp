@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/healing/told.hpp"
 #include "engine/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
@@ -88,6 +89,59 @@ TEST_CASE("the last mail of a healing that has called a person says that it has"
   CHECK(events(world) == std::vector<std::string>{"Healing begun", "Healing escalated", "Healing", "Healing ended"});
   CHECK(has(last_mail(world, "Healing ended"),
             "healing of n0 with redeploy ended: a person was called. rebuild failed: step \"shutdown\""));
+  CHECK(world.records.back().text == "healing of n0 with redeploy ended: a person was called");
+  CHECK(world.records.back().kind == RecordKind::HealingEnded);
+  CHECK(world.records.back().severity == Severity::Warning);
+  CHECK(world.count(RecordKind::HealingFailed) == 0);
+  const auto told = told_of(world.records.back(), *world.engine.graph());
+  REQUIRE(told);
+  CHECK(told->turn == HealingTurn::Called);
+  CHECK(to_string(told->turn) == "called");
+  REQUIRE(world.engine.healings().memory().targets.size() == 1);
+  CHECK(world.engine.healings().memory().targets.front().end == HealingEnd::Called);
+  CHECK(world.engine.healings().memory().targets.front().in_vain());
+}
+
+TEST_CASE(
+    "a breaker that is open names whose healings have opened it, however long ago, and never one that was abandoned",
+    "[healing]") {
+  FleetWorld world({.targets = 5, .tries = 1, .breaker = Breaker{.failed = 2, .within = hours{1}}});
+  const auto memory = [&]() -> const WorkflowMemory& {
+    return *std::ranges::find(world.engine.healings().memory().workflows, "rebuild", &WorkflowMemory::workflow);
+  };
+  world.fail(3);
+  world.wait_for("guard");
+  world.handle(command(world, event::Command::Kind::Unmonitor, "n3"));
+  world.end_program(0);
+  CHECK(memory().counts.abandoned == 1);
+  CHECK(memory().failed.empty());
+  for (const int round : {0, 1}) {
+    world.fail(0);
+    world.pass("guard");
+    fail_try(world);
+    world.heal(0);
+    world.advance(minutes{10 + round});
+  }
+  CHECK(memory().open);
+  CHECK(memory().failures.size() == 2);
+  CHECK(memory().failed_targets() == std::vector<std::string>{"n0"});
+  CHECK(has(last_mail(world, "Healing stopped"), "2 of its healings have failed within 1 h (of n0); "));
+  world.fail(1);
+  world.advance(minutes{1});
+  CHECK(has(last_mail(world, "Healing held back"), "too many healings with rebuild have failed (of n0); "));
+}
+
+TEST_CASE("a list is called as the rules write it, wherever healing speaks of it", "[healing]") {
+  FleetWorld world({.targets = 6, .listed = true});
+  for (int i = 0; i < 4; ++i) world.fail(i);
+  world.advance(minutes{1});
+  CHECK(std::ranges::any_of(world.records, [](const Record& record) {
+    return record.text == "workflow rebuild is paused: 4 of 6 in list NODE are not well, more than 50 %";
+  }));
+  REQUIRE(world.engine.healings().memory().closed.size() == 2);              // the machines are a group, too
+  CHECK(world.engine.healings().memory().closed.back().group == "${node}");  // what is saved is in one case
+  CHECK(world.engine.healings().written("${Node}") == "${NODE}");
+  CHECK(world.engine.healings().written("${other}") == "${other}");
 }
 
 TEST_CASE("a breaker that opens names its targets, and the next target learns at once that it is not healed",

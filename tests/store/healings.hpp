@@ -160,7 +160,7 @@ class AnyHealing {
   }
 
   void fill(StepRun::State& value) { value = static_cast<StepRun::State>(pick(11)); }
-  void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(9)); }
+  void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(11)); }
   void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
 
   void fill(StepWhat& what) {

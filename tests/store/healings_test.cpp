@@ -167,7 +167,7 @@ TEST_CASE("of a damaged file what healing remembers is kept, and what was under 
   Raw{path}("UPDATE meta SET value = -1 WHERE name = 'last_id'");
   auto opened = SqliteStore::open(path, {});
   REQUIRE(opened);
-  REQUIRE_FALSE((*opened)->notes().empty());
+  REQUIRE_FALSE((*opened)->damages().empty());
   const auto state = (*opened)->load().value();
   CHECK(state.healings.empty());
   REQUIRE(state.damaged_healings.size() == 2);
@@ -224,7 +224,8 @@ std::unique_ptr<SqliteStore> opened_damaged(const std::string& path, const std::
 TEST_CASE("healings whose table is damaged are known by their records, and what healing remembers is kept", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto store = opened_damaged(in(directory, "state"), {"healings"});
-  CHECK(store->notes().back() == "2 healings were under way, and cannot be resumed");
+  REQUIRE(store->damages().size() == 1);
+  CHECK(store->damages().front().ends_with("; 2 healings were under way, and cannot be resumed"));
   const auto state = store->load().value();
   CHECK(
       state.damaged_healings ==
@@ -255,7 +256,8 @@ TEST_CASE("a healing whose records are damaged is given up with all that is know
   REQUIRE(state.damaged_healings.size() == 3);
   CHECK(state.damaged_healings[0].id == HealingId{1});
   CHECK(state.damaged_healings[0].workflow == full_healing(1).plan->name);
-  for (const std::string& note : store->notes()) CHECK(note.find("json") == std::string::npos);
+  REQUIRE(store->damages().size() == 1);
+  CHECK(store->damages().front().find("json") == std::string::npos);
 }
 
 TEST_CASE("healings in a file that could not be read at the start are not taken up later", "[store]") {

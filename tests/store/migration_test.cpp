@@ -376,6 +376,7 @@ TEST_CASE("a state of version 1 is brought up to date, and nothing in it is lost
   for (int times = 0; times < 2; ++times) {
     const auto store = open(path);
     CHECK(store->notes().empty());
+    CHECK(store->damages().empty());
     const auto state = store->load().value();
     CHECK(describe(state) == describe(left()));
     CHECK(state.services == left().services);
@@ -495,6 +496,7 @@ TEST_CASE("a state of version 5, which knows of no healings, begins without any,
   {
     const auto store = open(path);
     CHECK(store->notes().empty());
+    CHECK(store->damages().empty());
     const auto state = store->load().value();
     CHECK(state.last_sequence == 41);
     CHECK(state.services.size() == 3);
@@ -534,7 +536,7 @@ TEST_CASE("damage to a state of version 1 leaves its states", "[store]") {
   bytes.replace((page - 1) * 4096, 4096, std::string(4096, '\x55'));
   healer::test::write_file(path, bytes);
   const auto store = open(path);
-  CHECK_FALSE(store->notes().empty());
+  CHECK_FALSE(store->damages().empty());
   CHECK(store->load().value().services == left().services);
 }
 

@@ -80,6 +80,7 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
   }
   auto store = open(disk.file("state"));
   CHECK(store->notes().empty());
+  CHECK(store->damages().empty());
   CHECK((describe(store->load().value()) == expected(number)));
 }
 

@@ -34,7 +34,7 @@ int main(int count, char** arguments) {
   auto store = SqliteStore::open(arguments[1], callbacks, options);
   if (!store) return 4;
   const auto state = (*store)->load();
-  if (!state || !(*store)->notes().empty()) return 5;
+  if (!state || !(*store)->notes().empty() || !(*store)->damages().empty()) return 5;
   acknowledged = state->last_sequence;
   for (Sequence number = state->last_sequence + 1;; ++number) {
     std::unique_lock lock(mutex);

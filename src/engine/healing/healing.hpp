@@ -76,9 +76,10 @@ enum class HealingEnd : std::uint8_t {
   Interrupted,  ///< healer could not go on with it
   Dropped,      ///< it never began: its condition stands no more
   WouldRun,     ///< a dry run
-  Abandoned     ///< its target was taken away: by a person, or by an edit of the rules
+  Abandoned,    ///< its target was taken away: by a person, or by an edit of the rules
+  Called        ///< it had failed, and the plan that it went on with has called a person
 };
-/// "recovered", "done", "failed", ..., "would have run", "abandoned".
+/// "recovered", "done", "failed", ..., "would have run", "abandoned", "a person was called".
 [[nodiscard]] std::string_view to_string(HealingEnd end);
 
 /// A rule that asked for a healing, or a person.
@@ -170,7 +171,7 @@ struct Healing {
 };
 /// The most careful of all modes that apply to a healing of that plan. `dry_run`: its rule says so.
 [[nodiscard]] HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run);
-/// A group of targets, for people: "group nodes"; "list node" where it is the rows of a `for each`, whose group has no
+/// A group of targets, for people: "group nodes"; "list NODE" where it is the rows of a `for each`, whose group has no
 /// name that can be written.
 [[nodiscard]] std::string group_text(std::string_view group);
 /// The variable of the list whose rows the group is; empty: it is one that is written.
@@ -222,6 +223,8 @@ struct WorkflowMemory {
     bool operator==(const Counts&) const = default;
   } counts;
   bool operator==(const WorkflowMemory&) const = default;
+  /// The targets whose healings its breaker has counted, each once, as far as they are known.
+  [[nodiscard]] std::vector<std::string> failed_targets() const;
 };
 
 /// A `pause while` that has closed, and has not opened yet.

@@ -37,8 +37,16 @@ std::string_view to_string(HealingEnd end) {
     case HealingEnd::Dropped: return "dropped";
     case HealingEnd::WouldRun: return "would have run";
     case HealingEnd::Abandoned: return "abandoned";
+    case HealingEnd::Called: return "a person was called";
   }
   return {};
+}
+
+std::vector<std::string> WorkflowMemory::failed_targets() const {
+  std::vector<std::string> targets;
+  for (const std::string& target : failed)
+    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+  return targets;
 }
 
 std::string_view to_string(Healing::Stage stage) {

@@ -166,6 +166,8 @@ class Healings {
   /// How much of the group of each closed brake is not well now, and when it opens, for people, in their order: "4 of 6
   /// in group nodes are not well; goes on at less than 20 %".
   [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
+  /// A group in any case as the rules write it; as given, where they have none of that name.
+  [[nodiscard]] std::string written(std::string_view group) const;
   /// The services of a target, in the order of the files.
   [[nodiscard]] std::vector<ServiceId> services_of(const Graph& graph, std::string_view target) const;
 
@@ -208,6 +210,7 @@ class Healings {
   };
   struct Group {
     std::string name{};                    ///< in lower case
+    std::string written{};                 ///< the same as the rules have it
     std::vector<std::uint32_t> targets{};  ///< places in `targets_`
     mutable Census census{};               ///< while `counted_`
     mutable std::optional<Oldest> oldest{};
@@ -336,10 +339,10 @@ class Healings {
   [[nodiscard]] const WorkflowMemory* workflow_memory(std::string_view workflow) const;
   void remember(HealingWorld& world, TargetMemory target);
   void note_recovery(HealingWorld& world, TargetMemory& memory);
-  [[nodiscard]] static std::string describe(const Census& count, std::string_view group);
+  [[nodiscard]] std::string describe(const Census& count, std::string_view group) const;
   /// The same of a brake that is closed, with the limits of that, and when it opens.
-  [[nodiscard]] static std::string describe_closed(const Census& count, std::string_view group, double above,
-                                                   const std::optional<double>& until);
+  [[nodiscard]] std::string describe_closed(const Census& count, std::string_view group, double above,
+                                            const std::optional<double>& until) const;
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;

@@ -346,8 +346,9 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   say(Brake::Breaker,
       memory == nullptr || !memory->open
           ? ""
-          : fmt::format("too many healings with {} have failed; `healerctl healing reset {}` lets them go on",
-                        healing.plan->name, healing.plan->name));
+          : fmt::format("too many healings with {0} have failed{1}; `healerctl healing reset {0}` lets them go on",
+                        healing.plan->name,
+                        memory->failed.empty() ? "" : fmt::format(" (of {})", named(memory->failed_targets()))));
   std::string closed;
   for (const auto& [group, brake] : pauses_of(healing))
     for (const ClosedBrake& one : memory_.closed)

@@ -56,7 +56,8 @@ void Healings::failed(HealingWorld& world, Healing& healing) {
   if (breaker) {
     memory.failures.push_back(now);
     memory.failed.push_back(healing.target);
-    std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
+    // Which have opened it is told until a person has reset it.
+    if (!memory.open) std::erase_if(memory.failures, [&](WallTime when) { return when <= now - breaker->within; });
     while (memory.failed.size() > memory.failures.size()) memory.failed.erase(memory.failed.begin());
   }
   const bool opens = breaker && memory.failures.size() >= breaker->failed && !std::exchange(memory.open, true);
@@ -65,8 +66,8 @@ void Healings::failed(HealingWorld& world, Healing& healing) {
   const std::string text = fmt::format(
       "workflow {} is stopped: {} of its healings have failed within {} (of {}); no other target is healed with it "
       "before `healerctl healing reset {}`",
-      memory.workflow, memory.failures.size(), format_duration(breaker->within), fmt::join(memory.failed, ", "),
-      memory.workflow);
+      memory.workflow, memory.failures.size(), format_duration(breaker->within),
+      fmt::join(memory.failed_targets(), ", "), memory.workflow);
   world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
   world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
 }
@@ -75,16 +76,15 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   const Instant now = world.now();
   const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
                    (how == HealingEnd::Rejected);
-  // Only people were told: what was to be healed is not.
-  const bool called = how == HealingEnd::Done && healing.escalated && healing.plan->only_tells();
-  if (called) how = HealingEnd::Failed;
   const bool brakes = !healing.plan->only_tells() || healing.escalated;
-  const std::string text = fmt::format("{} {}{}{}", describe(healing), to_string(how), why.empty() ? "" : ": ", why);
+  const bool called = how == HealingEnd::Called;
+  const std::string text = fmt::format("{} {}{}{}{}", describe(healing), called ? "ended: " : "", to_string(how),
+                                       why.empty() ? "" : ": ", why);
   Record& record = world.record(how == HealingEnd::Failed || how == HealingEnd::Interrupted ? RecordKind::HealingFailed
                                                                                             : RecordKind::HealingEnded,
-                                bad                            ? Severity::Error
-                                : how == HealingEnd::Abandoned ? Severity::Warning
-                                                               : Severity::Info,
+                                bad                                      ? Severity::Error
+                                : how == HealingEnd::Abandoned || called ? Severity::Warning
+                                                                         : Severity::Info,
                                 healing.service, text);
   record.subject = healing.id.number();
   stop_verifying(healing);
@@ -108,10 +108,9 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
     }
     remember(world, std::move(target));
   }
-  if (how != HealingEnd::Dropped && !(how == HealingEnd::Done && healing.plan->only_tells())) {
+  if (how != HealingEnd::Dropped && !(how == HealingEnd::Done && !brakes)) {
     const bool well = how == HealingEnd::Verified || how == HealingEnd::Done;
-    std::string said =
-        called ? fmt::format("{} ended: a person was called. {}", describe(healing), healing.cause->description) : text;
+    std::string said = called ? fmt::format("{}. {}", text, healing.cause->description) : text;
     if (const TargetMemory* const rest = target_memory(healing.target, false);
         rest != nullptr && rest->healing == healing.id && rest->in_vain())
       said += fmt::format("\nRules heal {} again only after it has recovered; `healerctl heal {}` does at once.",

@@ -258,7 +258,11 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
           return end(world, now, HealingEnd::Failed, now.failure + "; its 'on failure' is done");
         if (now.stage == Stage::Cancelling)
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
-        return end(world, now, verifies_itself(now.plan->steps) ? HealingEnd::Verified : HealingEnd::Done, {});
+        return end(world, now,
+                   verifies_itself(now.plan->steps)          ? HealingEnd::Verified
+                   : now.escalated && now.plan->only_tells() ? HealingEnd::Called
+                                                             : HealingEnd::Done,
+                   {});
       }
       now.under_way.resize(runs_of(now.steps()[now.position]));
       world.save(now);

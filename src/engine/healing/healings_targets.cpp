@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kListBegin = "${";
 constexpr std::string_view kListEnd = "}";
 
-std::string list_group(const std::string& list) { return fmt::format("{}{}{}", kListBegin, to_lower(list), kListEnd); }
+std::string list_group(const std::string& list) { return fmt::format("{}{}{}", kListBegin, list, kListEnd); }
 
 }  // namespace
 
@@ -70,14 +70,16 @@ void Healings::index(const Graph& graph) {
     }
     const std::uint32_t at = known->second;
     targets_[at].services.push_back(id);
-    const auto join = [&](const std::string& name) {
+    const auto join = [&](const std::string& written) {
+      std::string name = to_lower(written);
       const std::uint32_t group = place(group_at_, groups_, name);
       if (std::ranges::find(targets_[at].groups, group) != targets_[at].groups.end()) return;
       targets_[at].groups.push_back(group);
-      groups_[group].name = name;
+      groups_[group].name = std::move(name);
+      if (groups_[group].written.empty()) groups_[group].written = written;
       groups_[group].targets.push_back(at);
     };
-    for (const std::string& group : block.groups) join(to_lower(group));
+    for (const std::string& group : block.groups) join(group);
     if (block.row != nullptr)
       for (const std::string& list : block.row->lists) join(list_group(list));
   }
@@ -103,6 +105,11 @@ std::string Healings::target_of(const Graph& graph, const std::string& name) con
 const Healings::Target* Healings::target(std::string_view name) const {
   const auto found = target_at_.find(to_lower(name));
   return found == target_at_.end() ? nullptr : &targets_[found->second];
+}
+
+std::string Healings::written(std::string_view group) const {
+  const auto known = group_at_.find(to_lower(group));
+  return known == group_at_.end() ? std::string(group) : groups_[known->second].written;
 }
 
 bool Healings::is_in(std::string_view name, std::string_view group) const {

@@ -18,7 +18,7 @@ struct Phrase {
 };
 
 /// How records of a healing go on behind "healing of TARGET with WORKFLOW"; the first that fits counts.
-constexpr std::array<Phrase, 22> kOfHealings{
+constexpr std::array<Phrase, 23> kOfHealings{
     {{" requested by ", HealingTurn::Asked},
      {" asked for by ", HealingTurn::Asked},  // in recordings of earlier versions
      {" is held back: ", HealingTurn::Held},
@@ -35,6 +35,7 @@ constexpr std::array<Phrase, 22> kOfHealings{
      {" failed: ", HealingTurn::Failed},
      {" cancelled", HealingTurn::Cancelled},
      {" not approved", HealingTurn::Rejected},
+     {" ended: ", HealingTurn::Called},
      {" interrupted", HealingTurn::Interrupted},
      {" dropped", HealingTurn::Dropped},
      {" would have run", HealingTurn::WouldRun},

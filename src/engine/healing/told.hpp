@@ -34,6 +34,7 @@ enum class HealingTurn : std::uint8_t {
   Dropped,
   WouldRun,   ///< a dry run
   Abandoned,  ///< its target was taken away
+  Called,     ///< a person, as it had failed
   // of a workflow
   Paused,   ///< by `pause while`
   Resumed,  ///< after that
@@ -42,9 +43,9 @@ enum class HealingTurn : std::uint8_t {
 };
 
 /// As scripts of simulations call them: "asked", "held", ...; of None it is empty.
-inline constexpr std::array<std::string_view, 17> kTurnsOfHealings{
+inline constexpr std::array<std::string_view, 18> kTurnsOfHealings{
     "asked", "held",   "refused",   "proposed", "approved",    "begun",   "try-failed", "escalated", "recovered",
-    "done",  "failed", "cancelled", "rejected", "interrupted", "dropped", "would-run",  "abandoned"};
+    "done",  "failed", "cancelled", "rejected", "interrupted", "dropped", "would-run",  "abandoned", "called"};
 inline constexpr std::array<std::string_view, 4> kTurnsOfWorkflows{"paused", "resumed", "stopped", "reset"};
 [[nodiscard]] std::string_view to_string(HealingTurn turn);
 

@@ -66,16 +66,16 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
 }
 
 /// Who is paused counts as not well: those are told apart.
-std::string Healings::describe(const Census& count, std::string_view group) {
+std::string Healings::describe(const Census& count, std::string_view group) const {
   const std::string paused = count.paused == 0 ? ""
                              : count.paused == 1
                                  ? " (1 of them is paused, which counts as not well)"
                                  : fmt::format(" ({} of them are paused, which counts as not well)", count.paused);
-  return fmt::format("{} of {} in {} are not well{}", count.unhealthy, count.whole, group_text(group), paused);
+  return fmt::format("{} of {} in {} are not well{}", count.unhealthy, count.whole, group_text(written(group)), paused);
 }
 
 std::string Healings::describe_closed(const Census& count, std::string_view group, double above,
-                                      const std::optional<double>& until) {
+                                      const std::optional<double>& until) const {
   return describe(count, group) + (until ? fmt::format("; goes on at less than {:.3g} %", *until)
                                          : fmt::format("; goes on at no more than {:.3g} %", above));
 }
