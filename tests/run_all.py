@@ -3,7 +3,7 @@
 
 One build after the other; the tests of each run beside the next build, which gives way to them: end-to-end tests mostly
 sleep. What measures time runs last, beside nothing. A test that fails is run again, up to twice, alone: one that passes
-then is listed as flaky and fails nothing; what a sanitizer reports is never run again. Logs and the times of all tests
+then is listed as flaky and fails nothing; what a sanitizer reports is never run again, nor are many that fail at once. Logs and the times of all tests
 are in build/log.
 """
 import argparse
@@ -28,6 +28,7 @@ from tally import LOGS, Stopwatch, Tally, Times, table, total  # noqa: E402
 from tests import Result, Test  # noqa: E402
 
 AGAIN = 2        # how often a test that failed is run again
+MOST_AGAIN = 15  # more failures than these have one cause, and are not run again: it would take hours
 CONTAINERS = 2   # of the tests of packages, at a time: each boots a system
 SLEEPERS = 4     # tests at a time for each core: most of them wait
 ALL = [*TEXT, *BUILDS, "package", "fuzz", "bench", "demo"]
@@ -159,6 +160,11 @@ class Gate:
             self.take(tests.run(test))
 
     def repeat_failures(self) -> None:
+        if len(self.to_repeat) > MOST_AGAIN:
+            print(f"==> {len(self.to_repeat)} failed: too many to be run again", flush=True)
+            for first in self.to_repeat:
+                self.tallies[first.test.stage].check(first.test.title, False, first.output)
+            return
         if self.to_repeat:
             print(f"==> again, each alone: {len(self.to_repeat)} that failed", flush=True)
         for first in self.to_repeat:

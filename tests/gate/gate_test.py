@@ -85,6 +85,14 @@ class GateTest(unittest.TestCase):
         self.assertEqual(status, 1, told)
         self.assertTrue(told.endswith("\n0 passed, 1 failed\n"), told)
 
+    def test_many_that_fail_at_once_are_not_run_again(self):
+        count = self.folder / "count"
+        found = [Test("release", f"broken {number}", ("/bin/sh", "-c", f"echo run >> {count}; exit 1")) for number in range(16)]
+        status, told = self.run_gate(*found)
+        self.assertEqual(status, 1, told)
+        self.assertEqual((count.read_text()).count("run"), 16)
+        self.assertTrue(told.endswith("\n0 passed, 16 failed\n"), told)
+
     def test_an_end_to_end_test_runs_under_one_of_both_sanitizers_and_under_both_where_there_is_time(self):
         found = [Test("any", f"e2e {number}", ("true",), frozenset({"e2e"})) for number in range(100)]
         found.append(Test("any", "of a unit", ("true",), frozenset({"runtime"})))

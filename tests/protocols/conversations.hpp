@@ -19,7 +19,7 @@ struct Said {
 
 /// What `name` makes of a server that says these parts; whole and byte by byte alike.
 inline Said talk(std::string_view name, const std::vector<Setting>& settings, const std::vector<std::string>& script,
-                 bool closes = true, Limits limits = {}) {
+                 bool closes = true, protocols::Limits limits = {}) {
   const Protocol* protocol = find_protocol(name);
   REQUIRE(protocol != nullptr);
   const Order order{.host = "shop.example", .port = protocol->port, .settings = settings, .limits = limits};

@@ -13,7 +13,8 @@ std::string answer(const std::string& code, const std::string& body) {
   return kHello + frame(kHeaders, kEndHeaders, 1, status(code)) + frame(kData, kEndStream, 1, body);
 }
 
-std::string verdict(const std::string& says, std::vector<Setting> settings = {}, Limits limits = {}) {
+std::string verdict(const std::string& says, std::vector<Setting> settings = {},
+                    healer::protocols::Limits limits = {}) {
   settings.push_back({.word = "http2"});
   return talk("http", settings, {says}, true, limits).verdict;
 }

@@ -248,7 +248,7 @@ TEST_CASE("checksums are of the whole content", "[protocols][http]") {
 }
 
 TEST_CASE("endless answers are judged by what the limits let in", "[protocols][http]") {
-  const Limits limits{.http_content = 100};
+  const healer::protocols::Limits limits{.http_content = 100};
   const std::string far = "HTTP/1.1 200 OK\r\n\r\n" + std::string(1000, 'a') + "zend";
   CHECK(talk("http", {content("zend")}, {far}, false, limits).verdict.starts_with("fail: its content"));
   CHECK(talk("http", {content("aaa")}, {far}, false, limits).verdict == "pass: HTTP status 200");

@@ -233,7 +233,7 @@ TEST_CASE("a timeout is reported at once, with status 9 and the output so far", 
   CHECK(seen.status == 9);
   CHECK(seen.elapsed >= timeout);
   CHECK(bench.idle());
-  CHECK(mono_now() - begin >= timeout + Child::kGrace);
+  CHECK(mono_now() - begin >= timeout + runtime::Child::kGrace);
   CHECK(run_until(bench.loop, [] { return processes_with(own_mark("timeout")).empty(); }));
   CHECK_FALSE(test::has_children());
 }
@@ -307,7 +307,8 @@ TEST_CASE("without a pidfd the exit of a program is noticed all the same", "[run
   REQUIRE(started);
   started->pidfd.reset();
   std::optional<int> status;
-  Child child(loop, spawner.sweeper(), std::move(*started), [&](Child::Exit exit) { status = exit.status; });
+  runtime::Child child(loop, spawner.sweeper(), std::move(*started),
+                       [&](runtime::Child::Exit exit) { status = exit.status; });
   CHECK(run_until(loop, [&] { return status.has_value(); }));
   CHECK(status == 6);
   CHECK_FALSE(test::has_children());
@@ -344,7 +345,7 @@ TEST_CASE("a new run of a service waits until the timed-out process is gone, and
   CHECK(bench.result(other).status == 0);
   CHECK(bench.seen.count(next) == 0);
   CHECK(bench.result(next).outcome == Outcome::Exited);
-  CHECK(bench.arrived[next] - bench.arrived[old] >= Child::kGrace - Duration{50});
+  CHECK(bench.arrived[next] - bench.arrived[old] >= runtime::Child::kGrace - Duration{50});
 }
 
 TEST_CASE("a cancelled run ends without a result", "[runner]") {

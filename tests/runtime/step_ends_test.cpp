@@ -97,7 +97,7 @@ TEST_CASE("all that came of a step has gone when it is told that it was ended", 
     CHECK(bench.end(1).outcome == Outcome::TimedOut);
   }
   CHECK_FALSE(lives_on(bench.left));
-  CHECK(mono_now() - before >= Child::kGrace);  // it had its time
+  CHECK(mono_now() - before >= runtime::Child::kGrace);  // it had its time
   CHECK(bench.end(1).left == 0);
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The project's own headers that many files include, compiled once for all of them where HEALER_PRECOMPILE_PROJECT is
+// ON: in the builds of sanitizers, which nobody works in. One change to them compiles everything anew.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "config/check.hpp"
+#include "config/environments.hpp"
+#include "config/load.hpp"
+#include "config/passes.hpp"
+#include "control/wire.hpp"
+#include "engine/cause.hpp"
+#include "engine/diff.hpp"
+#include "engine/engine.hpp"
+#include "engine/evaluate.hpp"
+#include "engine/explain.hpp"
+#include "protocols/probe.hpp"
+#include "util/hash.hpp"
+#include "util/result.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
