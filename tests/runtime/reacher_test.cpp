@@ -16,7 +16,7 @@ using engine::Reach;
 
 namespace {
 
-struct World {
+struct ReachWorld {
   Loop loop;
   Connector connector{loop};
   std::optional<engine::event::Measured> told;
@@ -27,7 +27,7 @@ struct World {
   std::shared_ptr<engine::ServiceBlock> block = std::make_shared<engine::ServiceBlock>();
   engine::effect::Measure measure{.service = engine::ServiceId{0}, .run = engine::RunId{7}};
 
-  explicit World(std::string_view kind) { block->kind = engine::kind_named(kind); }
+  explicit ReachWorld(std::string_view kind) { block->kind = engine::kind_named(kind); }
 
   void add(const std::string& text, const std::string& host = "127.0.0.1") {
     block->probes.push_back(plan_of(host, text));
@@ -67,7 +67,7 @@ std::string closed_port() {
 
 TEST_CASE("All connections of a host are made, and each is told") {
   const Listener open([](Peer&) {});
-  World world("host");
+  ReachWorld world("host");
   world.add(port_of(open));
   world.add(closed_port());
   const auto& seen = world.connect();
@@ -82,7 +82,7 @@ TEST_CASE("All connections of a host are made, and each is told") {
 }
 
 TEST_CASE("A host that does not answer pings is spared the rest") {
-  World world("host");
+  ReachWorld world("host");
   world.add(closed_port());
   world.add("ping count 1 timeout 1 second", "240.0.0.1");
   const auto& seen = world.connect();
@@ -94,7 +94,7 @@ TEST_CASE("A host that does not answer pings is spared the rest") {
 
 TEST_CASE("The connections of a process are made once it is found") {
   const Listener open([](Peer&) {});
-  World world("process");
+  ReachWorld world("process");
   world.add(port_of(open));
   world.reacher.connect_after_look(world.measure, {}, world.block);
   CHECK(world.reacher.looked(world.look(3)));
@@ -104,7 +104,7 @@ TEST_CASE("The connections of a process are made once it is found") {
 }
 
 TEST_CASE("Of a process that is not there no connection is made") {
-  World world("process");
+  ReachWorld world("process");
   world.add(closed_port());
   world.reacher.connect_after_look(world.measure, {}, world.block);
   CHECK_FALSE(world.reacher.looked(world.look({})));
@@ -113,7 +113,7 @@ TEST_CASE("Of a process that is not there no connection is made") {
 
 TEST_CASE("Connections rest until the process has run longer than its start may take") {
   const auto reach_after = [](double uptime) {
-    World world("process");
+    ReachWorld world("process");
     world.add(closed_port());
     world.reacher.connect_after_look(world.measure, {.rest = seconds{6}}, world.block);
     CHECK(world.reacher.looked(world.look(uptime)));
@@ -127,7 +127,7 @@ TEST_CASE("Connections rest until the process has run longer than its start may 
 
 TEST_CASE("A run that is cancelled is not answered") {
   const Listener open([](Peer&) {});
-  World world("host");
+  ReachWorld world("host");
   world.add(port_of(open));
   world.reacher.connect(world.measure, world.block);
   world.reacher.cancel(world.measure.run);
