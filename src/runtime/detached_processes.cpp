@@ -58,8 +58,9 @@ void DetachedProcesses::walk() {
   looked_before_ = 0;
   const std::uint64_t walk = ++walk_;
   helper_.submit(
-      [this, walk, groups = groups_, looked = looked_, tasks = std::move(tasks)]() -> Loop::Callback {
-        return [this, walk, left = carry_out(*groups, tasks, *looked)] { walked(walk, left); };
+      [this, walk, groups = groups_, looked = looked_, signalled = signalled_,
+       tasks = std::move(tasks)]() -> Loop::Callback {
+        return [this, walk, left = carry_out(*groups, tasks, *looked, *signalled)] { walked(walk, left); };
       },
       [this, walk](const Error&) { refused(walk); });
 }
@@ -70,24 +71,30 @@ void DetachedProcesses::walked(std::uint64_t walk, const std::vector<Left>& left
   patience_.set_deadline(std::nullopt);
   const Duration now = mono_now();
   Duration pause = kLongWait;
-  std::vector<std::pair<Order, std::string>> done;
+  struct Finished {
+    std::uint64_t action;
+    Order order;
+    std::string command;
+  };
+  std::vector<Finished> done;
   for (const Left& one : left) {
     const auto entry = orders_.find(one.action);
     Order& order = entry->second;
-    if (order.ended == 0) order.ended = one.signalled;
     const bool in_time = !order.found || now - *order.found < kGrace + kPatience;
     if (one.any && !order.looks && (in_time || order.until_gone)) {
       if (!order.found) order.found = now;
       const Duration most = in_time ? kLongestPause : kLongWait;
       pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, most)));
     } else {
-      done.emplace_back(std::move(order), one.command);
+      done.push_back({one.action, std::move(order), one.command});
       orders_.erase(entry);
     }
   }
   const bool more = std::ranges::any_of(orders_, [](const auto& entry) { return !entry.second.asked; });
   if (!orders_.empty()) again_.set_deadline(more ? Duration{0} : now + pause);
-  for (const auto& [order, command] : done) order.done(order.ended, command);
+  // What a look that was given up signals from now on concerns nobody.
+  const auto signalled = orders_.empty() ? std::exchange(signalled_, std::make_shared<Signalled>()) : signalled_;
+  for (const auto& [action, order, command] : done) order.done(signalled->take(action), command);
 }
 
 /// No thread can be had: whether anything is left nobody can tell.
@@ -113,10 +120,25 @@ void DetachedProcesses::stuck() {
   walk();
 }
 
+void DetachedProcesses::Signalled::note(std::uint64_t action, pid_t pid) {
+  const std::scoped_lock lock(mutex_);
+  first_.emplace(action, pid);
+}
+
+pid_t DetachedProcesses::Signalled::take(std::uint64_t action) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = first_.find(action);
+  if (known == first_.end()) return 0;
+  const pid_t pid = known->second;
+  first_.erase(known);
+  return pid;
+}
+
 /// On the helper's thread.
 std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlGroups& groups,
                                                                   const std::vector<Task>& tasks,
-                                                                  std::atomic<std::uint64_t>& looked) {
+                                                                  std::atomic<std::uint64_t>& looked,
+                                                                  Signalled& signalled) {
   ++looked;
   std::vector<Left> all;
   std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;
@@ -146,9 +168,10 @@ std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlG
     }
     left.any = !living || !living->empty();  // what is not known may live
     for (const auto& [pid, start_ticks] : living.value_or(std::vector<ProcessIdentity>{})) {
-      if (signal_process(pid, start_ticks, task.number) && left.signalled == 0) left.signalled = pid;
+      if (!signal_process(pid, start_ticks, task.number)) continue;
+      signalled.note(left.action, pid);
+      if (task.looks && left.command.empty()) left.command = printable(command_line(pid).substr(0, kMostTold));
     }
-    if (task.looks && left.signalled != 0) left.command = printable(command_line(left.signalled).substr(0, kMostTold));
   }
   return all;
 }

@@ -20,8 +20,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/ids.hpp"
@@ -60,10 +62,9 @@ class DetachedProcesses {
     std::optional<uid_t> owner;
     Duration pause{2};
     std::optional<Duration> found{};  ///< when something was
-    pid_t ended = 0;
-    bool by_mark = true;      ///< where there is no group
-    bool until_gone = false;  ///< it is not given up
-    bool looks = false;       ///< nothing is ended
+    bool by_mark = true;              ///< where there is no group
+    bool until_gone = false;          ///< it is not given up
+    bool looks = false;               ///< nothing is ended
     bool asked = false;
   };
   struct Task {
@@ -76,8 +77,18 @@ class DetachedProcesses {
   struct Left {
     std::uint64_t action = 0;
     bool any = false;
-    pid_t signalled = 0;
     std::string command{};
+  };
+  /// The first process of each action that was signalled: also by a look that was slow, and has been given up since.
+  class Signalled {
+   public:
+    void note(std::uint64_t action, pid_t pid);
+    /// 0: none was. It is forgotten.
+    [[nodiscard]] pid_t take(std::uint64_t action);
+
+   private:
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, pid_t> first_;
   };
 
   void walk();
@@ -85,7 +96,7 @@ class DetachedProcesses {
   void refused(std::uint64_t walk);
   void stuck();
   [[nodiscard]] static std::vector<Left> carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
-                                                   std::atomic<std::uint64_t>& looked);
+                                                   std::atomic<std::uint64_t>& looked, Signalled& signalled);
 
   Loop& loop_;
   std::shared_ptr<const ControlGroups> groups_;
@@ -95,6 +106,7 @@ class DetachedProcesses {
   Duration walk_began_{0};
   std::shared_ptr<std::atomic<std::uint64_t>> looked_;  // processes, so far; counted by the helper's thread
   std::uint64_t looked_before_ = 0;
+  std::shared_ptr<Signalled> signalled_ = std::make_shared<Signalled>();
   Loop::Timer again_;
   Loop::Timer patience_;
   WorkerPool helper_;

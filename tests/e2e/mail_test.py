@@ -71,7 +71,8 @@ class Mail(mails.Receiving, support.Case):
             daemon.launch()
             self.wait_for(lambda: len(told()) == 4 + 2 * restarts, "the words of the start")
             if restarts == 0:
-                self.assertEqual(daemon.log_text().count("it was moved to"), 1)  # and told once
+                lines = [line for line in daemon.log_text().splitlines() if "it was moved to" in line]
+                self.assertEqual(sum("error" in line for line in lines), 1, lines)  # and told once
                 self.assertIn("was moved to", daemon.ctl("status").stdout)
                 self.assertIn("corrupt", daemon.ctl("ping").stdout)
             aside = next(daemon.folder.glob("healer.state.corrupt-*"))

@@ -283,8 +283,8 @@ TEST_CASE("a file that ends within its last page is moved aside", "[store]") {
   healer::test::write_file(path, bytes);
   auto store = open(path);
   CHECK(named(path + ".corrupt-").size() == 1);
-  REQUIRE_FALSE(store->notes().empty());
-  CHECK(store->notes()[0].find("its last page is cut off") != std::string::npos);
+  REQUIRE_FALSE(store->damages().empty());
+  CHECK(store->damages()[0].find("its last page is cut off") != std::string::npos);
   CHECK(store->load().value().last_sequence == 10);
   CHECK(store->load_sources());
 }
