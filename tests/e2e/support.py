@@ -69,7 +69,7 @@ class Daemon:
                 [str(self.binary), "-I", "-c", str(self.rules), *self.options], cwd="/",
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=processes.die_with_parent,
                 env={**os.environ, **self.environment})
-        self.case.wait_for(lambda: self.ended() or self.ctl("ping").returncode == 0, "an answer of healerd")
+        self.case.wait_for(lambda: self.ended() or self.ctl("ping").returncode == 0, "an answer of healerd", limit=3 * LIMIT)
         if self.ended():
             self.case.fail(f"healerd ended at once with status {self.process.returncode}:\n{self.errors.read_text()}")
         return self
