@@ -109,8 +109,8 @@ std::string rest_text(const CooldownView& one, const Style& style) {
   if (one.probation)
     add(fmt::format("{}on probation for another {}", text.empty() ? "is " : "", whole_seconds(*one.probation)));
   if (one.until_recovered)
-    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal` heals it before that",
-                    text.empty() ? "is " : "then "));
+    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal{}` heals it before that",
+                    text.empty() ? "is " : "then ", one.target.empty() ? "" : " " + printable(one.target)));
   text += fmt::format(" (healing {}: {} {})", one.healing, one.end, ago(one.ended, style));
   return one.rehearsed ? text + ", from dry runs" : text;
 }
@@ -174,11 +174,13 @@ std::string render_healings(std::span<const HealingView> healings, const Healing
     since.add(lasting(healing.since.value_or(healing.asked), style));
     what.add(printable(what_of(healing)));
   }
-  std::string text = healings.empty() ? "nothing is being healed or held back\n"
-                                      : table({std::move(id), std::move(target), std::move(plan), std::move(stage),
-                                               std::move(round), std::move(step), std::move(since), std::move(what)},
-                                              style);
-  for (const std::string& rest : {approvals_text(healings, style), holds_text(holds, style)})
+  const std::string held = holds_text(holds, style);
+  std::string text = !healings.empty() ? table({std::move(id), std::move(target), std::move(plan), std::move(stage),
+                                                std::move(round), std::move(step), std::move(since), std::move(what)},
+                                               style)
+                     : held.empty()    ? "nothing is being healed or held back\n"
+                                       : "no healing is under way\n";
+  for (const std::string& rest : {approvals_text(healings, style), held})
     if (!rest.empty()) text += "\n" + rest;
   return text;
 }

@@ -511,9 +511,11 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
   const Json end = ask(world, {.verb = Verb::HealingStatus}).reply.end;
   REQUIRE(end.at("cooldowns").size() == 1);
   CHECK(end.at("cooldowns")[0].at("until_recovered") == true);
-  const std::string shown = "healed again by rules only after it has recovered; `healerctl heal` heals it before that";
+  const std::string shown =
+      "healed again by rules only after it has recovered; `healerctl heal n0` heals it before that";
   CHECK(has(healerctl(world, "healing status"), "n0 is " + shown + " (healing "));
-  CHECK(has(healerctl(world, "status n0"), "healing    is healed again by rules only after it has recovered"));
+  CHECK(has(healerctl(world, "status n0"),
+            "healing    is healed again by rules only after it has recovered; `healerctl heal"));
   CHECK(has(healerctl(world, "summary n0"), told));
   CHECK(
       has(healerctl(world, "healing reset rebuild"),
@@ -539,7 +541,7 @@ TEST_CASE("a brake that has closed, and doubt, are told", "[control][healing]") 
   HealingHolds holds;
   holds.doubt = "healer has just started";
   CHECK(render_healings({}, holds, {}) ==
-        "nothing is being healed or held back\n\n"
+        "no healing is under way\n\n"
         "nothing is healed now, because healer doubts what it sees: healer has just started\n");
   const HealingHolds of_list{
       .doubt = {},
