@@ -6,8 +6,9 @@
 # CMake's own unity builds name the files by absolute paths, so that what one checkout has compiled would serve no other
 # one through ccache, and no package.
 
-# healer_unity(SIZE TARGET...): compiles the files of each target in units of at most SIZE files of one folder. A file that
-# has flags of its own, or SKIP_UNITY_BUILD_INCLUSION, is compiled by itself. Called when all files have been added.
+# healer_unity(SIZE TARGET...): compiles the files of each target in units of at most SIZE files of one folder
+# of src and its rooms. A file that has flags of its own, or SKIP_UNITY_BUILD_INCLUSION, is compiled by itself. Called
+# when all files have been added.
 function(healer_unity size)
   if(NOT HEALER_UNITY)
     return()
@@ -29,7 +30,8 @@ function(healer_unity size)
         continue()
       endif()
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
-      cmake_path(GET source PARENT_PATH folder)
+      string(REGEX MATCH "^[^/]+(/[^/]+)?/" folder ${source}) # src/engine and its rooms are one folder here
+      string(REGEX REPLACE "/$" "" folder ${folder})
       if(NOT folder IN_LIST folders)
         list(APPEND folders ${folder})
         set(files_of_${folder} "")

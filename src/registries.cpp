@@ -2,7 +2,7 @@
 // All kinds of services: the one place that knows them by name. A new one is a file in checks/ and a line here.
 #include <array>
 
-#include "engine/kind.hpp"
+#include "engine/rules/kind.hpp"
 
 // clang-format off
 #define HEALER_KINDS(KIND) \

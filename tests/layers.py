@@ -6,6 +6,7 @@ usage: layers.py SOURCE_DIR [BUILD_DIR]
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 # For each folder, or file without suffix, the longest match counts: the project's folders it may include, and the
@@ -31,42 +32,53 @@ LAW = {
     "util": (set(), {"spdlog", "xxhash", "jq"}),
     "grammar": ({"util"}, {"pegtl"}),
     "engine": ({"util"}, set()),
+    "simulation": ({"engine", "util"}, set()),
+    "replay": ({"engine", "util"}, set()),
     "actions": ({"engine", "util"}, set()),
     "checks": ({"engine", "util"}, set()),
     "protocols/docker": ({"protocols", "util"}, {"json"}),
     "protocols": ({"util"}, {"openssl", "nghttp2"}),  # libcrypto's checksums; libssl is runtime's
     "config": ({"grammar", "engine", "protocols", "util"}, {"pegtl"}),
-    "config/list_rows": ({"util"}, {"json"}),
+    "config/lists/list_rows": ({"util"}, {"json"}),
+    "config/lists/scripted_lists": ({"config", "engine", "simulation", "util"}, set()),
+    "config/rules_text": ({"config", "engine", "replay"}, set()),
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares", "spdlog"}),
     "store": ({"engine", "util"}, {"sqlite"}),
-    "readings": ({"engine", "store", "util"}, {"zlib"}),
     "store/healing_json": ({"store/healing_fields", "engine", "util"}, {"json"}),
+    "readings": ({"engine", "replay", "store", "util"}, {"zlib"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
-    "control/render": ({"control/wire", "util"}, {"json"}),
-    "control/decisions": ({"control/wire", "util"}, set()),
-    "control/top": ({"control/wire", "control/render", "util"}, {"json"}),
+    "control/diagnostic_json": ({"config", "control/wire"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
-                "runtime/host", "runtime/own_programs", "runtime/proc_stat", "runtime/proc_table", "home"}, {"json"}),
+                "runtime/home", "runtime/host", "runtime/inspection/proc_stat", "runtime/inspection/proc_table",
+                "runtime/process/own_programs"}, {"json"}),
     "doctor/facts": ({"util"}, set()),
     "doctor/judge": ({"doctor/facts", "util"}, set()),
-    "healerctl": ({"doctor", "control/client", "control/decisions", "control/render", "control/top", "control/views", "control/wire", "config", "engine",
-                   "grammar", "protocols", "readings", "util", "store", "runtime/clock", "runtime/connector",
-                   "runtime/descriptor", "runtime/host", "runtime/jq_helper", "runtime/loop", "runtime/own_programs", "runtime/pattern", "runtime/proc_stat",
-                   "runtime/proc_table", "diagnostic_json", "home", "read_input", "rules_text", "usage", "write_file"}, {"cli11", "json"}),
-    "healerctl_screen": ({"control/top", "util"}, {"ncurses"}),
-    "diagnostic_json": ({"config", "control/wire"}, {"json"}),
-    "rules_text": ({"config", "engine"}, set()),
-    "": ({"util", "grammar", "engine", "actions", "config", "protocols", "readings", "runtime", "store", "control", "daemon", "registries"},
-         set(LIBRARIES)),  # daemon, healerd: the composition root
+    "ctl": ({"doctor", "control/client", "control/diagnostic_json", "control/views", "control/wire", "config", "engine",
+             "grammar", "protocols", "readings", "replay", "simulation", "store", "util", "usage", "runtime/clock",
+             "runtime/descriptor", "runtime/files/read_input", "runtime/files/write_file", "runtime/home", "runtime/host",
+             "runtime/inspection/proc_stat", "runtime/inspection/proc_table", "runtime/jq_helper", "runtime/loop",
+             "runtime/net/connector", "runtime/pattern", "runtime/process/own_programs"}, {"cli11", "json"}),
+    "ctl/render": ({"control/wire", "util"}, {"json"}),
+    "ctl/render/decisions": ({"control/wire", "util"}, set()),
+    "ctl/render/screen": ({"ctl/render/top_view", "util"}, {"ncurses"}),
+    # The composition root.
+    "daemon": ({"util", "engine", "actions", "config", "protocols", "readings", "replay", "runtime", "store", "control", "usage"},
+               {"uv", "cli11", "json", "openssl", "systemd"}),
+    "registries": ({"engine", "protocols"}, set()),
+    "usage": ({"util"}, {"cli11"}),
+    "precompiled": (set(), set()),
+    "precompiled_project": ({"config", "control", "engine", "protocols", "util"}, {"json"}),
 }
+# Each file of these is one of many alike.
+MOST_FILES = {"src/protocols": 150, "src/checks": 60, "src": 6}
 FORMATTING = r"spdlog/fmt/"  # fmt, which stands in for std::format: everywhere
 ONLY_IN_CPP = r"(uv\.h|j[qv]\.h|nghttp2/nghttp2\.h|ares\.h|curl/curl\.h|sqlite3\.h|n?curses\.h)"
 POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
 
 # Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.
-PURE = ("grammar", "engine", "checks", "actions", "protocols", "config")
+PURE = ("grammar", "engine", "simulation", "replay", "checks", "actions", "protocols", "config")
 IMPURE_SYMBOLS = re.compile(
     r"^(time|clock|clock_gettime|clock_nanosleep|gettimeofday|nanosleep|sleep|usleep|localtime(_r)?|mktime|tzset"
     r"|_ZNSt6chrono3_V21[0-9](system|steady)_clock3nowEv|_ZNSt6chrono3_V212(system|steady)_clock3nowEv"
@@ -97,9 +109,9 @@ def part_of(relative: str) -> str:
 
 
 def law_of(part: str):
-    best = max((key for key in LAW if key and (part == key or part.startswith(key + "/") or part.startswith(key + "_"))),
+    best = max((key for key in LAW if part == key or part.startswith(key + "/") or part.startswith(key + "_")),
                key=len, default="")
-    return best, LAW[best]
+    return best, LAW.get(best, (set(), set()))
 
 
 def allowed(include: str, folders: set[str]) -> bool:
@@ -111,7 +123,7 @@ def check_file(top: Path, path: Path) -> list[str]:
     relative = str(path.relative_to(top))
     part = part_of(relative)
     key, (folders, libraries) = law_of(part)
-    own = key if "/" in key or key == "healerctl" else part.split("/")[0] if "/" in part else part
+    own = key if "/" in key else part.split("/")[0]
     text = path.read_text()
     code = code_only(text)
     faults = []
@@ -119,11 +131,12 @@ def check_file(top: Path, path: Path) -> list[str]:
     def fault(line: int, what: str) -> None:
         faults.append(f"{relative}:{line}: {what}")
 
+    if not key:
+        fault(1, "no layer: every folder has a row in this test and in src/README.md")
     for number, line in enumerate(code.splitlines(), 1):
         if match := re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line):
             quote, include = match.groups()
-            at_top = key == "" and "/" not in include and not include.startswith("healerctl")  # the daemon's own files
-            if quote == '"' and not at_top and not allowed(include, folders | {own}):
+            if quote == '"' and not allowed(include, folders | {own}):
                 fault(number, f"{own} may not include {include}")
             library = next((name for name, head in LIBRARIES.items() if re.match(head, include)), None)
             if library and library not in libraries and not re.match(FORMATTING, include):
@@ -176,20 +189,22 @@ def self_test() -> None:
         "src/runtime/c.hpp": "// SPDX-License-Identifier: MIT\n#pragma once\n#include <uv.h>\n",
         "src/runtime/d.cpp": "// SPDX-License-Identifier: MIT\nvoid f() { uv_fs_stat(0); }\n",
         "src/runtime/e.cpp": '// SPDX-License-Identifier: MIT\n#include "store/store.hpp"\n',
-        "src/healerctl.cpp": '// SPDX-License-Identifier: MIT\n#include "daemon.hpp"\n',
-        "src/paths.cpp": '// SPDX-License-Identifier: MIT\n#include "healerctl_output.hpp"\n',
+        "src/ctl/rules.cpp": '// SPDX-License-Identifier: MIT\n#include "daemon/daemon.hpp"\n',
+        "src/daemon/paths.cpp": '// SPDX-License-Identifier: MIT\n#include "ctl/output.hpp"\n',
+        "src/engine/i.cpp": '// SPDX-License-Identifier: MIT\n#include "simulation/script.hpp"\n',
+        "src/newcomer.cpp": "// SPDX-License-Identifier: MIT\n",
         "src/control/client.cpp": '// SPDX-License-Identifier: MIT\n#include "control/server.hpp"\n',
         "src/util/f.cpp": "// SPDX-License-Identifier: MIT\n#include <uv.h>\n",
         "src/engine/g.cpp": "// SPDX-License-Identifier: MIT\nauto x = time(nullptr);\n",
         "src/util/g.cpp": "#include <string>\n",
-        "src/healerctl_top.cpp": "// SPDX-License-Identifier: MIT\n#include <ncurses.h>\n",
-        "grammar/h.cpp": '// SPDX-License-Identifier: MIT\n#include "config/syntax.hpp"\n',
+        "src/ctl/top.cpp": "// SPDX-License-Identifier: MIT\n#include <ncurses.h>\n",
+        "grammar/h.cpp": '// SPDX-License-Identifier: MIT\n#include "config/syntax/syntax.hpp"\n',
     }
     good = {
         "src/runtime/a.cpp": '// SPDX-License-Identifier: MIT\n#include "config/environment.hpp"\n#include <uv.h>\n',
         "src/engine/b.cpp": '// SPDX-License-Identifier: MIT\n// opens no file: open(x)\nauto x = "time(0)"; auto y = uptime(z) + time(interval) + file.open(z);\n',
-        "src/healerctl_ask.cpp": '// SPDX-License-Identifier: MIT\n#include "healerctl_output.hpp"\n',
-        "src/daemon.cpp": '// SPDX-License-Identifier: MIT\n#include "paths.hpp"\n#include "runtime/loop.hpp"\n#include "store/store.hpp"\n',
+        "src/ctl/ask.cpp": '// SPDX-License-Identifier: MIT\n#include "ctl/output.hpp"\n',
+        "src/daemon/daemon.cpp": '// SPDX-License-Identifier: MIT\n#include "daemon/paths.hpp"\n#include "runtime/loop.hpp"\n#include "store/store.hpp"\n',
         "src/control/server.cpp": '// SPDX-License-Identifier: MIT\n#include "control/wire.hpp"\n#include "store/store.hpp"\n',
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -209,6 +224,11 @@ def main() -> int:
     if len(files) < 20:
         sys.exit(f"only {len(files)} source files under {top}: is this the project?")
     faults = [fault for path in files for fault in check_file(top, path)]
+    for folder, files_in_it in sorted(Counter(path.parent for path in files).items()):
+        name = str(folder.relative_to(top))
+        most = MOST_FILES.get(name, 36)
+        if files_in_it > most:
+            faults.append(f"{name}: {files_in_it} files side by side, of which nobody finds his place: at most {most}")
     seen = 0
     if len(sys.argv) > 2:
         more, seen = check_objects(Path(sys.argv[2]))

@@ -90,7 +90,7 @@ _healerctl() {
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
-    graph) options="--dot --svg --group" ;;
+    graph) options="--dot --group" ;;
     pause | ack) options="--reason --group" ;;
     heal) options="--with --override --group" ;;
     approve) options="--plan" ;;

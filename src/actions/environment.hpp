@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/act.hpp"
-#include "engine/command.hpp"
+#include "engine/events/act.hpp"
 #include "engine/ids.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/command.hpp"
+#include "engine/rules/service.hpp"
 #include "util/time.hpp"
 
 namespace healer::actions {
@@ -71,7 +71,7 @@ inline constexpr std::string_view kMarkVariable = "HEALER_ACTION";
 [[nodiscard]] std::string action_mark(std::string_view state);
 
 /// The variable HEALER_CHECK of check programs, which their own number follows: by it the next daemon with this `state`
-/// knows those that are left (runtime/stale_checks).
+/// knows those that are left (runtime/programs/stale_checks).
 [[nodiscard]] std::string check_mark(std::string_view state);
 
 inline constexpr std::size_t kMaxDescription = 64 * 1024;

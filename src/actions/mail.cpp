@@ -8,7 +8,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "actions/mail_text.hpp"
-#include "engine/cause.hpp"
+#include "engine/words/cause.hpp"
 #include "util/hash.hpp"
 #include "util/text.hpp"
 

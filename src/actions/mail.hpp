@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/act.hpp"
+#include "engine/events/act.hpp"
 #include "engine/ids.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/time.hpp"
 
 namespace healer::actions {

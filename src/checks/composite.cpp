@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // check composite NAME with members A, B, of group G: a service made of others, which the engine looks at itself.
-#include "engine/kind.hpp"
+#include "engine/rules/kind.hpp"
 
 namespace healer::checks {
 

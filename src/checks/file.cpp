@@ -2,7 +2,7 @@
 // check file NAME with path PATH: a file, its size, checksum, owner, permission and times. The sentences are those of
 // Monit 5.33.
 #include "checks/path_rows.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::checks {
 namespace {

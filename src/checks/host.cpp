@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // check host NAME with address HOST: what answers there. Its tests are all of connections.
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::checks {
 

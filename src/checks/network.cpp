@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::checks {
 

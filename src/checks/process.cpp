@@ -5,7 +5,7 @@
 #include <array>
 
 #include "checks/rows.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::checks {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/kind.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/kind.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::checks {
 

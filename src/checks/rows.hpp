@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/kind.hpp"
+#include "engine/rules/kind.hpp"
 
 namespace healer::checks {
 

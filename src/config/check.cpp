@@ -6,8 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/passes.hpp"
-#include "config/print.hpp"
+#include "config/passes/passes.hpp"
+#include "config/text/print.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

@@ -8,8 +8,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/secret.hpp"
 #include "config/source.hpp"
+#include "config/text/secret.hpp"
 #include "util/text.hpp"
 #include "util/unicode.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/list_rows.hpp"
+#include "config/lists/list_rows.hpp"
 #include "util/result.hpp"
 
 namespace healer::config {

@@ -10,7 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/environments.hpp"
-#include "config/passes.hpp"
+#include "config/passes/passes.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {

@@ -9,9 +9,9 @@
 
 #include "config/diagnostic.hpp"
 #include "config/environment.hpp"
-#include "config/expand.hpp"
+#include "config/passes/expand.hpp"
 #include "config/source.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "util/monit_version.hpp"
 
 namespace healer::config {

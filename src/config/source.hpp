@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/syntax.hpp"
+#include "config/syntax/syntax.hpp"
 
 namespace healer::config {
 

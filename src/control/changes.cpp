@@ -9,9 +9,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
-#include "engine/settings_diff.hpp"
+#include "engine/reload/settings_diff.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/monit_version.hpp"
 #include "util/text.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "control/wire.hpp"
-#include "engine/diff.hpp"
+#include "engine/reload/diff.hpp"
 
 namespace healer::control {
 

@@ -21,9 +21,9 @@
 #include "control/output_reader.hpp"
 #include "control/selection.hpp"
 #include "control/views.hpp"
-#include "engine/explain.hpp"
-#include "engine/rows.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/rows.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -86,11 +86,11 @@ std::unique_ptr<Answer> refuse(const Failure& failure) { return std::make_unique
 /// `status`, `summary`, `report` and `names`: services page by page, each as it is when its page is asked for.
 class ServicesAnswer : public Answer {
  public:
-  ServicesAnswer(const DaemonHooks& daemon, const Request& request, std::vector<ServiceId> services)
+  ServicesAnswer(const Supervisor& daemon, const Request& request, std::vector<ServiceId> services)
       : daemon_(daemon), verb_(request.verb), only_failed_(request.failed), services_(std::move(services)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
-    const Engine& engine = daemon_.engine;
+    const Engine& engine = daemon_.engine();
     const Instant now = daemon_.now();
     if (!begun_) out += answer_header(daemon_, verb_);
     begun_ = true;
@@ -116,7 +116,7 @@ class ServicesAnswer : public Answer {
  private:
   static constexpr std::size_t kServicesPerTurn = 500;
 
-  const DaemonHooks& daemon_;
+  const Supervisor& daemon_;
   Verb verb_;
   bool only_failed_;
   std::vector<ServiceId> services_;
@@ -128,7 +128,7 @@ class ServicesAnswer : public Answer {
 /// `explain`: services one by one, each with the last firings of its rules from the history.
 class ExplainAnswer : public Answer {
  public:
-  ExplainAnswer(const DaemonHooks& daemon, HistoryReader& reader, std::vector<ServiceId> services, Wake wake)
+  ExplainAnswer(const Supervisor& daemon, HistoryReader& reader, std::vector<ServiceId> services, Wake wake)
       : daemon_(daemon), reader_(reader), services_(std::move(services)), wake_(std::move(wake)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
@@ -136,7 +136,7 @@ class ExplainAnswer : public Answer {
     begun_ = true;
     while (next_ < services_.size()) {
       if (out.size() >= budget) return Next::More;
-      const auto& slots = daemon_.engine.graph()->slots;
+      const auto& slots = daemon_.engine().graph()->slots;
       const ServiceId id = services_[next_];
       if (id.index() >= slots.size() || !slots[id.index()]) {
         query_.reset();
@@ -166,7 +166,7 @@ class ExplainAnswer : public Answer {
   static constexpr std::uint32_t kFirings = 200;
 
   Json explained(ServiceId id, const HistoryReader::Records& records) const {
-    const Engine& engine = daemon_.engine;
+    const Engine& engine = daemon_.engine();
     ServiceExplanation view = view_explanation(engine, id, index_actions(engine), daemon_.now());
     if (!records) {
       view.notes.push_back(fmt::format("The history cannot be read: {}.", records.error().what));
@@ -179,7 +179,7 @@ class ExplainAnswer : public Answer {
     return view;
   }
 
-  const DaemonHooks& daemon_;
+  const Supervisor& daemon_;
   HistoryReader& reader_;
   std::vector<ServiceId> services_;
   Wake wake_;
@@ -218,7 +218,7 @@ class PendingAnswer : public Answer {
 
 class HistoryAnswer : public Answer {
  public:
-  HistoryAnswer(const DaemonHooks& daemon, HistoryReader& reader, store::HistoryQuery what,
+  HistoryAnswer(const Supervisor& daemon, HistoryReader& reader, store::HistoryQuery what,
                 std::shared_ptr<Follower> follower, Wake wake)
       : daemon_(daemon),
         reader_(reader),
@@ -257,7 +257,7 @@ class HistoryAnswer : public Answer {
       loaded_ = true;
       for (const engine::Record& record : records_) what_.after = std::max(what_.after, record.sequence);
       // The history knows services that are gone, so only one that neither knows is a slip of the fingers.
-      const Graph& graph = *daemon_.engine.graph();
+      const Graph& graph = *daemon_.engine().graph();
       if (records_.empty() && !follower_ && !what_.service.empty() && !graph.find(what_.service)) {
         out += error_line(unknown_service(graph, what_.service));
         return Next::Done;
@@ -267,7 +267,7 @@ class HistoryAnswer : public Answer {
   [[nodiscard]] bool endless() const override { return follower_ != nullptr; }
 
  private:
-  const DaemonHooks& daemon_;
+  const Supervisor& daemon_;
   HistoryReader& reader_;
   store::HistoryQuery what_;
   std::shared_ptr<Follower> follower_;  // null: it does not follow
@@ -282,7 +282,7 @@ class HistoryAnswer : public Answer {
 }  // namespace
 
 struct Commands::Impl {
-  explicit Impl(DaemonHooks hooks) : daemon(std::move(hooks)), reader(daemon.store) {}
+  explicit Impl(Supervisor& supervisor) : daemon(supervisor), reader(daemon.store()) {}
 
   [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
   /// Another who follows the history or a program; null where there are too many.
@@ -298,7 +298,7 @@ struct Commands::Impl {
   std::unique_ptr<Answer> accept_list(const Request& request, const Peer& peer);
   std::unique_ptr<Answer> forget(const Request& request, const Peer& peer);
 
-  DaemonHooks daemon;
+  Supervisor& daemon;
   HistoryReader reader;
   OutputReader output;
   std::uint64_t next_command = 1;
@@ -324,7 +324,7 @@ std::shared_ptr<Follower> Commands::Impl::add_follower(const Wake& wake) {
 }
 
 std::unique_ptr<Answer> Commands::Impl::follow(const Request& request, Wake wake) {
-  if (!view_job(daemon.engine, request.id, daemon.now())) return refuse(nothing_under_way(request.id));
+  if (!view_job(daemon.engine(), request.id, daemon.now())) return refuse(nothing_under_way(request.id));
   auto follower = add_follower(wake);
   if (!follower) return refuse(too_many_followers());
   return answer_follow(daemon, output, request.id, std::move(follower), std::move(wake));
@@ -336,14 +336,14 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
   std::string service;
   std::uint64_t id = request.id;
   if (!request.names.empty()) {
-    const Graph& graph = *daemon.engine.graph();
+    const Graph& graph = *daemon.engine().graph();
     const std::string& name = request.names.front();
     if (const auto found = graph.find(name))
       service = graph.at(*found).name;
     else if ((id = number_in(name)) == 0)
       return refuse(unknown_service(graph, name));
   }
-  if (request.follow && id != 0 && view_job(daemon.engine, id, daemon.now()))
+  if (request.follow && id != 0 && view_job(daemon.engine(), id, daemon.now()))
     return follow({.verb = Verb::Follow, .id = id}, std::move(wake));
   std::shared_ptr<Follower> follower;
   if (request.follow && !(follower = add_follower(wake))) return refuse(too_many_followers());
@@ -351,16 +351,16 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
 }
 
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
-  const auto& healings = daemon.engine.healings().all();
-  if (daemon.engine.jobs().contains(id) || healings.contains(engine::HealingId{id})) return std::nullopt;
-  const auto found = daemon.engine.actions().find(id);
-  if (found == daemon.engine.actions().end()) {
-    if (view_job(daemon.engine, id, daemon.now())) return std::nullopt;  // a firing that waits for its turn
+  const auto& healings = daemon.engine().healings().all();
+  if (daemon.engine().jobs().contains(id) || healings.contains(engine::HealingId{id})) return std::nullopt;
+  const auto found = daemon.engine().actions().find(id);
+  if (found == daemon.engine().actions().end()) {
+    if (view_job(daemon.engine(), id, daemon.now())) return std::nullopt;  // a firing that waits for its turn
     return nothing_under_way(id);
   }
   const engine::effect::Exec& exec = found->second.exec;
   const std::string_view service = exec.cause->service;
-  if (const std::uint64_t job = exec.job.number(); daemon.engine.jobs().contains(job))
+  if (const std::uint64_t job = exec.job.number(); daemon.engine().jobs().contains(job))
     return Failure{"no-job", fmt::format("{} is a program of job {}", id, job),
                    fmt::format("`healerctl jobs cancel {}` ends both", job)};
   if (exec.foreground)
@@ -384,11 +384,11 @@ std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wak
                             .after = 0,
                             .kinds = {},
                             .limit = std::min(request.limit, kMaxRecords)};
-  if (iequals(query.service, kSelf) && !daemon.engine.graph()->find(query.service)) {
+  if (iequals(query.service, kSelf) && !daemon.engine().graph()->find(query.service)) {
     query.service.clear();
     query.own = true;
   }
-  const Graph& graph = *daemon.engine.graph();
+  const Graph& graph = *daemon.engine().graph();
   if (!query.service.empty() && !graph.find(query.service)) {
     const std::vector<ServiceId> of_target = services_of_target(graph, query.service);
     for (const ServiceId id : of_target) query.others.push_back(graph.at(id).name);
@@ -433,7 +433,6 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
 /// `reload` and `diff`.
 std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) {
   const bool reloads = request.verb == Verb::Reload;
-  if (!reloads && !daemon.diff) return refuse({"unknown-command", "this healerd compares no rules", ""});
   auto waiting = std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}});
   auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
   const auto done = [known = std::weak_ptr(waiting), reloads](ReloadOutcome outcome) {
@@ -461,8 +460,8 @@ std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) 
 
 /// `accept list NODE`, unless there is a service of the name `list`.
 bool Commands::Impl::names_list(const Request& request) const {
-  return daemon.accept_list && request.names.size() == 2 && request.groups.empty() &&
-         iequals(request.names.front(), "list") && !daemon.engine.graph()->find(request.names.front());
+  return request.names.size() == 2 && request.groups.empty() && iequals(request.names.front(), "list") &&
+         !daemon.engine().graph()->find(request.names.front());
 }
 
 std::unique_ptr<Answer> Commands::Impl::accept_list(const Request& request, const Peer& peer) {
@@ -477,10 +476,10 @@ std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Pee
   if (request.names.size() != 1)
     return refuse({"bad-request", "forget which row?", "name one that is missing from its list"});
   const std::string& row = request.names.front();
-  if (const engine::KeptRow kept = engine::why_row_is_kept(daemon.engine, row); !kept.why.empty())
+  if (const engine::KeptRow kept = engine::why_row_is_kept(daemon.engine(), row); !kept.why.empty())
     return refuse({"being-healed", printable(kept.why), kept.remedy});
   std::string text = fmt::format("{} is forgotten", printable(row));
-  for (const engine::Healing* const healing : engine::healings_of_row(daemon.engine, row))
+  for (const engine::Healing* const healing : engine::healings_of_row(daemon.engine(), row))
     text += fmt::format("\nhealing {} of {} with {} is dropped: it had not begun", healing->id.number(),
                         printable(healing->target), healing->plan->name);
   if (!daemon.forget_row(row, peer.name()))
@@ -496,18 +495,18 @@ std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
                                          std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
 }
 
-Commands::Commands(DaemonHooks daemon) : impl_(std::make_unique<Impl>(std::move(daemon))) {}
+Commands::Commands(Supervisor& daemon) : impl_(std::make_unique<Impl>(daemon)) {}
 Commands::~Commands() = default;
 
 std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& peer, Wake wake) {
   const Verb verb = request.verb;
   if (verb == Verb::Ping)
-    return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version}));
+    return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version()}));
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
   if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
-  if (verb == Verb::Lists && impl_->daemon.lists)
+  if (verb == Verb::Lists)
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
-  if (verb == Verb::Forget && impl_->daemon.forget_row) return impl_->forget(request, peer);
+  if (verb == Verb::Forget) return impl_->forget(request, peer);
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
   if (verb == Verb::Jobs) return answer_jobs(impl_->daemon);
@@ -516,26 +515,26 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Output) return impl_->output_of(request, std::move(wake));
   if (verb == Verb::Cancel || verb == Verb::Approve || verb == Verb::Reject) {
     Request meant = request;
-    if (const auto failure = find_healing(impl_->daemon.engine, meant)) return refuse(*failure);
+    if (const auto failure = find_healing(impl_->daemon.engine(), meant)) return refuse(*failure);
     const auto failure =
-        verb == Verb::Cancel ? impl_->cannot_cancel(meant.id) : cannot_heal(impl_->daemon.engine, meant);
+        verb == Verb::Cancel ? impl_->cannot_cancel(meant.id) : cannot_heal(impl_->daemon.engine(), meant);
     return failure ? refuse(*failure) : impl_->submit(meant, peer, {}, std::move(wake));
   }
   if (verb == Verb::Heal || verb == Verb::HealingReset) {
-    if (const auto failure = cannot_heal(impl_->daemon.engine, request)) return refuse(*failure);
+    if (const auto failure = cannot_heal(impl_->daemon.engine(), request)) return refuse(*failure);
     if (verb != Verb::Heal) return impl_->submit(request, peer, {}, std::move(wake));
   }
   if (request.reason.size() > kMaxReason)
     return refuse({"bad-request", fmt::format("a reason has at most {} bytes", kMaxReason), ""});
 
-  const Graph& graph = *impl_->daemon.engine.graph();
+  const Graph& graph = *impl_->daemon.engine().graph();
   const bool nothing_named = !request.all && request.names.empty() && request.groups.empty();
   if (nothing_named && acts(verb))
     return refuse({"nothing-selected", fmt::format("{} which services?", to_string(verb)),
                    "name services or groups, or say \"all\""});
   std::vector<std::string> paused_groups;  // whether they have services or not
   if (verb == Verb::Resume)
-    for (const engine::WidePause& wide : impl_->daemon.engine.wide_pauses(impl_->daemon.now()))
+    for (const engine::WidePause& wide : impl_->daemon.engine().wide_pauses(impl_->daemon.now()))
       if (!wide.group.empty()) paused_groups.push_back(wide.group);
   Selection selection = nothing_named ? Selection(graph.order) : select(graph, request, paused_groups);
   if (const auto* failure = std::get_if<Failure>(&selection)) return refuse(*failure);
@@ -552,7 +551,7 @@ void Commands::reply(const engine::effect::Reply& reply) {
   const auto asked = found.mapped().lock();
   if (!asked) return;  // its client has gone
   std::string text = reply.text;
-  if (asked->lasts && impl_->daemon.engine.is_unjournalled())
+  if (asked->lasts && impl_->daemon.engine().is_unjournalled())
     text += "; the state cannot be written: if healerd ends before it can, this is forgotten";
   asked->outcome = Done{reply.ok, std::move(text)};
   asked->wake();

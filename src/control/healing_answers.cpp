@@ -15,8 +15,8 @@
 #include "control/job_answers.hpp"
 #include "engine/healing/named.hpp"
 #include "engine/healing/plan_text.hpp"
-#include "engine/service.hpp"
-#include "engine/workflow.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -79,17 +79,17 @@ std::optional<Failure> cannot_approve(const engine::Healing& healing, const std:
 
 }  // namespace
 
-std::unique_ptr<Answer> answer_healing(const DaemonHooks& daemon, Verb verb) {
+std::unique_ptr<Answer> answer_healing(const Supervisor& daemon, Verb verb) {
   std::vector<Json> items;
   if (verb == Verb::HealingReport) {
-    for (const WorkflowReport& report : view_report(daemon.engine)) items.emplace_back(report);
+    for (const WorkflowReport& report : view_report(daemon.engine())) items.emplace_back(report);
     return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items), Json(Done{true, ""}));
   }
   const Instant now = daemon.now();
-  for (const auto& [id, healing] : daemon.engine.healings().all())
-    items.emplace_back(view_healing(daemon.engine, healing, now));
+  for (const auto& [id, healing] : daemon.engine().healings().all())
+    items.emplace_back(view_healing(daemon.engine(), healing, now));
   return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items),
-                                         Json(view_holds(daemon.engine, now)));
+                                         Json(view_holds(daemon.engine(), now)));
 }
 
 std::optional<Failure> find_healing(const engine::Engine& engine, Request& request) {

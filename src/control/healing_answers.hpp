@@ -10,7 +10,7 @@
 namespace healer::control {
 
 /// `healing status` and `healing report`. Requires: `daemon` outlives the answer.
-[[nodiscard]] std::unique_ptr<Answer> answer_healing(const DaemonHooks& daemon, Verb verb);
+[[nodiscard]] std::unique_ptr<Answer> answer_healing(const Supervisor& daemon, Verb verb);
 
 /// Why heal, approve, reject or the reset of a workflow cannot be done; none: it is told to the engine.
 [[nodiscard]] std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& request);

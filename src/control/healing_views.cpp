@@ -9,9 +9,9 @@
 #include "control/views.hpp"
 #include "engine/engine.hpp"
 #include "engine/healing/plan_text.hpp"
-#include "engine/rule.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/rule.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

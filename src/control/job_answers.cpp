@@ -15,8 +15,8 @@ namespace {
 
 class JobsAnswer : public Answer {
  public:
-  explicit JobsAnswer(const DaemonHooks& daemon)
-      : header_(answer_header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine, daemon.now())) {}
+  explicit JobsAnswer(const Supervisor& daemon)
+      : header_(answer_header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine(), daemon.now())) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     out += std::exchange(header_, {});
@@ -37,7 +37,7 @@ class JobsAnswer : public Answer {
 /// Reads page after page; between two of them it looks at the engine whether the program still runs.
 class FollowAnswer : public Answer {
  public:
-  FollowAnswer(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id, std::shared_ptr<Follower> follower,
+  FollowAnswer(const Supervisor& daemon, OutputReader& reader, std::uint64_t id, std::shared_ptr<Follower> follower,
                Wake wake)
       : daemon_(daemon), reader_(reader), id_(id), follower_(std::move(follower)), wake_(std::move(wake)) {}
 
@@ -67,7 +67,7 @@ class FollowAnswer : public Answer {
  private:
   /// Asks for what comes next; false where nothing will come any more.
   bool ask(std::string& out) {
-    const auto job = view_job(daemon_.engine, id_, daemon_.now());
+    const auto job = view_job(daemon_.engine(), id_, daemon_.now());
     // Of a program what it has written is told before what comes next.
     if (job && (told_.action == 0 || told_.action == job->action)) tell_stage(*job, out);
     if (told_.action == 0) {
@@ -75,10 +75,10 @@ class FollowAnswer : public Answer {
       // Between two programs there is nothing to read: an empty page is time that passes.
       place_ = {};
       const engine::ActionId action{job->action};
-      const bool hidden = job->action != 0 && daemon_.hides_output && daemon_.hides_output(action);
+      const bool hidden = job->action != 0 && daemon_.hides_output(action);
       if (job->action != 0 && !hidden) {
         place_.path = daemon_.output_path(action);
-        if (daemon_.given_secrets) place_.ask_secrets = daemon_.given_secrets(action);
+        place_.ask_secrets = daemon_.given_secrets(action);
       }
       told_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
       if (hidden) {
@@ -108,13 +108,13 @@ class FollowAnswer : public Answer {
 
   /// How a healing has ended; empty: it is none, or nothing was done.
   [[nodiscard]] std::string outcome() const {
-    for (const engine::TargetMemory& memory : daemon_.engine.healings().memory().targets)
+    for (const engine::TargetMemory& memory : daemon_.engine().healings().memory().targets)
       if (memory.healing.number() == id_)
         return fmt::format("healing {} of {} has ended: {}", id_, memory.target, to_string(memory.end));
     return {};
   }
 
-  const DaemonHooks& daemon_;
+  const Supervisor& daemon_;
   OutputReader& reader_;
   std::uint64_t id_;
   std::shared_ptr<Follower> follower_;
@@ -129,20 +129,20 @@ class FollowAnswer : public Answer {
 
 }  // namespace
 
-std::string answer_header(const DaemonHooks& daemon, Verb verb) {
-  DaemonView view = view_daemon(daemon.engine, daemon.version, daemon.now());
-  if (daemon.counts) view.counts = daemon.counts();
-  if (daemon.mail) view.mail = daemon.mail();
-  if (daemon.troubles) view.troubles = daemon.troubles();
-  if (daemon.stale) view.stale = daemon.stale();
-  if (daemon.refused_rows) view.refused_rows = daemon.refused_rows();
-  if (daemon.damages) view.damages = daemon.damages();
+std::string answer_header(const Supervisor& daemon, Verb verb) {
+  DaemonView view = view_daemon(daemon.engine(), daemon.version(), daemon.now());
+  view.counts = daemon.counts();
+  view.mail = daemon.mail();
+  view.troubles = daemon.troubles();
+  view.stale = daemon.stale();
+  view.refused_rows = daemon.refused_rows();
+  view.damages = daemon.damages();
   return header_line(verb, view);
 }
 
-std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon) { return std::make_unique<JobsAnswer>(daemon); }
+std::unique_ptr<Answer> answer_jobs(const Supervisor& daemon) { return std::make_unique<JobsAnswer>(daemon); }
 
-std::unique_ptr<Answer> answer_follow(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id,
+std::unique_ptr<Answer> answer_follow(const Supervisor& daemon, OutputReader& reader, std::uint64_t id,
                                       std::shared_ptr<Follower> follower, Wake wake) {
   return std::make_unique<FollowAnswer>(daemon, reader, id, std::move(follower), std::move(wake));
 }

@@ -23,24 +23,24 @@ struct Follower {
 };
 
 /// The first line of an answer.
-[[nodiscard]] std::string answer_header(const DaemonHooks& daemon, Verb verb);
+[[nodiscard]] std::string answer_header(const Supervisor& daemon, Verb verb);
 
 /// Everything that is under way now. Requires: `daemon` outlives the answer.
-[[nodiscard]] std::unique_ptr<Answer> answer_jobs(const DaemonHooks& daemon);
+[[nodiscard]] std::unique_ptr<Answer> answer_jobs(const Supervisor& daemon);
 
 /// What is shown of what a program has written that is a secret.
 inline constexpr std::string_view kHiddenOutput = "[its output holds a secret, and is not shown]\n";
 
 /// The output of the program of the action `id`, to its end; or of the programs of the job `id`, step by step, until
 /// the job has ended. Requires: `daemon` and `reader` outlive it.
-[[nodiscard]] std::unique_ptr<Answer> answer_follow(const DaemonHooks& daemon, OutputReader& reader, std::uint64_t id,
+[[nodiscard]] std::unique_ptr<Answer> answer_follow(const Supervisor& daemon, OutputReader& reader, std::uint64_t id,
                                                     std::shared_ptr<Follower> follower, Wake wake);
 
 /// The output of one program: of the action `id` where that is not 0, else of the program of `service` that was started
 /// last, be it its own process, a start or stop program, or a rule's action. Where there is a `follower`, what the
 /// program writes until it ends, and of a service then of the next one, and so on. Requires: `daemon` and the readers
 /// outlive it.
-[[nodiscard]] std::unique_ptr<Answer> answer_output(const DaemonHooks& daemon, OutputReader& reader,
+[[nodiscard]] std::unique_ptr<Answer> answer_output(const Supervisor& daemon, OutputReader& reader,
                                                     HistoryReader& history, std::string service, std::uint64_t id,
                                                     std::shared_ptr<Follower> follower, Wake wake);
 

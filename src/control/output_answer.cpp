@@ -9,7 +9,7 @@
 
 #include "control/job_answers.hpp"
 #include "control/views.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -29,19 +29,19 @@ struct Chosen {
 };
 
 /// What the action does, in the words of `jobs`.
-std::string words_for(const DaemonHooks& daemon, const engine::RunningAction& running) {
-  const bool of_job = daemon.engine.jobs().contains(running.exec.job.number());
-  const bool heals = daemon.engine.healings().all().contains(running.exec.healing);
+std::string words_for(const Supervisor& daemon, const engine::RunningAction& running) {
+  const bool of_job = daemon.engine().jobs().contains(running.exec.job.number());
+  const bool heals = daemon.engine().healings().all().contains(running.exec.healing);
   const std::uint64_t id = of_job  ? running.exec.job.number()
                            : heals ? running.exec.healing.number()
                                    : running.exec.action.number();
-  const auto job = view_job(daemon.engine, id, daemon.now());
+  const auto job = view_job(daemon.engine(), id, daemon.now());
   return job ? job->doing : fmt::format("{}", fmt::join(running.exec.command.arguments, " "));
 }
 
 class OutputAnswer : public Answer {
  public:
-  OutputAnswer(const DaemonHooks& daemon, OutputReader& reader, HistoryReader& history, std::string service,
+  OutputAnswer(const Supervisor& daemon, OutputReader& reader, HistoryReader& history, std::string service,
                std::uint64_t id, std::shared_ptr<Follower> follower, Wake wake)
       : daemon_(daemon),
         reader_(reader),
@@ -102,7 +102,7 @@ class OutputAnswer : public Answer {
   /// Whose output comes first.
   void choose() {
     if (id_ != 0) {
-      const auto job = view_job(daemon_.engine, id_, daemon_.now());
+      const auto job = view_job(daemon_.engine(), id_, daemon_.now());
       return read(job ? Chosen{.action = job->action, .service = job->service, .doing = job->doing}
                       : Chosen{.action = id_, .service = {}, .doing = {}});
     }
@@ -122,7 +122,7 @@ class OutputAnswer : public Answer {
     const auto rank = [](const engine::RunningAction& running) {
       return std::pair(running.exec.foreground, running.exec.action.number());
     };
-    for (const auto& [number, running] : daemon_.engine.actions())
+    for (const auto& [number, running] : daemon_.engine().actions())
       if (running.started && iequals(running.exec.cause->service, service_) &&
           (foremost == nullptr || rank(running) > rank(*foremost)))
         foremost = &running;
@@ -138,7 +138,7 @@ class OutputAnswer : public Answer {
     told_ = std::max(told_, chosen_->action);
     place_ = {};
     place_.path = daemon_.output_path(ActionId{chosen_->action});
-    if (daemon_.given_secrets) place_.ask_secrets = daemon_.given_secrets(ActionId{chosen_->action});
+    place_.ask_secrets = daemon_.given_secrets(ActionId{chosen_->action});
   }
 
   /// Of a service whose programs have all ended, the one that the history knows last; of a check program without
@@ -153,9 +153,9 @@ class OutputAnswer : public Answer {
       read(Chosen{.action = record.subject, .service = record.service, .doing = record.text});
       return true;
     }
-    const auto id = daemon_.engine.graph()->find(service_);
-    const auto last = id ? daemon_.engine.service(*id).last : nullptr;
-    const bool checked = last && last->output && daemon_.engine.graph()->at(*id).is_run();
+    const auto id = daemon_.engine().graph()->find(service_);
+    const auto last = id ? daemon_.engine().service(*id).last : nullptr;
+    const bool checked = last && last->output && daemon_.engine().graph()->at(*id).is_run();
     const std::string none = fmt::format("no program of {} has run yet", service_);
     if (checked)
       out += item_line(
@@ -183,8 +183,8 @@ class OutputAnswer : public Answer {
     for (const engine::Record& record : *records) {
       if (record.subject <= told_) continue;
       sequence_ = record.sequence - 1;  // more may have been started with it
-      const auto running = daemon_.engine.actions().find(record.subject);
-      const bool runs = running != daemon_.engine.actions().end();
+      const auto running = daemon_.engine().actions().find(record.subject);
+      const bool runs = running != daemon_.engine().actions().end();
       return read(Chosen{.action = record.subject,
                          .service = record.service,
                          .doing = runs ? words_for(daemon_, running->second) : record.text});
@@ -209,14 +209,14 @@ class OutputAnswer : public Answer {
       return Next::Done;
     }
     const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
-    const bool runs = daemon_.engine.actions().contains(chosen_->action);
+    const bool runs = daemon_.engine().actions().contains(chosen_->action);
     chosen_.reset();
     if (follower_ && !service_.empty()) return Next::More;
     out += end_line(Done{true, wrote_ ? "" : fmt::format("nothing was written{}: {}", runs ? " yet" : "", what)});
     return Next::Done;
   }
 
-  [[nodiscard]] bool hidden() const { return daemon_.hides_output && daemon_.hides_output(ActionId{chosen_->action}); }
+  [[nodiscard]] bool hidden() const { return daemon_.hides_output(ActionId{chosen_->action}); }
   void tell_hidden(std::string& out) {
     const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
     if (follower_ && !service_.empty())
@@ -233,11 +233,11 @@ class OutputAnswer : public Answer {
 
   /// Asks for what comes next.
   void ask() {
-    last_ = !follower_ || !daemon_.engine.actions().contains(chosen_->action);
+    last_ = !follower_ || !daemon_.engine().actions().contains(chosen_->action);
     page_ = reader_.ask(std::move(place_), last_, wake_);
   }
 
-  const DaemonHooks& daemon_;
+  const Supervisor& daemon_;
   OutputReader& reader_;
   HistoryReader& history_;
   std::string service_;
@@ -258,7 +258,7 @@ class OutputAnswer : public Answer {
 
 }  // namespace
 
-std::unique_ptr<Answer> answer_output(const DaemonHooks& daemon, OutputReader& reader, HistoryReader& history,
+std::unique_ptr<Answer> answer_output(const Supervisor& daemon, OutputReader& reader, HistoryReader& history,
                                       std::string service, std::uint64_t id, std::shared_ptr<Follower> follower,
                                       Wake wake) {
   return std::make_unique<OutputAnswer>(daemon, reader, history, std::move(service), id, std::move(follower),

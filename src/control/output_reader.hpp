@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads the output of programs while they write it, off the loop: a disk may hang. One thread, started with the first
-// page that is asked for. What the daemon takes out of the middle of a long output (see runtime/action_files) is a line
-// in its place; nothing is told twice.
+// page that is asked for. What the daemon takes out of the middle of a long output (see runtime/programs/action_files)
+// is a line in its place; nothing is told twice.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@
 
 #include "engine/healing/named.hpp"
 #include "engine/job.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "control/wire.hpp"
-#include "engine/graph.hpp"
 #include "engine/ids.hpp"
+#include "engine/rules/graph.hpp"
 
 namespace healer::control {
 

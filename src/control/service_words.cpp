@@ -10,11 +10,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
 #include "engine/engine.hpp"
-#include "engine/evaluate.hpp"
-#include "engine/explain.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/cause.hpp"
+#include "engine/words/explain.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

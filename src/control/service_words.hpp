@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/ids.hpp"
-#include "engine/metric.hpp"
+#include "engine/rules/metric.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

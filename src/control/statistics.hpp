@@ -4,8 +4,8 @@
 #pragma once
 
 #include "control/wire.hpp"
-#include "engine/effect.hpp"
-#include "engine/event.hpp"
+#include "engine/events/effect.hpp"
+#include "engine/events/event.hpp"
 
 namespace healer::control {
 

@@ -10,11 +10,11 @@
 
 #include "control/healing_views.hpp"
 #include "control/service_words.hpp"
-#include "engine/cause.hpp"
 #include "engine/engine.hpp"
-#include "engine/explain.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/words/cause.hpp"
+#include "engine/words/explain.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

@@ -8,14 +8,14 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
-#include "engine/cron.hpp"
-#include "engine/evaluate.hpp"
-#include "engine/first_runs.hpp"
 #include "engine/job.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/timing/cron.hpp"
+#include "engine/timing/first_runs.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 
 namespace healer::engine {
 namespace {

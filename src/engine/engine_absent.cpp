@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/diff.hpp"
 #include "engine/engine.hpp"
-#include "engine/service.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/service.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 

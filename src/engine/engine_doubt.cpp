@@ -7,8 +7,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
-#include "engine/graph.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 

@@ -11,10 +11,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 
 namespace healer::engine {
 namespace {

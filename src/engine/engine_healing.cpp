@@ -5,15 +5,15 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
-#include "engine/clear.hpp"
-#include "engine/cron.hpp"
-#include "engine/evaluate.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/judging/clear.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/timing/cron.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -5,12 +5,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
-#include "engine/evaluate.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 
 namespace healer::engine {
 namespace {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/cron.hpp"
-#include "engine/evaluate.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/timing/cron.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

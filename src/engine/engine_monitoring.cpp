@@ -5,14 +5,14 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
 #include "engine/engine.hpp"
 #include "engine/healing/deadline.hpp"
 #include "engine/job.hpp"
-#include "engine/rule.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/rule.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

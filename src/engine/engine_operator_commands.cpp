@@ -7,8 +7,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

@@ -5,11 +5,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cron.hpp"
 #include "engine/engine.hpp"
 #include "engine/job.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/timing/cron.hpp"
 #include "engine/turn.hpp"
 #include "util/text.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/first_runs.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/timing/first_runs.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {

@@ -8,9 +8,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/graph.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 
 namespace healer::engine {
 namespace {

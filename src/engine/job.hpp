@@ -22,9 +22,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/events/origin.hpp"
 #include "engine/ids.hpp"
-#include "engine/origin.hpp"
 #include "util/rare.hpp"
 
 namespace healer::engine {

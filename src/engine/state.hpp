@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/attribute.hpp"
-#include "engine/event_kind.hpp"
+#include "engine/events/origin.hpp"
 #include "engine/ids.hpp"
-#include "engine/origin.hpp"
-#include "engine/rule_identity.hpp"
+#include "engine/rules/attribute.hpp"
+#include "engine/rules/event_kind.hpp"
+#include "engine/rules/rule_identity.hpp"
 #include "util/few.hpp"
 #include "util/hash.hpp"
 #include "util/rare.hpp"

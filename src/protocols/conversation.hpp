@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The seam between a protocol and the wire. A conversation is told what happened on a connection (it stands, bytes
 // came, the server closed) and answers with what it wants next. It has no socket and no clock, never waits, and keeps
-// no more than its limits say, whatever a server sends: whoever drives it (runtime/connection) reads in small pieces
-// and bounds the time.
+// no more than its limits say, whatever a server sends: whoever drives it (runtime/net/connection) reads in small
+// pieces and bounds the time.
 //
 //     begin() -> Want      Receive    more bytes; receive() or closed() is called next
 //                          StartTls   TLS from here on; secured() is called when it stands

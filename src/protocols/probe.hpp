@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What to probe, and what came of it: plain values. How a probe was written (rules, a command line) is read elsewhere,
-// and how it is done is runtime/connector's.
+// and how it is done is runtime/net/connector's.
 #pragma once
 
 #include <chrono>

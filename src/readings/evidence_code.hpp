@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "engine/evidence.hpp"
+#include "engine/events/evidence.hpp"
 #include "readings/bytes.hpp"
 
 namespace healer::readings {

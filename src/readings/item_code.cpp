@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "engine/graph.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/service.hpp"
 #include "readings/evidence_code.hpp"
 
 namespace healer::readings {

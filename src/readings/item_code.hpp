@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/recorded.hpp"
 #include "readings/bytes.hpp"
+#include "replay/recorded.hpp"
 
 namespace healer::readings {
 

@@ -19,8 +19,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/commit.hpp"
-#include "engine/metric.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/rules/metric.hpp"
 #include "readings/item_code.hpp"
 #include "readings/packed_text.hpp"
 #include "readings/readings_file.hpp"

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/recorded.hpp"
+#include "replay/recorded.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "store/state_image.hpp"
 
 namespace healer::readings {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/recorded.hpp"
 #include "readings/item_code.hpp"
 #include "readings/readings_file.hpp"
+#include "replay/recorded.hpp"
 
 namespace healer::readings {
 

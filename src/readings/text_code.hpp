@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/recorded.hpp"
+#include "replay/recorded.hpp"
 #include "util/hash.hpp"
 
 namespace healer::readings {

@@ -17,7 +17,7 @@
 #include <system_error>
 
 #include "runtime/descriptor.hpp"
-#include "runtime/secret_file.hpp"
+#include "runtime/files/secret_file.hpp"
 
 namespace healer::runtime {
 namespace {

@@ -23,7 +23,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
-#include "runtime/helper_process.hpp"
+#include "runtime/programs/helper_process.hpp"
 #include "util/jq.hpp"
 
 #if !defined(__has_feature)

@@ -12,9 +12,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "runtime/child.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host.hpp"
+#include "runtime/process/child.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/loop.hpp"
-#include "runtime/spawner.hpp"
+#include "runtime/process/spawner.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/result.hpp"
 

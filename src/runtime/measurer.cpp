@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <variant>
 
-#include "engine/service.hpp"
-#include "runtime/inspector.hpp"
-#include "runtime/process_runner.hpp"
-#include "runtime/reacher.hpp"
+#include "engine/rules/service.hpp"
+#include "runtime/inspection/inspector.hpp"
+#include "runtime/net/reacher.hpp"
+#include "runtime/process/process_runner.hpp"
 #include "util/overloaded.hpp"
 
 namespace healer::runtime {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/events/measure.hpp"
 #include "engine/ids.hpp"
-#include "engine/measure.hpp"
 
 namespace healer::engine {
 struct ServiceBlock;

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "store/store.hpp"
 
 namespace healer::store {

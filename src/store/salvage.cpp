@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/record.hpp"
+#include "engine/events/record.hpp"
 #include "engine/state.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"

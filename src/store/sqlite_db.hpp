@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/origin.hpp"
+#include "engine/events/origin.hpp"
 #include "util/hash.hpp"
 #include "util/result.hpp"
 #include "util/slim.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/store.hpp"

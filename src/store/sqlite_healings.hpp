@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "engine/state.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"

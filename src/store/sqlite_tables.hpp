@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/commit.hpp"
-#include "engine/record.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/events/record.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"

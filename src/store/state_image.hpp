@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "util/result.hpp"
 
 namespace healer::store {

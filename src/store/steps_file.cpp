@@ -66,7 +66,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-/// The programs of its steps: how they have ended, their own files tell (runtime/action_files).
+/// The programs of its steps: how they have ended, their own files tell (runtime/programs/action_files).
 void add_programs(const Healing& healing, SavedState& state) {
   for (const StepRun& run : healing.under_way) {
     if (run.state != StepRun::State::Running && run.state != StepRun::State::Ending) continue;

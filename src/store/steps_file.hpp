@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "store/batch.hpp"
 
 namespace healer::store {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/commit.hpp"
-#include "engine/record.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/events/record.hpp"
 #include "util/result.hpp"
 
 namespace healer::store {

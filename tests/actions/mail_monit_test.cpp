@@ -10,8 +10,8 @@
 
 #include "actions/environment.hpp"
 #include "actions/mail.hpp"
-#include "engine/cause.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/cause.hpp"
 #include "support/smtp_sink.hpp"
 
 namespace mail_monit_test {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "actions/mail_text.hpp"
-#include "engine/cause.hpp"
+#include "engine/words/cause.hpp"
 
 namespace mail_test {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/action_runner.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/programs/action_runner.hpp"
 #include "support/child.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "config/parser.hpp"
+#include "config/syntax/parser.hpp"
 #include "grammar/lexer.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Probes through runtime/connector against bare loops on the same servers, taken in turns; `ratio` is the rate of the
-// former by that of the latter:
+// Probes through runtime/net/connector against bare loops on the same servers, taken in turns; `ratio` is the rate of
+// the former by that of the latter:
 //   HTTP, HTTPS   nginx, a fresh connection each, beside curl's multi interface on libuv (verified, its authorities
 //                 read once, no session resumed: a monitor wants to see the certificate)
 //   TCP           connects, beside a bare epoll loop
@@ -26,9 +26,9 @@
 
 #include "bench/probes.hpp"
 #include "protocols/probe.hpp"
-#include "runtime/address.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/connector.hpp"
+#include "runtime/net/address.hpp"
+#include "runtime/net/connector.hpp"
 #include "support/servers.hpp"
 
 namespace {

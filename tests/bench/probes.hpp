@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Probes of a benchmark: through runtime/connector on a loop of their own.
+// Probes of a benchmark: through runtime/net/connector on a loop of their own.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "protocols/probe.hpp"
-#include "runtime/connector.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/net/connector.hpp"
 
 namespace healer::bench {
 

@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/proc_stat.hpp"
-#include "runtime/proc_table.hpp"
-#include "runtime/process_watch.hpp"
+#include "runtime/inspection/proc_stat.hpp"
+#include "runtime/inspection/proc_table.hpp"
+#include "runtime/process/process_watch.hpp"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <random>
 #include <string>
 
-#include "engine/replay.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "readings/item_code.hpp"
 #include "readings/recording.hpp"
+#include "replay/replay.hpp"
 #include "store/state_image.hpp"
 #include "support/recorded_shell.hpp"
 

@@ -17,9 +17,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/process_runner.hpp"
+#include "runtime/process/process_runner.hpp"
 
 namespace {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Rules of which only rows of lists are others: what is compiled of the changed rows alone is what all rows give.
-#include "config/changed_rows.hpp"
+#include "config/lists/changed_rows.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace changed_rows_test {

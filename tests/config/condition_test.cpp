@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "config/check.hpp"
-#include "config/fingerprint.hpp"
+#include "config/compile/fingerprint.hpp"
 #include "config/load.hpp"
-#include "engine/evaluate.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace condition_test {

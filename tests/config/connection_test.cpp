@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What becomes of tests of connections: what is to be probed, and how it is written in the rules' text.
-#include "config/connection.hpp"
+#include "config/compile/connection.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,8 +9,8 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace connection_test {

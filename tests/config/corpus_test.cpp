@@ -17,9 +17,9 @@
 #include <sstream>
 
 #include "config/check.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 #include "support/paths.hpp"
 

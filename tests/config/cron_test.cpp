@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "config/cron.hpp"
+#include "config/compile/cron.hpp"
 
 #include <catch2/catch.hpp>
 

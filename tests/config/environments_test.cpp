@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "config/load.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fake_environment.hpp"
 #include "util/regex.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "config/fingerprint.hpp"
-#include "engine/service.hpp"
+#include "config/compile/fingerprint.hpp"
+#include "engine/rules/service.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>

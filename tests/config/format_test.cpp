@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "config/environments.hpp"
-#include "config/format.hpp"
 #include "config/load.hpp"
-#include "engine/service.hpp"
+#include "config/text/format.hpp"
+#include "engine/rules/service.hpp"
 #include "grammar/lexer.hpp"
 #include "support/fake_environment.hpp"
 #include "support/paths.hpp"

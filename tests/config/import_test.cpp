@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `healerctl import`: Monit's files as healer's, with the same meaning.
-#include "config/import.hpp"
+#include "config/text/import.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "config/check.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace import_test {

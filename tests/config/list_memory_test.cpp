@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/environment.hpp"
-#include "config/list_memory.hpp"
-#include "engine/event.hpp"
+#include "config/lists/list_memory.hpp"
+#include "engine/events/event.hpp"
 
 namespace list_memory_test {
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "config/check.hpp"
-#include "config/fingerprint.hpp"
-#include "config/format.hpp"
-#include "config/list_rows.hpp"
+#include "config/compile/fingerprint.hpp"
+#include "config/lists/list_rows.hpp"
 #include "config/load.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "config/text/format.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "protocols/probe.hpp"
 #include "support/fake_environment.hpp"
 

@@ -7,9 +7,9 @@
 
 #include "config/check.hpp"
 #include "config/environments.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace load_test {

@@ -8,9 +8,9 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "protocols/probe.hpp"
 #include "support/fake_environment.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the parser says of what it does not understand: every error path with its whole message.
-#include "config/parser.hpp"
+#include "config/syntax/parser.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

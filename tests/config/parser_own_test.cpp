@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "config/parser.hpp"
+#include "config/syntax/parser.hpp"
 #include "config/syntax_text.hpp"
 
 namespace parser_own_test {

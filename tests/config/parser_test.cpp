@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Text to tree, and what of it only healer understands.
-#include "config/parser.hpp"
+#include "config/syntax/parser.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

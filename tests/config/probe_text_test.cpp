@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Connection tests as people type them.
-#include "config/probe_text.hpp"
+#include "config/text/probe_text.hpp"
 
 #include <catch2/catch.hpp>
 

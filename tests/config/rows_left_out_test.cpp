@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/load.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fake_environment.hpp"
 
 namespace rows_left_out_test {

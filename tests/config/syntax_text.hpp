@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "config/connection.hpp"
-#include "config/parser.hpp"
+#include "config/compile/connection.hpp"
 #include "config/source.hpp"
+#include "config/syntax/parser.hpp"
 #include "util/text.hpp"
 
 namespace healer::config::syntax_text {

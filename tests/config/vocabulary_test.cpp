@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "config/vocabulary.hpp"
+#include "config/syntax/vocabulary.hpp"
 #include "grammar/lexer.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "engine/record.hpp"
+#include "engine/events/record.hpp"
 
 namespace vocabulary_test {
 

@@ -6,15 +6,15 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/check.hpp"
+#include "config/compile/workflow.hpp"
 #include "config/load.hpp"
-#include "config/parser.hpp"
-#include "config/passes.hpp"
-#include "config/print.hpp"
-#include "config/workflow.hpp"
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
-#include "engine/workflow.hpp"
+#include "config/passes/passes.hpp"
+#include "config/syntax/parser.hpp"
+#include "config/text/print.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/workflow.hpp"
 #include "support/fake_environment.hpp"
 
 namespace workflow_test {

@@ -4,9 +4,9 @@
 
 #include "control/changes.hpp"
 #include "control/daemon_world.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
-#include "engine/workflow.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/workflow.hpp"
 
 namespace changes_test {
 

@@ -30,32 +30,20 @@ std::string DaemonWorld::output_path(ActionId action) const {
   return folder_.path() + "/" + std::to_string(action.number()) + ".out";
 }
 
-DaemonHooks DaemonWorld::hooks() {
-  return {.engine = world_.engine,
-          .store = store_,
-          .now = [this] { return world_.now; },
-          .submit =
-              [this](event::Command command) {
-                if (on_submit(command)) return;
-                world_.handle(command);
-                settle();
-              },
-          .reload =
-              [this](bool confirmed, ReloadDone done) {
-                reload_confirmed = confirmed;
-                on_reload(std::move(done));
-              },
-          .quit =
-              [this] {
-                on_quit();
-                return awaited;
-              },
-          .output_path = [this](ActionId action) { return output_path(action); },
-          .hides_output = [this](ActionId action) { return action.number() == hidden; },
-          .mail = [this] { return mail_; },
-          .version = "1.2.3",
-          .diff = [this](ReloadDone done) { on_diff(std::move(done)); },
-          .stale = [this] { return stale_; }};
+void DaemonWorld::submit(event::Command command) {
+  if (on_submit(command)) return;
+  world_.handle(command);
+  settle();
+}
+
+void DaemonWorld::reload(bool confirmed, ReloadDone done) {
+  reload_confirmed = confirmed;
+  on_reload(std::move(done));
+}
+
+std::vector<std::string> DaemonWorld::quit() {
+  on_quit();
+  return awaited;
 }
 
 void DaemonWorld::settle() {

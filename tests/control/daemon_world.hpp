@@ -13,19 +13,19 @@
 
 #include "control/commands.hpp"
 #include "control/server_world.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "store/memory_store.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {
 
-class DaemonWorld {
+class DaemonWorld : private Supervisor {
  public:
-  using ReloadDone = std::function<void(ReloadOutcome)>;
+  using Supervisor::ReloadDone;
 
   explicit DaemonWorld(RuleSet rules, ServerOptions options = patient())
-      : world_(std::move(rules)), commands_(hooks()), server_(commands_, std::move(options)) {
+      : world_(std::move(rules)), commands_(*this), server_(commands_, std::move(options)) {
     act([](World& world) { world.start(); });
   }
 
@@ -37,7 +37,7 @@ class DaemonWorld {
   [[nodiscard]] ServerWorld& server() { return server_; }
   /// On the server's thread.
   [[nodiscard]] Commands& commands() { return commands_; }
-  [[nodiscard]] store::MemoryStore& store() { return store_; }
+  [[nodiscard]] store::MemoryStore& stored() { return store_; }
 
   bool reload_confirmed = false;  ///< of the last reload
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
@@ -55,10 +55,28 @@ class DaemonWorld {
   /// What programs write that is a secret; the server's thread asks.
   std::atomic<std::uint64_t> hidden{0};  ///< the number of an action
   /// Where programs write their output.
-  [[nodiscard]] std::string output_path(ActionId action) const;
+  [[nodiscard]] std::string output_path(ActionId action) const override;
 
  private:
-  DaemonHooks hooks();
+  [[nodiscard]] const Engine& engine() const override { return world_.engine; }
+  [[nodiscard]] const store::Store& store() const override { return store_; }
+  [[nodiscard]] Instant now() const override { return world_.now; }
+  [[nodiscard]] std::string version() const override { return "1.2.3"; }
+  [[nodiscard]] CountsView counts() const override { return {}; }
+  [[nodiscard]] std::optional<MailView> mail() const override { return mail_; }
+  [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
+  [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
+  [[nodiscard]] std::optional<StaleView> stale() const override { return stale_; }
+  [[nodiscard]] bool hides_output(ActionId action) const override { return action.number() == hidden; }
+  [[nodiscard]] Secrets given_secrets(ActionId) const override { return {}; }
+  [[nodiscard]] std::string lists() const override { return {}; }
+  [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
+  std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
+  bool forget_row(const std::string&, const std::string&) override { return false; }
+  void submit(event::Command command) override;
+  void reload(bool confirmed, ReloadDone done) override;
+  void diff(ReloadDone done) override { on_diff(std::move(done)); }
+  std::vector<std::string> quit() override;
 
   /// Commits go to the store, replies to the commands, as in the daemon.
   void settle();

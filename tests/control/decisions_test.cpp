@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What Monit's log and healer's history say was decided, and how they are paired.
-#include "control/decisions.hpp"
+#include "ctl/render/decisions.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -12,9 +12,9 @@
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
 #include "control/healing_views.hpp"
-#include "control/render.hpp"
 #include "control/views.hpp"
-#include "engine/service.hpp"
+#include "ctl/render/render.hpp"
+#include "engine/rules/service.hpp"
 #include "support/fleet_world.hpp"
 #include "support/paths.hpp"
 

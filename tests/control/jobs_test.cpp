@@ -9,8 +9,8 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 
 namespace jobs_test {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "control/server_world.hpp"
-#include "runtime/action_files.hpp"
+#include "runtime/programs/action_files.hpp"
 
 namespace output_reader_test {
 

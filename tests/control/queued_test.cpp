@@ -5,7 +5,7 @@
 
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 
 namespace queued_test {
 

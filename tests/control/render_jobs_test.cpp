@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "control/render.hpp"
-#include "control/render_text.hpp"
+#include "ctl/render/render.hpp"
+#include "ctl/render/render_text.hpp"
 
 namespace render_jobs_test {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "control/render.hpp"
+#include "ctl/render/render.hpp"
 
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
-#include "control/render_text.hpp"
+#include "ctl/render/render_text.hpp"
 
 namespace render_test {
 

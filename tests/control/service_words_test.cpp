@@ -5,8 +5,8 @@
 #include "control/daemon_world.hpp"
 #include "control/service_words.hpp"
 #include "control/views.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 
 namespace service_words_test {

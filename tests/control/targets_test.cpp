@@ -10,8 +10,8 @@
 #include "control/client.hpp"
 #include "control/daemon_world.hpp"
 #include "control/selection.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 
 namespace targets_test {
 

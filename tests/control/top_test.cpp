@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "control/render_text.hpp"
 #include "control/statistics.hpp"
-#include "control/top.hpp"
-#include "engine/service.hpp"
+#include "ctl/render/render_text.hpp"
+#include "ctl/render/top_view.hpp"
+#include "engine/rules/service.hpp"
 
 namespace top_test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "doctor/judge.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -2,8 +2,8 @@
 // What people are answered: whom a command has acted on, and what was done.
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 
 namespace answers_test {

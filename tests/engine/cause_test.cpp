@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The expected texts were measured on Monit 5.33.
-#include "engine/cause.hpp"
+#include "engine/words/cause.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "engine/metric.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/metric.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace cause_test {

@@ -11,12 +11,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/explain.hpp"
-#include "engine/health.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
-#include "engine/simulator.hpp"
-#include "engine/workflow.hpp"
+#include "engine/judging/health.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/workflow.hpp"
+#include "engine/words/explain.hpp"
+#include "simulation/simulator.hpp"
 #include "support/engine_world.hpp"
 
 namespace composite_test {

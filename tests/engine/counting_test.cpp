@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/counting_model.hpp"
 #include "support/engine_world.hpp"
 #include "support/rounds.hpp"

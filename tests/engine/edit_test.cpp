@@ -2,9 +2,9 @@
 // What an edit of the rules files leaves as it was: a rule is known by its condition.
 #include <catch2/catch.hpp>
 
-#include "engine/explain.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "support/engine_world.hpp"
 
 namespace edit_test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "engine/evaluate.hpp"
-#include "engine/clear.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/judging/clear.hpp"
+#include "engine/rules/service.hpp"
 
 #include <catch2/catch.hpp>
 

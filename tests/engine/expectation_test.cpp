@@ -3,8 +3,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/simulator.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "simulation/simulator.hpp"
 #include "support/process_world.hpp"
 
 namespace expectation_test {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "engine/explain.hpp"
+#include "engine/words/explain.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 #include "support/process_world.hpp"
 

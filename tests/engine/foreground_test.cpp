@@ -4,9 +4,9 @@
 
 #include <csignal>
 
-#include "engine/evaluate.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 
 namespace foreground_test {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/explain.hpp"
-#include "engine/health.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/health.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "support/engine_world.hpp"
 
 namespace giving_up_test {

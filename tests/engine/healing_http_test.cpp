@@ -5,9 +5,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
 #include "engine/healing/request.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 using namespace healer;

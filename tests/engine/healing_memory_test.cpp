@@ -2,8 +2,8 @@
 // What is remembered of a target, a workflow and a pause, and for how long.
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace healing_memory_test {

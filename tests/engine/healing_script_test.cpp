@@ -6,9 +6,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/rule_set.hpp"
-#include "engine/script.hpp"
-#include "engine/simulator.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "simulation/script.hpp"
+#include "simulation/simulator.hpp"
 #include "support/rounds.hpp"
 #include "support/workflow_rules.hpp"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/healing/variables.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 using namespace healer;

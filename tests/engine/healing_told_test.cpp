@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/healing/told.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace healing_told_test {

@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace healing_wakes_test {

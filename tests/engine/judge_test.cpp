@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/parts/judge.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace judge_test {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/rows.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/rows.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 #include "support/fleet_world.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Who wants a thing is a kind, not a word: people whose names read like another origin.
-#include "engine/origin.hpp"
+#include "engine/events/origin.hpp"
 
 #include <string>
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/explain.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "support/engine_world.hpp"
 
 namespace output_test {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace overrun_test {

@@ -2,8 +2,8 @@
 // What people say of services: pauses of everything and of groups, acknowledgements; and maintenance windows.
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
 namespace pauses_test {

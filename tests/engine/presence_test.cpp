@@ -6,10 +6,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/evaluate.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/parts/presence.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 

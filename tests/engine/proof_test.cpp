@@ -6,10 +6,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/explain.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 

@@ -2,9 +2,9 @@
 // A firing while the program of the one before still runs: it waits for that, and is done only if it is still wanted.
 #include <catch2/catch.hpp>
 
-#include "engine/explain.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/explain.hpp"
 #include "support/engine_world.hpp"
 
 namespace queue_test {

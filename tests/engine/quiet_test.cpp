@@ -2,8 +2,8 @@
 // Times at which a service is left alone: by its schedule, a pause, or a mode; and what goes on meanwhile.
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 #include "support/records.hpp"
 

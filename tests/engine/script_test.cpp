@@ -4,9 +4,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/script.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "simulation/script.hpp"
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 

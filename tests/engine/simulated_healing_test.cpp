@@ -6,8 +6,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/rule_set.hpp"
-#include "engine/simulator.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "simulation/simulator.hpp"
 #include "support/workflow_rules.hpp"
 
 namespace simulated_healing_test {

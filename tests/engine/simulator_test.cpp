@@ -6,9 +6,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
-#include "engine/simulator.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "simulation/simulator.hpp"
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 

@@ -2,8 +2,8 @@
 // From one generation to the next: what is kept, what starts over.
 #include <catch2/catch.hpp>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace swap_test {

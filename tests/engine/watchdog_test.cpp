@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "support/process_world.hpp"
 
 namespace watchdog_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/wheel.hpp"
+#include "engine/timing/wheel.hpp"
 
 #include <malloc.h>
 

@@ -2,7 +2,7 @@
 // Which runs are recorded: those that the engine awaits, with when they began.
 #include <catch2/catch.hpp>
 
-#include "engine/witness.hpp"
+#include "replay/witness.hpp"
 
 namespace witness_test {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
-#include "config/parser.hpp"
 #include "config/source.hpp"
+#include "config/syntax/parser.hpp"
 #include "grammar/lexer.hpp"
 
 namespace {

@@ -8,8 +8,8 @@
 #include "config/diagnostic.hpp"
 #include "config/environments.hpp"
 #include "config/load.hpp"
-#include "config/print.hpp"
-#include "engine/rule_set.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/fake_environment.hpp"
 
 namespace {

@@ -17,10 +17,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/load.hpp"
-#include "config/print.hpp"
-#include "config/vocabulary.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "config/syntax/vocabulary.hpp"
+#include "config/text/print.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "machine.hpp"
 #include "protocols/probe.hpp"
 

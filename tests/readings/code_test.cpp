@@ -8,9 +8,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/evaluate.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "readings/evidence_code.hpp"
 #include "readings/item_code.hpp"
 #include "readings/packed_text.hpp"

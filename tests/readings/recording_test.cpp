@@ -13,11 +13,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/replay.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "readings/recorder.hpp"
 #include "readings/recording.hpp"
+#include "replay/replay.hpp"
 #include "store/sqlite_db.hpp"
 #include "support/recorded_shell.hpp"
 #include "support/small_disk.hpp"

@@ -11,9 +11,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <catch2/catch.hpp>
 
-#include "engine/replay.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "readings/item_code.hpp"
+#include "replay/replay.hpp"
 #include "support/recorded_shell.hpp"
 #include "support/rounds.hpp"
 #include "support/workflow_rules.hpp"

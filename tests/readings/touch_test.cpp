@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/diff.hpp"
-#include "engine/recorded_rules.hpp"
+#include "engine/reload/diff.hpp"
+#include "replay/recorded_rules.hpp"
 #include "support/workflow_rules.hpp"
 
 using namespace healer;

@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/action_runner.hpp"
+#include "runtime/programs/action_runner.hpp"
 #include "support/paths.hpp"
 #include "support/processes.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/action_runner.hpp"
+#include "runtime/programs/action_runner.hpp"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 
 namespace action_runner_test {
 

@@ -11,9 +11,9 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/proc_stat.hpp"
-#include "runtime/surviving_services.hpp"
+#include "runtime/inspection/proc_stat.hpp"
+#include "runtime/process/launch.hpp"
+#include "runtime/programs/surviving_services.hpp"
 #include "support/small_disk.hpp"
 
 namespace action_trace_test {

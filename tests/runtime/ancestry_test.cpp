@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/ancestry.hpp"
+#include "runtime/inspection/ancestry.hpp"
 
 #include <unistd.h>
 

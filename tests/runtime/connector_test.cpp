@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Probes of servers that behave, and of servers that do not.
-#include "runtime/connector.hpp"
+#include "runtime/net/connector.hpp"
 
 #include "probes.hpp"
 #include "runtime/descriptor.hpp"

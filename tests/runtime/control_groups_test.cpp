@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/control_groups.hpp"
+#include "runtime/process/control_groups.hpp"
 #include "actions/environment.hpp"
 
 #include <fcntl.h>
@@ -28,9 +28,9 @@
 #include <vector>
 
 #include "runtime/action_bench.hpp"
-#include "runtime/clone_into.hpp"
 #include "runtime/inspector_bench.hpp"
-#include "runtime/launch.hpp"
+#include "runtime/process/clone_into.hpp"
+#include "runtime/process/launch.hpp"
 #include "support/processes.hpp"
 
 namespace control_groups_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exit_status.hpp"
+#include "runtime/process/exit_status.hpp"
 
 #include <linux/connector.h>
 #include <linux/netlink.h>
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
-#include "runtime/process_watch.hpp"
+#include "runtime/inspection/proc_stat.hpp"
+#include "runtime/process/process_watch.hpp"
 #include "support/processes.hpp"
 
 namespace exit_status_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/file_lines.hpp"
+#include "runtime/files/file_lines.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdio>

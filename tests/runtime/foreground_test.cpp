@@ -10,9 +10,9 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/detached_processes.hpp"
-#include "runtime/proc_stat.hpp"
-#include "runtime/ready_socket.hpp"
+#include "runtime/inspection/proc_stat.hpp"
+#include "runtime/process/detached_processes.hpp"
+#include "runtime/process/ready_socket.hpp"
 
 namespace foreground_test {
 

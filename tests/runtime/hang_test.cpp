@@ -10,8 +10,8 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/matcher.hpp"
+#include "runtime/process/spawner.hpp"
 #include "runtime/runner_bench.hpp"
-#include "runtime/spawner.hpp"
 #include "runtime/worker_pool.hpp"
 #include "support/hung_mount.hpp"
 #include "support/processes.hpp"

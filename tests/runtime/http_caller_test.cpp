@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/clock.hpp"
-#include "runtime/http_caller.hpp"
+#include "runtime/net/http_caller.hpp"
 #include "support/paths.hpp"
 #include "support/processes.hpp"
 #include "support/servers.hpp"

@@ -11,8 +11,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/service.hpp"
-#include "runtime/inspector.hpp"
+#include "engine/rules/service.hpp"
+#include "runtime/inspection/inspector.hpp"
 #include "support/processes.hpp"
 
 namespace healer::test {

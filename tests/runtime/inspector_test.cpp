@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/inspector.hpp"
-#include "runtime/file_sums.hpp"
-#include "runtime/filesystem_look.hpp"
+#include "runtime/inspection/inspector.hpp"
+#include "runtime/files/file_sums.hpp"
+#include "runtime/inspection/filesystem_look.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,11 +17,11 @@
 #include <thread>
 #include <utility>
 
-#include "engine/evaluate.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/service.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 #include "runtime/inspector_bench.hpp"
-#include "runtime/proc_stat.hpp"
 #include "support/hung_mount.hpp"
 #include "support/other_proc.hpp"
 

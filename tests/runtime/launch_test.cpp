@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a program is born with, whether its child shares the descriptor table of its parent at first or copies it.
-#include "runtime/launch.hpp"
+#include "runtime/process/launch.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

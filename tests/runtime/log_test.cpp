@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/log.hpp"
+#include "runtime/log/log.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/log_sinks.hpp"
+#include "runtime/log/log_sinks.hpp"
 #include "support/child.hpp"
 
 namespace log_test {

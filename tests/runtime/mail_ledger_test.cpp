@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/mail_ledger.hpp"
+#include "runtime/mail/mail_ledger.hpp"
 
 #include <catch2/catch.hpp>
 

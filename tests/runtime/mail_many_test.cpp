@@ -10,7 +10,7 @@
 
 #include "actions/mail_digest.hpp"
 #include "mailer_world.hpp"
-#include "runtime/mail_queue.hpp"
+#include "runtime/mail/mail_queue.hpp"
 #include "util/hash.hpp"
 
 namespace mail_many_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/mail_queue.hpp"
+#include "runtime/mail/mail_queue.hpp"
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>

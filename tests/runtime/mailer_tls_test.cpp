@@ -2,7 +2,7 @@
 // TLS, certificates and logins of mail servers, against tests/support/smtp_sink.py.
 #include <catch2/catch.hpp>
 
-#include "runtime/smtp.hpp"
+#include "runtime/mail/smtp.hpp"
 #include "support/smtp_sink.hpp"
 
 namespace mailer_tls_test {

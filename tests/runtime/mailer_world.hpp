@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/event.hpp"
-#include "runtime/mailer.hpp"
+#include "engine/events/event.hpp"
+#include "runtime/mail/mailer.hpp"
 #include "support/smtp_sink.hpp"
 
 namespace healer::test {

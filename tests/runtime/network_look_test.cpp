@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/network_look.hpp"
+#include "runtime/inspection/network_look.hpp"
 
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "engine/evaluate.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/rules/service.hpp"
 #include "runtime/inspector_bench.hpp"
 #include "support/child.hpp"
 #include "support/paths.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/own_programs.hpp"
+#include "runtime/process/own_programs.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 
 namespace own_programs_test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/pid_file.hpp"
+#include "runtime/files/pid_file.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

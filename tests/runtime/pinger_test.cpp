@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/pinger.hpp"
+#include "runtime/net/pinger.hpp"
 
 #include "probes.hpp"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "config/probe_text.hpp"
-#include "runtime/connector.hpp"
+#include "config/text/probe_text.hpp"
+#include "runtime/net/connector.hpp"
 #include "support/paths.hpp"
 #include "support/processes.hpp"
 #include "support/servers.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/proc_table.hpp"
+#include "runtime/inspection/proc_table.hpp"
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "runtime/clock.hpp"
-#include "runtime/system_table.hpp"
+#include "runtime/inspection/system_table.hpp"
 #include "support/processes.hpp"
 
 namespace proc_table_test {

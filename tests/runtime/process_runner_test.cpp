@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/process_runner.hpp"
+#include "runtime/process/process_runner.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/process_watch.hpp"
+#include "runtime/process/process_watch.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "runtime/clock.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 #include "runtime/inspector_bench.hpp"
-#include "runtime/proc_stat.hpp"
 
 namespace process_watch_test {
 

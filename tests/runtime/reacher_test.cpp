@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/reacher.hpp"
+#include "runtime/net/reacher.hpp"
 
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "config/probe_text.hpp"
-#include "engine/service.hpp"
+#include "config/text/probe_text.hpp"
+#include "engine/rules/service.hpp"
 #include "runtime/probes.hpp"
 
 namespace healer::test {

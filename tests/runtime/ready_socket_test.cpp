@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/ready_socket.hpp"
+#include "runtime/process/ready_socket.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/resolver.hpp"
+#include "runtime/net/resolver.hpp"
 
 #include <algorithm>
 

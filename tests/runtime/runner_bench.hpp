@@ -10,8 +10,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/service.hpp"
-#include "runtime/process_runner.hpp"
+#include "engine/rules/service.hpp"
+#include "runtime/process/process_runner.hpp"
 #include "support/processes.hpp"
 
 namespace healer::test {

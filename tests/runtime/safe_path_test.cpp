@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/safe_path.hpp"
+#include "runtime/files/safe_path.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

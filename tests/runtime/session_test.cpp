@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/session.hpp"
+#include "runtime/process/session.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 #include "support/processes.hpp"
 
 namespace session_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/stale_checks.hpp"
+#include "runtime/programs/stale_checks.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "actions/environment.hpp"
-#include "runtime/child.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/launch.hpp"
+#include "runtime/process/child.hpp"
+#include "runtime/process/launch.hpp"
 #include "runtime/runner_bench.hpp"
 #include "support/processes.hpp"
 

@@ -13,7 +13,7 @@
 #include "actions/environment.hpp"
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
+#include "runtime/inspection/proc_stat.hpp"
 #include "support/child.hpp"
 
 namespace step_ends_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TLS of probes, against servers with certificates that are made for the test.
-#include "runtime/tls.hpp"
+#include "runtime/net/tls.hpp"
 
 #include "probes.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/traffic.hpp"
+#include "runtime/net/traffic.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -15,8 +15,8 @@
 
 #include "runtime/action_bench.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/proc_stat.hpp"
-#include "runtime/proc_table.hpp"
+#include "runtime/inspection/proc_stat.hpp"
+#include "runtime/inspection/proc_table.hpp"
 #include "support/child.hpp"
 #include "support/small_disk.hpp"
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "runtime/action_bench.hpp"
-#include "runtime/ready_socket.hpp"
+#include "runtime/process/ready_socket.hpp"
 
 namespace watchdog_test {
 

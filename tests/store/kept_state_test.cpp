@@ -8,8 +8,8 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
-#include "engine/rule_set.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/child.hpp"
 #include "support/fake_environment.hpp"

@@ -2,7 +2,7 @@
 // A state file that an older healer has left becomes one of this healer, with all that is in it.
 #include <catch2/catch.hpp>
 
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "store/sqlite_store.hpp"
 #include "tests/store/raw.hpp"
 #include "tests/store/samples.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/record.hpp"
-#include "engine/service.hpp"
+#include "engine/events/effect.hpp"
+#include "engine/events/record.hpp"
+#include "engine/rules/service.hpp"
 #include "store/healing_json.hpp"
 #include "store/store.hpp"
 #include "tests/store/healings.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph.hpp"
+#include "engine/rules/graph.hpp"
 
 namespace healer::test {
 

@@ -12,7 +12,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/rule.hpp"
+#include "engine/rules/rule.hpp"
 #include "store/healing_fields.hpp"
 
 namespace healer::test {

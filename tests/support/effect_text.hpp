@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.hpp"
+#include "engine/events/effect.hpp"
 #include "util/time.hpp"
 
 namespace healer::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/engine_world.hpp"
 
-#include "engine/rule_set.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "support/effect_text.hpp"
 
 namespace healer::test {

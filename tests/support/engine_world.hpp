@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "util/hash.hpp"
 
 namespace healer::test {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/diff.hpp"
-#include "engine/rule_set.hpp"
+#include "engine/reload/diff.hpp"
+#include "engine/rules/rule_set.hpp"
 
 namespace healer::test {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/workflow.hpp"
+#include "engine/rules/workflow.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {

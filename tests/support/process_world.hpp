@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {

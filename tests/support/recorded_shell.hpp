@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/diff.hpp"
 #include "engine/engine.hpp"
-#include "engine/witness.hpp"
+#include "engine/reload/diff.hpp"
+#include "replay/witness.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {

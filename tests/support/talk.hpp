@@ -21,7 +21,7 @@ namespace healer::test {
 using protocols::Conversation;
 using protocols::Want;
 
-/// The end of the first match, looked for as runtime/searcher does.
+/// The end of the first match, looked for as runtime/net/searcher does.
 inline std::optional<std::size_t> search(const Want::Search& wanted) {
   regex_t compiled{};
   if (::regcomp(&compiled, wanted.pattern.c_str(), REG_EXTENDED) != 0) return std::nullopt;

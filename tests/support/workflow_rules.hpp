@@ -9,7 +9,7 @@
 
 #include "config/check.hpp"
 #include "config/load.hpp"
-#include "engine/graph.hpp"
+#include "engine/rules/graph.hpp"
 #include "support/fake_environment.hpp"
 
 namespace healer::test {

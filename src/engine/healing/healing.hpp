@@ -29,14 +29,14 @@
 #include <utility>
 #include <vector>
 
-#include "engine/act.hpp"
+#include "engine/events/act.hpp"
+#include "engine/events/origin.hpp"
 #include "engine/healing/brake.hpp"
 #include "engine/healing/deadline.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
-#include "engine/origin.hpp"
+#include "engine/rules/workflow.hpp"
 #include "engine/steps/step_run.hpp"
-#include "engine/workflow.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/event_names.hpp"
+#include "engine/events/event_names.hpp"
 #include "engine/healing/healing.hpp"
 #include "engine/healing/world.hpp"
 #include "engine/state.hpp"

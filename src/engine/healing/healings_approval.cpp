@@ -9,7 +9,7 @@
 #include "engine/healing/healings.hpp"
 #include "engine/healing/plan_text.hpp"
 #include "engine/job.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

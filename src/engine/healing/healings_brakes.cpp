@@ -8,8 +8,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -8,11 +8,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/commit.hpp"
+#include "engine/events/commit.hpp"
 #include "engine/healing/healings.hpp"
 #include "engine/healing/told.hpp"
-#include "engine/rule.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule.hpp"
+#include "engine/rules/service.hpp"
 
 namespace healer::engine {
 

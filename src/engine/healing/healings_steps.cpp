@@ -10,7 +10,7 @@
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

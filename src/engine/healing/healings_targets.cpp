@@ -5,7 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/healing/healings.hpp"
-#include "engine/rule.hpp"
-#include "engine/service.hpp"
+#include "engine/rules/rule.hpp"
+#include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

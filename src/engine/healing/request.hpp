@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/act.hpp"
-#include "engine/event.hpp"
+#include "engine/events/act.hpp"
+#include "engine/events/event.hpp"
 #include "engine/healing/healing.hpp"
-#include "engine/workflow.hpp"
+#include "engine/rules/workflow.hpp"
 
 namespace healer::engine {
 

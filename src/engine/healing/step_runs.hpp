@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "engine/healing/healing.hpp"
-#include "engine/workflow.hpp"
+#include "engine/rules/workflow.hpp"
 
 namespace healer::engine {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <span>
 
-#include "engine/graph.hpp"
-#include "engine/record.hpp"
-#include "engine/workflow.hpp"
+#include "engine/events/record.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/workflow.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/act.hpp"
-#include "engine/event_kind.hpp"
-#include "engine/graph.hpp"
+#include "engine/events/act.hpp"
+#include "engine/events/record.hpp"
 #include "engine/healing/healing.hpp"
-#include "engine/health.hpp"
 #include "engine/ids.hpp"
-#include "engine/record.hpp"
+#include "engine/judging/health.hpp"
+#include "engine/rules/event_kind.hpp"
+#include "engine/rules/graph.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

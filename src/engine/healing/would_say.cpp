@@ -7,9 +7,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
-#include "engine/rule.hpp"
-#include "engine/service.hpp"
-#include "engine/settings.hpp"
+#include "engine/rules/rule.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

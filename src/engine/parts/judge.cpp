@@ -5,9 +5,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/cause.hpp"
-#include "engine/counting.hpp"
-#include "engine/service.hpp"
+#include "engine/judging/counting.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/words/cause.hpp"
 
 namespace healer::engine {
 namespace {

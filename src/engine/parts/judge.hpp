@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.hpp"
-#include "engine/evaluate.hpp"
+#include "engine/events/effect.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/parts/timetable.hpp"
 #include "engine/state.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/cron.hpp"
+#include "engine/timing/cron.hpp"
 
 namespace healer::engine {
 

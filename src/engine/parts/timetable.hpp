@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "engine/ids.hpp"
-#include "engine/schedule.hpp"
-#include "engine/wheel.hpp"
+#include "engine/rules/schedule.hpp"
+#include "engine/timing/wheel.hpp"
 #include "util/slim.hpp"
 #include "util/sparse.hpp"
 #include "util/time.hpp"

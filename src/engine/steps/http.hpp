@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/healing/saving.hpp"
-#include "engine/json_test.hpp"
+#include "engine/rules/json_test.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/command.hpp"
 #include "engine/healing/saving.hpp"
+#include "engine/rules/command.hpp"
 
 namespace healer::engine {
 

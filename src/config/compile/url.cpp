@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "config/compile/url.hpp"
+
+#include <algorithm>
+
+#include "config/text/secret.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+/// Behind `scheme://`; the end where there is none.
+std::size_t after_scheme(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  return scheme == std::string_view::npos ? url.size() : scheme + 3;
+}
+
+}  // namespace
+
+std::pair<std::size_t, std::size_t> password_in_url(std::string_view url) {
+  const std::size_t begin = after_scheme(url);
+  const std::size_t colon = url.find_first_of(":@[", begin);
+  if (colon == std::string_view::npos || url[colon] != ':') return {0, 0};
+  const std::size_t at = url.find('@', colon);
+  return at == std::string_view::npos ? std::pair<std::size_t, std::size_t>{0, 0} : std::pair{colon + 1, at};
+}
+
+bool is_monit_host(std::string_view host) {
+  if (host.find(':') != std::string_view::npos) return true;  // an address in brackets
+  const auto is_letter = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  };
+  const auto is_part = [&](std::string_view part) { return !part.empty() && std::ranges::all_of(part, is_letter); };
+  for (std::size_t dot; (dot = host.find('.')) != std::string_view::npos; host.remove_prefix(dot + 1))
+    if (!is_part(host.substr(0, dot))) return false;
+  return is_part(host);
+}
+
+std::string shown_url(std::string_view url) {
+  const auto [begin, end] = password_in_url(url);
+  if (begin == end) return std::string(url);
+  return std::string(url.substr(0, begin)) + std::string(kHidden) + std::string(url.substr(end));
+}
+
+UrlParts split_url(std::string_view url) {
+  UrlParts parts;
+  const std::size_t begin = after_scheme(url);
+  const std::string scheme = to_lower(url.substr(0, std::min(url.find(':'), url.size())));
+  parts.secure = scheme == "https";
+  if (begin == url.size() || (scheme != "http" && scheme != "https")) {
+    parts.wrong = "this is not an HTTP URL";
+    return parts;
+  }
+  std::string_view rest = url.substr(begin);
+  if (const auto [from, to] = password_in_url(url); to != 0) {
+    parts.user = url.substr(begin, from - 1 - begin);
+    parts.password = url.substr(from, to - from);
+    rest = url.substr(to + 1);
+  }
+  const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());
+  std::string_view place = rest.substr(0, slash);
+  parts.path = rest.substr(slash);
+  parts.path.erase(std::min(parts.path.find('#'), parts.path.size()));
+  if (!parts.path.starts_with('/')) parts.path.insert(0, "/");
+  if (const std::size_t at = place.find('@'); at != std::string_view::npos && !parts.user) {
+    parts.user = place.substr(0, at);
+    place.remove_prefix(at + 1);
+  }
+  const bool in_brackets = place.starts_with('[');
+  const std::size_t close = in_brackets ? place.find(']') : 0;
+  if (close == std::string_view::npos) {
+    parts.wrong = "the ']' of its address is missing";
+    return parts;
+  }
+  const std::size_t port = std::min(place.find(':', close), place.size());
+  parts.host = in_brackets ? place.substr(1, close - 1) : place.substr(0, port);
+  parts.port = place.substr(std::min(port + 1, place.size()));
+  if (parts.host.empty()) parts.wrong = "this URL names no host";
+  return parts;
+}
+
+}  // namespace healer::config

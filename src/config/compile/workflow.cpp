@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "config/compile/workflow.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/compile/fingerprint.hpp"
+#include "config/syntax/vocabulary.hpp"
+#include "config/text/rule_text.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+Duration in_bounds(Duration duration) { return std::clamp(duration, Duration{0}, kMaxDuration); }
+
+std::uint32_t in_bounds(std::uint64_t number) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
+}
+
+Duration value_or(const Rare<Located<Duration>>& written, Duration otherwise) {
+  return written ? in_bounds(written->value) : otherwise;
+}
+
+engine::PauseWhile pause_while(const ShareSyntax& syntax) {
+  engine::PauseWhile result{.group = syntax.group.value, .above = percent_of(syntax.above)};
+  if (syntax.until) result.until = percent_of(*syntax.until);
+  return result;
+}
+
+std::vector<engine::Saving> savings(const std::vector<SavingSyntax>& syntax) {
+  std::vector<engine::Saving> result;
+  for (const SavingSyntax& one : syntax)
+    result.push_back({.from = one.from, .what = one.what.value, .name = one.name.value, .secret = one.secret});
+  return result;
+}
+
+std::vector<engine::JsonTest> json_tests(const std::vector<JsonTestSyntax>& syntax) {
+  std::vector<engine::JsonTest> result;
+  for (const JsonTestSyntax& one : syntax)
+    result.push_back({.filter = one.filter.value,
+                      .comparison = comparison(one.comparison),
+                      .value = one.value.value,
+                      .quoted = one.quoted});
+  return result;
+}
+
+engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
+  engine::HttpRequest result;
+  result.method = syntax.method.value;
+  result.url = syntax.url.value;
+  for (const Word& header : syntax.headers) result.headers.push_back(header.value);
+  if (syntax.body) result.body = syntax.body->value;
+  if (syntax.body_file) result.body_file = syntax.body_file->value;
+  result.follow = syntax.follow;
+  result.insecure = syntax.insecure;
+  if (syntax.limit) result.limit = syntax.limit->value;
+  return result;
+}
+
+/// What a step without a name of its own is called.
+struct StepTitle {
+  std::string operator()(const engine::step::Program& program) const {
+    const std::string& path = program.command.arguments.front();
+    return path.substr(path.rfind('/') + 1);
+  }
+  std::string operator()(const engine::step::Http& http) const { return "http " + to_lower(http.request.method); }
+  std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
+  std::string operator()(const engine::step::Bring& bring) const {
+    return fmt::format("{} {}", verb(bring.what), bring.service);
+  }
+  std::string operator()(const engine::step::Tell&) const { return "alert"; }
+  std::string operator()(const engine::step::Recovered&) const { return "recovered"; }
+  std::string operator()(const engine::step::Escalate& to) const { return "heal with " + to.workflow; }
+  std::string operator()(const engine::step::Parallel&) const { return "parallel"; }
+};
+
+class WorkflowCompiler {
+ public:
+  WorkflowCompiler(const Lookups& lookups, const Sources& sources) : lookups_(lookups), sources_(sources) {}
+
+  std::shared_ptr<const engine::Workflow> compile(const WorkflowSyntax& syntax) {
+    for_each_step_of(syntax, [this](const StepSyntax& step) {
+      if (step.name) names_.insert(step.name->value);
+    });
+    engine::Workflow result;
+    result.name = syntax.name.value;
+    if (syntax.guard)
+      result.guard = engine::Guard{.program = program(syntax.guard->program),
+                                   .timeout = value_or(syntax.guard->timeout, engine::Guard{}.timeout),
+                                   .once = syntax.guard->once};
+    result.steps = steps(syntax.steps);
+    if (syntax.on_failure) result.on_failure = steps(*syntax.on_failure);
+    if (syntax.on_cancel) result.on_cancel = steps(*syntax.on_cancel);
+    for (const HealingLimitSyntax& limit : syntax.limits) result.limits.push_back(healing_limit(limit));
+    for (const ShareSyntax& share : syntax.pauses) result.pauses.push_back(pause_while(share));
+    result.cooldown = value_or(syntax.cooldown, Duration{0});
+    if (syntax.tries) result.tries = in_bounds(syntax.tries->value);
+    for (const Number& number : syntax.ramp) result.ramp.push_back(in_bounds(number.value));
+    result.probation = value_or(syntax.probation, Duration{0});
+    if (syntax.breaker)
+      result.breaker = engine::Breaker{.failed = in_bounds(syntax.breaker->failed.value),
+                                       .within = in_bounds(syntax.breaker->within.value)};
+    if (syntax.approval) {
+      result.approval.emplace();
+      result.approval->within = value_or(syntax.approval->within, result.approval->within);
+      result.approval->else_run = syntax.approval->else_run;
+      if (syntax.approval->when) result.approval->when = pause_while(*syntax.approval->when);
+    }
+    if (syntax.mode) result.mode = syntax.mode->mode;
+    result.key = fingerprint(result);
+    const Position position = sources_.position(syntax.range.file, syntax.range.begin);
+    result.place = {.file = static_cast<std::uint16_t>(syntax.range.file),
+                    .column = static_cast<std::uint16_t>(std::min<std::size_t>(position.column, 65535)),
+                    .line = position.line};
+    return std::make_shared<const engine::Workflow>(std::move(result));
+  }
+
+ private:
+  std::vector<engine::Step> steps(const std::vector<StepSyntax>& syntax) {
+    std::vector<engine::Step> result;
+    for (const StepSyntax& one : syntax) {
+      engine::Step step;
+      step.what = std::visit([this](const auto& what) -> engine::StepWhat { return this->kind(what); }, one.what);
+      step.name = one.name ? one.name->value : title(std::visit(StepTitle{}, step.what));
+      step.timeout = value_or(one.timeout, Duration{0});
+      if (one.retries) step.retries = in_bounds(one.retries->value);
+      step.pause = value_or(one.pause, Duration{0});
+      step.repeatable = one.repeatable;
+      result.push_back(std::move(step));
+    }
+    return result;
+  }
+
+  /// A name that no other step has.
+  std::string title(const std::string& wanted) {
+    std::string result = wanted;
+    for (int number = 2; !names_.insert(result).second; ++number) result = fmt::format("{} {}", wanted, number);
+    return result;
+  }
+
+  [[nodiscard]] engine::step::Program program(const ProgramStepSyntax& syntax) const {
+    engine::step::Program result;
+    result.command.arguments = syntax.command.arguments;
+    if (const auto found = lookups_.identities.find(&syntax.command); found != lookups_.identities.end())
+      result.command.identity = found->second;
+    for (const auto& [name, value] : syntax.environment) result.environment.emplace_back(name.value, value.value);
+    if (syntax.directory) result.directory = syntax.directory->value;
+    result.saves = savings(syntax.saves);
+    return result;
+  }
+
+  [[nodiscard]] engine::StepWhat kind(const ProgramStepSyntax& syntax) const { return program(syntax); }
+  [[nodiscard]] static engine::StepWhat kind(const HttpStepSyntax& syntax) {
+    engine::step::Http result;
+    result.request = request_of(syntax.request);
+    for (const Number& code : syntax.expect) result.expect.push_back(static_cast<std::uint16_t>(code.value));
+    result.expect_json = json_tests(syntax.expect_json);
+    result.saves = savings(syntax.saves);
+    if (syntax.until) {
+      engine::step::Until until;
+      until.request = request_of(syntax.until->request);
+      until.met = json_tests(syntax.until->met);
+      until.failed = json_tests(syntax.until->failed);
+      until.every = value_or(syntax.until->every, until.every);
+      until.within = value_or(syntax.until->within, until.within);
+      result.until = std::move(until);
+    }
+    return result;
+  }
+  [[nodiscard]] static engine::StepWhat kind(const WaitStepSyntax& syntax) {
+    return engine::step::Wait{in_bounds(syntax.length.value)};
+  }
+  [[nodiscard]] static engine::StepWhat kind(const BringStepSyntax& syntax) {
+    return engine::step::Bring{.what = syntax.what, .service = syntax.service.value};
+  }
+  [[nodiscard]] static engine::StepWhat kind(const TellStepSyntax& syntax) {
+    return engine::step::Tell{syntax.text.value};
+  }
+  [[nodiscard]] static engine::StepWhat kind(const RecoveredStepSyntax& syntax) {
+    return engine::step::Recovered{.within = in_bounds(syntax.within.value), .or_gone = syntax.or_gone};
+  }
+  [[nodiscard]] static engine::StepWhat kind(const EscalateStepSyntax& syntax) {
+    return engine::step::Escalate{syntax.workflow.value};
+  }
+  [[nodiscard]] engine::StepWhat kind(const ParallelStepSyntax& syntax) {
+    return engine::step::Parallel{steps(syntax.steps)};
+  }
+
+  const Lookups& lookups_;
+  const Sources& sources_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::shared_ptr<const engine::Workflow> compile_workflow(const WorkflowSyntax& syntax, const Lookups& lookups,
+                                                         const Sources& sources) {
+  return WorkflowCompiler(lookups, sources).compile(syntax);
+}
+
+engine::HealingLimit healing_limit(const HealingLimitSyntax& syntax) {
+  return {.number = in_bounds(syntax.number.value),
+          .percent = syntax.percent,
+          .group = syntax.group ? syntax.group->value : "",
+          .within = value_or(syntax.within, Duration{0})};
+}
+
+double percent_of(const Word& written) {
+  double value = 0;
+  std::from_chars(written.value.data(), written.value.data() + written.value.size(), value);
+  return value;
+}
+
+bool only_tells(const WorkflowSyntax& syntax) {
+  bool tells = true;
+  for_each_step_of(
+      syntax, [&](const StepSyntax& step) { tells = tells && (std::holds_alternative<TellStepSyntax>(step.what)); });
+  return tells;
+}
+
+}  // namespace healer::config

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Workflows and what else is said of healing: syntax to what the engine reads, and that to canonical text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/passes/passes.hpp"
+#include "config/syntax/syntax.hpp"
+#include "engine/rules/workflow.hpp"
+
+namespace healer::config {
+
+/// Requires: the passes before found no error.
+[[nodiscard]] std::shared_ptr<const engine::Workflow> compile_workflow(const WorkflowSyntax& syntax,
+                                                                       const Lookups& lookups, const Sources& sources);
+[[nodiscard]] engine::HealingLimit healing_limit(const HealingLimitSyntax& syntax);
+/// A number that may have a fraction.
+[[nodiscard]] double percent_of(const Word& written);
+/// Whether all that it does is to tell people.
+[[nodiscard]] bool only_tells(const WorkflowSyntax& syntax);
+
+/// `workflow NAME { ... }` over lines, as the language reads it again. What may be a secret is not shown.
+[[nodiscard]] std::string workflow_text(const engine::Workflow& workflow);
+/// `limit 20% of group webboxes at once`
+[[nodiscard]] std::string limit_text(const engine::HealingLimit& limit);
+/// A name where any word may be one.
+[[nodiscard]] std::string written_name(std::string_view name);
+
+}  // namespace healer::config

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "config/lists/scripted_lists.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+void take_out(const std::vector<ListRow>& rows, std::vector<ListRow>& from) {
+  std::erase_if(from, [&](const ListRow& row) {
+    return std::ranges::any_of(rows, [&](const ListRow& one) { return iequals(one.name, row.name); });
+  });
+}
+
+}  // namespace
+
+ScriptedLists::ScriptedLists(const std::vector<ListDeclaration>& declared, const ListsEnvironment::Lists& begin,
+                             std::vector<Statement> statements, Load load)
+    : statements_(std::move(statements)), load_(std::move(load)) {
+  for (const ListDeclaration& list : declared) {
+    One one{.declared = list};
+    const auto rows = begin.find(list.source);
+    if (rows == begin.end()) {
+      one.fails = "the script has no rows for it";
+    } else {
+      one.says.rows = rows->second;
+      static_cast<void>(one.memory.read(one.says, {}, {}));
+      one.memory.accept();
+    }
+    lists_.push_back(std::move(one));
+  }
+}
+
+std::vector<engine::ListKeeper::Interval> ScriptedLists::lists() const {
+  std::vector<Interval> all;
+  for (const One& one : lists_) all.push_back({one.declared.source.name, one.declared.every});
+  return all;
+}
+
+void ScriptedLists::change(std::size_t statement) {
+  using What = Statement::What;
+  const Statement& said = statements_[statement];
+  for (One& one : lists_) {
+    if (!iequals(one.declared.name, said.list)) continue;
+    one.fails = said.what == What::Fails ? "it fails according to the script" : "";
+    if (said.what == What::Says) one.says = said.reading;
+    if (said.what == What::Gains || said.what == What::Loses) take_out(said.reading.rows, one.says.rows);
+    if (said.what == What::Gains)
+      one.says.rows.insert(one.says.rows.end(), said.reading.rows.begin(), said.reading.rows.end());
+  }
+}
+
+engine::ListKeeper::News ScriptedLists::read(std::size_t list, const std::set<std::string>& failed,
+                                             const std::set<std::string>& in_repair) {
+  One& one = lists_[list];
+  const std::vector<ListRow> before = one.memory.rows();
+  const std::vector<ListRecord> said =
+      one.fails.empty() ? one.memory.read(one.says, failed, in_repair) : one.memory.fail(one.fails);
+  News news;
+  for (const ListRecord& record : said)
+    news.said.push_back({fmt::format("list {}: {}", one.declared.name, record.text), record.alerts});
+  if (!same_rows(before, one.memory.rows())) load_again(news);
+  return news;
+}
+
+bool ScriptedLists::see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
+  ListMemory& memory = lists_[list].memory;
+  return memory.has_missing_ill() && memory.see(failed, in_repair);
+}
+
+engine::ListKeeper::News ScriptedLists::accept(std::string_view list) {
+  const auto one = std::ranges::find_if(lists_, [&](const One& known) { return iequals(known.declared.name, list); });
+  if (one == lists_.end()) return {.refused = fmt::format("there is no list {}", printable(list))};
+  if (!one->memory.known()) return {.refused = fmt::format("the list {} was not read yet", printable(list))};
+  one->memory.accept();
+  const std::size_t rows = one->memory.rows().size();
+  return {.said = {{fmt::format("list {}: accepted by the script, {} row{}", one->declared.name, rows,
+                                rows == 1 ? "" : "s")}}};
+}
+
+engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
+  News news;
+  for (One& one : lists_)
+    if (one.memory.forget(row))
+      news.said.push_back(
+          {fmt::format("list {}: the row '{}' is forgotten by the script", one.declared.name, printable(row))});
+  if (news.said.empty())
+    news.refused = fmt::format("no list has a row '{}' that is being removed", printable(row));
+  else
+    load_again(news);
+  return news;
+}
+
+engine::event::ListsDoubted ScriptedLists::doubted() const {
+  engine::event::ListsDoubted doubted;
+  for (const One& one : lists_) one.memory.doubt(one.declared.source.name, doubted);
+  return doubted;
+}
+
+void ScriptedLists::load_again(News& news) {
+  ListsEnvironment::Lists rows;
+  for (const One& one : lists_)
+    if (one.memory.known()) rows.emplace(one.declared.source, one.memory.rows());
+  LoadResult loaded = load_(std::move(rows));
+  std::set<std::string> told;
+  for (const RowLeftOut& row : loaded.rows_left_out)
+    if (const auto [text, is_new] = told.insert(left_out_text(row)); is_new && !told_.contains(*text))
+      news.said.push_back({*text, true});
+  told_ = std::move(told);
+  if (loaded.ok() && loaded.lists_left_out.empty()) {
+    news.rules = std::move(loaded.rules);
+    return;
+  }
+  news.errors = loaded.lists_left_out;
+  for (const Diagnostic& one : loaded.diagnostics)
+    if (news.errors.empty() && one.severity == DiagnosticSeverity::Error) news.errors = one.message;
+}
+
+}  // namespace healer::config

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Workflows as the language reads them again.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/compile/url.hpp"
+#include "config/compile/workflow.hpp"
+#include "config/syntax/vocabulary.hpp"
+#include "config/text/secret.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+/// "40", "2.5".
+std::string percent_text(double percent) { return fmt::format("{:g}%", percent); }
+
+std::string share_text(const engine::PauseWhile& share) {
+  return fmt::format("more than {} of group {} failed", percent_text(share.above), written_name(share.group));
+}
+
+/// A value that others must not read, but for the names of what it is made of.
+std::string hidden_value(std::string_view value) {
+  return written_text(value.find("${") == std::string_view::npos ? kHidden : value);
+}
+
+std::string header_text(const std::string& header) {
+  const std::size_t colon = std::min(header.find(':'), header.size());
+  const std::string_view name = std::string_view(header).substr(0, colon);
+  if (is_open_header(trim(name)) || header.find("${") != std::string::npos) return written_text(header);
+  return written_text(fmt::format("{}: {}", name, kHidden));
+}
+
+std::string program_options(const engine::step::Program& program) {
+  std::string text;
+  const engine::Identity& identity = *program.command.identity;
+  const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
+  if (!uid.empty()) text += " as uid " + written_string(uid);
+  if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
+  for (const auto& [name, value] : program.environment)
+    text += fmt::format(" environment {} {}", name, hidden_value(value));
+  if (!program.directory.empty()) text += " directory " + written_text(program.directory);
+  return text;
+}
+
+std::string saves_text(const std::vector<engine::Saving>& saves) {
+  static constexpr std::string_view kFrom[] = {"", "json ", "header "};
+  std::string text;
+  for (const engine::Saving& saving : saves)
+    text += fmt::format(" save {}{} as {}{}", kFrom[static_cast<std::size_t>(saving.from)], written_text(saving.what),
+                        saving.name, saving.secret ? " secret" : "");
+  return text;
+}
+
+std::string json_text(const engine::JsonTest& test) {
+  return fmt::format("json {} {} {}", written_text(test.filter), to_symbol(test.comparison),
+                     test.quoted ? written_text(test.value) : test.value);
+}
+
+std::string request_text(const engine::HttpRequest& request) {
+  std::string text = fmt::format("{} {}", to_lower(request.method), written_text(shown_url(request.url)));
+  for (const std::string& header : request.headers) text += " header " + header_text(header);
+  if (!request.body_file.empty()) text += " body file " + written_text(request.body_file);
+  if (!request.body.empty()) text += " body " + written_text(request.body);
+  if (request.follow) text += " follow";
+  if (request.insecure) text += " insecure";
+  if (request.limit != engine::HttpRequest{}.limit) text += " limit " + written_size(request.limit);
+  return text;
+}
+
+std::string step_text(const engine::Step& step, std::string_view indent);
+
+std::string block_text(const std::vector<engine::Step>& steps, std::string_view indent) {
+  const std::string inner = std::string(indent) + "  ";
+  std::string text = "{\n";
+  for (const engine::Step& step : steps) text += fmt::format("{}{}\n", inner, step_text(step, inner));
+  return text + std::string(indent) + "}";
+}
+
+struct StepText {
+  std::string_view indent;
+
+  std::string operator()(const engine::step::Program& program) const {
+    return fmt::format("program {}{}{}", written(program.command.arguments), program_options(program),
+                       saves_text(program.saves));
+  }
+  std::string operator()(const engine::step::Http& http) const {
+    std::string text = "http " + request_text(http.request);
+    for (std::size_t i = 0; i < http.expect.size(); ++i)
+      text += fmt::format("{}{}", i == 0 ? " expect " : ", ", http.expect[i]);
+    for (const engine::JsonTest& test : http.expect_json) text += " " + json_text(test);
+    text += saves_text(http.saves);
+    if (!http.until) return text;
+    text += " until " + request_text(http.until->request);
+    for (const engine::JsonTest& test : http.until->met) text += " " + json_text(test);
+    for (const engine::JsonTest& test : http.until->failed) text += " fail " + json_text(test);
+    return text + fmt::format(" every {} within {}", written(http.until->every), written(http.until->within));
+  }
+  std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
+  std::string operator()(const engine::step::Bring& bring) const {
+    return fmt::format("{} {}", verb(bring.what), written_name(bring.service));
+  }
+  std::string operator()(const engine::step::Tell& tell) const { return "alert " + written_text(tell.text); }
+  std::string operator()(const engine::step::Recovered& recovered) const {
+    return fmt::format("recovered {}within {}", recovered.or_gone ? "or gone " : "", written(recovered.within));
+  }
+  std::string operator()(const engine::step::Escalate& to) const { return "heal with " + written_name(to.workflow); }
+  std::string operator()(const engine::step::Parallel& parallel) const {
+    return "parallel " + block_text(parallel.steps, indent);
+  }
+};
+
+std::string step_text(const engine::Step& step, std::string_view indent) {
+  std::string text = std::visit(StepText{indent}, step.what);
+  if (std::holds_alternative<engine::step::Parallel>(step.what)) return text;
+  if (step.timeout > Duration{0}) text += " timeout " + written(step.timeout);
+  if (step.retries > 0) text += fmt::format(" retry {} time{}", step.retries, step.retries == 1 ? "" : "s");
+  if (step.retries > 0 && step.pause > Duration{0}) text += " every " + written(step.pause);
+  if (step.repeatable) text += " repeatable";
+  return fmt::format("step {} {}", written_text(step.name), text);
+}
+
+}  // namespace
+
+std::string limit_text(const engine::HealingLimit& limit) {
+  std::string text = fmt::format("limit {}{}", limit.number, limit.percent ? "%" : "");
+  const std::string group = limit.group.empty() ? "" : " group " + written_name(limit.group);
+  if (limit.percent) text += " of" + group;
+  text += limit.within > Duration{0} ? " within " + written(limit.within) : " at once";
+  return text + (limit.percent ? "" : group);
+}
+
+std::string written_name(std::string_view name) {
+  // A word that begins what may come next is a name in quotes only.
+  const bool plain =
+      !name.empty() && !name.starts_with('/') && !iequals(name, "with") && std::ranges::all_of(name, [](char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+      });
+  return plain ? std::string(name) : written_text(name);
+}
+
+std::string workflow_text(const engine::Workflow& workflow) {
+  std::string text = fmt::format("workflow {} {{\n", written_name(workflow.name));
+  const auto line = [&](std::string_view what) { text += fmt::format("  {}\n", what); };
+  if (workflow.guard)
+    line(fmt::format("guard {}program {}{} timeout {}", workflow.guard->once ? "once " : "",
+                     written(workflow.guard->program.command.arguments), program_options(workflow.guard->program),
+                     written(workflow.guard->timeout)));
+  for (const engine::Step& step : workflow.steps) line(step_text(step, "  "));
+  if (!workflow.on_failure.empty()) line("on failure " + block_text(workflow.on_failure, "  "));
+  if (!workflow.on_cancel.empty()) line("on cancel " + block_text(workflow.on_cancel, "  "));
+  for (const engine::HealingLimit& limit : workflow.limits) line(limit_text(limit));
+  for (const engine::PauseWhile& pause : workflow.pauses) {
+    if (pause.group.empty()) continue;  // healer's own default
+    line("pause while " + share_text(pause) +
+         (pause.until ? fmt::format(" until less than {}", percent_text(*pause.until)) : ""));
+  }
+  if (workflow.cooldown > Duration{0}) line("cooldown " + written(workflow.cooldown));
+  if (workflow.tries > 1) line(fmt::format("tries {}", workflow.tries));
+  for (std::size_t i = 0; i < workflow.ramp.size(); ++i)
+    text +=
+        fmt::format("{}{}{}", i == 0 ? "  ramp " : ", ", workflow.ramp[i], i + 1 == workflow.ramp.size() ? "\n" : "");
+  if (workflow.probation > Duration{0}) line("probation " + written(workflow.probation));
+  if (workflow.breaker)
+    line(fmt::format("breaker {} failed within {}", workflow.breaker->failed, written(workflow.breaker->within)));
+  if (workflow.approval)
+    line(fmt::format("approval within {} else {}{}", written(workflow.approval->within),
+                     workflow.approval->else_run ? "run" : "skip",
+                     workflow.approval->when ? " when " + share_text(*workflow.approval->when) : ""));
+  if (workflow.mode != engine::HealingMode::Automatic) line(fmt::format("mode {}", to_string(workflow.mode)));
+  return text + "}\n";
+}
+
+}  // namespace healer::config

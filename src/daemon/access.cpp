@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What the commands of the control socket get from the daemon.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/supervisor.hpp"
+#include "daemon/daemon_impl.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/programs/action_files.hpp"
+
+namespace healer {
+
+class Daemon::Access final : public control::Supervisor {
+ public:
+  explicit Access(Daemon& daemon) : daemon_(daemon), files_(daemon.paths_.action_dir, daemon.paths_.spare_action_dir) {}
+
+  [[nodiscard]] const engine::Engine& engine() const override { return *daemon_.engine_; }
+  [[nodiscard]] const store::Store& store() const override { return *daemon_.store_; }
+  [[nodiscard]] Instant now() const override { return runtime::now(); }
+  [[nodiscard]] std::string version() const override { return HEALER_VERSION; }
+
+  [[nodiscard]] control::CountsView counts() const override {
+    control::CountsView counts = daemon_.statistics_.counts();
+    counts.mails_waiting = daemon_.mailer_->waiting();
+    return counts;
+  }
+
+  [[nodiscard]] std::optional<control::MailView> mail() const override {
+    const runtime::MailFigures figures = daemon_.mailer_->figures();
+    return control::MailView{.waiting = figures.waiting,
+                             .since = figures.since,
+                             .error = figures.error,
+                             .error_since = figures.error_since,
+                             .held = figures.held,
+                             .held_until = figures.held_until,
+                             .limit = figures.limit,
+                             .gathered = figures.gathered,
+                             .digest_until = figures.digest_until};
+  }
+
+  [[nodiscard]] std::vector<std::string> troubles() const override { return daemon_.troubles(); }
+  [[nodiscard]] std::vector<std::string> damages() const override { return daemon_.store_->damages(); }
+  [[nodiscard]] std::optional<control::StaleView> stale() const override { return daemon_.stale_; }
+
+  [[nodiscard]] std::string output_path(engine::ActionId action) const override { return files_.output_path(action); }
+
+  [[nodiscard]] bool hides_output(engine::ActionId action) const override {
+    return daemon_.engine_->healings().saves_secret(action) || daemon_.actions_->hides_output(action);
+  }
+
+  [[nodiscard]] Secrets given_secrets(engine::ActionId action) const override {
+    return daemon_.actions_->given_secrets(action);
+  }
+
+  [[nodiscard]] std::string lists() const override { return daemon_.lists_->text(); }
+  [[nodiscard]] std::vector<std::string> refused_rows() const override { return daemon_.lists_->refused(); }
+
+  std::optional<std::string> accept_list(const std::string& name, const std::string& by) override {
+    return daemon_.lists_->accept(name, by);
+  }
+
+  bool forget_row(const std::string& row, const std::string& by) override { return daemon_.lists_->forget(row, by); }
+
+  void submit(engine::event::Command command) override { daemon_.handle(std::move(command)); }
+
+  void reload(bool confirmed, ReloadDone done) override {
+    daemon_.log_.reopen();  // as SIGHUP: it may have been rotated
+    daemon_.reload(confirmed, std::move(done));
+  }
+
+  void diff(ReloadDone done) override { daemon_.diff(std::move(done)); }
+
+  std::vector<std::string> quit() override {
+    daemon_.stop();
+    return daemon_.waits_for_answers_ ? daemon_.awaited() : std::vector<std::string>();
+  }
+
+ private:
+  Daemon& daemon_;
+  runtime::ActionFiles files_;
+};
+
+std::unique_ptr<control::Supervisor> Daemon::make_access() { return std::make_unique<Access>(*this); }
+
+}  // namespace healer

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/daemon.hpp"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "actions/mail.hpp"
+#include "control/changes.hpp"
+#include "daemon/daemon_impl.hpp"
+#include "daemon/identity.hpp"
+#include "daemon/secrets.hpp"
+#include "engine/job.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/words/explain.hpp"
+#include "runtime/host.hpp"
+#include "util/text.hpp"
+
+namespace healer {
+
+using namespace engine;
+
+namespace {
+
+/// The changes, with `head` before the last line, which counts them.
+std::string changes_line(std::string_view head, const control::ChangesView& changes) {
+  std::string text = control::changes_text(changes);
+  const std::size_t last = text.rfind('\n');
+  text.insert(last == std::string::npos ? 0 : last + 1, head);
+  return text;
+}
+
+/// What the program of an action is run for.
+runtime::ProgramUse use_of(const effect::Exec& exec, const Graph& graph) {
+  using Use = runtime::ProgramUse;
+  const auto id = graph.find(exec.cause->service);
+  if (exec.job == JobId{} || !id) return {};
+  const ServiceBlock& block = graph.at(*id);
+  const auto until = [&](Bringing kind) {
+    return runtime::now().mono + timeout_of(block, kind, graph.settings->limits);
+  };
+  const auto is = [&](const Rare<Command>& program) { return program && program->arguments == exec.command.arguments; };
+  if (is(block.programs->start)) return {Use::Kind::Start, block.name, until(Bringing::Start)};
+  if (is(block.programs->restart)) return {Use::Kind::Start, block.name, until(Bringing::Restart)};
+  return {};
+}
+
+constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
+
+}  // namespace
+
+// ---- events and effects -------------------------------------------------------------------------------------------
+
+void Daemon::handle(const Event& event) {
+  statistics_.note(event);
+  const Instant now = runtime::now();
+  const std::optional<Event> shown = engine_->without_secrets(event);
+  const bool woken = std::holds_alternative<event::Wake>(event);
+  witness_->goes_in(shown ? *shown : event, woken ? engine_->next_deadline() : std::nullopt, now);
+  engine_->handle(event, now, *this);
+  // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
+  std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
+  for (Effect& effect : effects) {
+    statistics_.note(effect);
+    witness_->comes_out(effect, now);
+    std::visit([this](auto& known) { perform(known); }, effect);
+  }
+  if (effects.capacity() <= kMostSpare) {
+    effects.clear();
+    spare_ = std::move(effects);
+  }
+  if (!std::exchange(deadline_moves_, true)) loop_.at_end_of_turn([this] { set_deadline(); });
+}
+
+void Daemon::perform(effect::Measure& effect) {
+  measurer_->measure(effect, engine_->graph()->slots[effect.service.index()]);
+}
+
+void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
+
+void Daemon::perform(effect::Exec& effect) {
+  const Identity& identity = *effect.command.identity;
+  const bool of_job = effect.job != JobId{};
+  const bool of_healing = effect.healing != HealingId{};
+  if (effect.foreground) warn_if_never_ready(effect);
+  std::vector<std::string> environment =
+      effect.foreground
+          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
+          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
+  if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
+    if (const auto& spec = engine_->graph()->at(*service).process->foreground)
+      actions::add_watchdog(environment, spec->watchdog);
+  if (const auto service = engine_->graph()->find(effect.cause->service))
+    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
+  // Secrets are read where the program is started: their folder may be on a disk that does not answer.
+  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets] {
+    return late_variables(*place, folder);
+  };
+  using Shown = runtime::ActionFiles::Shown;
+  const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
+  std::optional<runtime::ActionFiles::Purpose> purpose;
+  if (of_job && !effect.foreground) {
+    purpose = {.job = true,
+               .program = runtime::ActionFiles::Purpose::name_of(effect.command.arguments),
+               .rule = {},
+               .service = effect.cause->service};
+  } else if (!effect.foreground) {
+    const auto origin = of_healing ? engine_->healings().context_of(effect.action) : std::nullopt;
+    purpose = {.healing = effect.healing,
+               .rule = effect.rule,
+               .recovery = effect.recovery,
+               .service = effect.cause->service,
+               .target = origin ? origin->healing->target : std::string()};
+  }
+  actions_->start(
+      {.action = effect.action,
+       .command = effect.command,
+       .environment = std::move(environment),
+       .foreground = effect.foreground,
+       .service = effect.foreground ? effect.cause->service : std::string(),
+       .purpose = std::move(purpose),
+       .use = use_of(effect, *engine_->graph()),
+       .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
+       .repeatable = of_job,
+       .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
+       .grouped = of_job || of_healing || effect.foreground,
+       .waited = of_healing,
+       .output = engine_->healings().saves_secret(effect.action) ? Shown::Nothing
+                 : given_secrets                                 ? Shown::Struck
+                                                                 : Shown::All,
+       .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
+}
+
+/// What a step saves of the output of its program is told with its end.
+void Daemon::action_ended(const event::ActionEnded& ended) {
+  std::vector<Saving> saves;
+  if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
+    saves = engine_->savings_of(ended.action, runtime::now());
+  if (saves.empty()) return handle(ended);
+  auto output = [files = actions_->files(), action = ended.action] { return files.kept(action); };
+  caller().read(ended.action, std::move(output), std::move(saves), [this, ended](event::Answered answer) {
+    event::ActionEnded whole = ended;
+    whole.saved = std::move(answer.saved);
+    handle(whole);
+  });
+}
+
+void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
+
+void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
+
+void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
+
+void Daemon::perform(effect::Adopt& effect) {
+  if (effect.foreground) hear_of_ready();
+  const auto running = engine_->actions().find(effect.action.number());
+  const bool of_healing = running != engine_->actions().end() && running->second.exec.healing != HealingId{};
+  actions_->adopt(
+      effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
+      of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
+      running != engine_->actions().end() ? use_of(running->second.exec, *engine_->graph()) : runtime::ProgramUse{});
+}
+
+/// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
+std::string Daemon::hear_of_ready() {
+  if (ready_) return paths_.notify;
+  auto made = runtime::ReadySocket::open(loop_, paths_.notify,
+                                         [this](const runtime::Notice& notice) { actions_->told(notice); });
+  if (!made) {
+    say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
+    return {};
+  }
+  ready_ = std::move(*made);
+  return paths_.notify;
+}
+
+/// Where a start succeeds by the program's word alone, and its user cannot reach the socket: it would fail each time,
+/// and nobody would know why.
+void Daemon::warn_if_never_ready(const effect::Exec& effect) {
+  // By its name: a reload may have taken it away since it was decided to start it.
+  const std::optional<ServiceId> service = engine_->graph()->find(effect.cause->service);
+  if (!service) return;
+  const ServiceBlock& block = engine_->graph()->at(*service);
+  const auto& spec = block.process->foreground;
+  const Identity& identity = *effect.command.identity;
+  if (!spec || !spec->by_notice || !identity.uid) return;
+  const std::string folder =
+      runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
+  if (folder.empty()) return;
+  log_.write(
+      Severity::Warning, runtime::now().wall, block.name,
+      fmt::format("its program cannot say that it is ready: user {} may not enter {}, on the way to the socket {}; "
+                  "let others enter it (chmod o+x), or put the pid file elsewhere (set pidfile)",
+                  *identity.uid, folder, paths_.notify));
+}
+
+void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
+
+void Daemon::perform(effect::Commit& effect) {
+  for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
+  submitted_ = effect.sequence;
+  for (const ActionId action : effect.ended)
+    if (actions_->has_record(action) || actions_->keeps_secrets(action))
+      unsettled_.emplace_back(effect.sequence, action);
+  const bool recovers =
+      std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
+  if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
+  store_->submit(std::move(effect));
+  tell_status_soon();
+  if (sick_) {
+    loop_.post([this] {
+      if (sick_) sick(std::string(*sick_));  // it may be well by now
+    });
+  }
+}
+
+void Daemon::perform(effect::Note& effect) {
+  log_.write(effect.severity, runtime::now().wall, effect.service, effect.text);
+}
+
+void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
+
+void Daemon::committed(Sequence up_to) {
+  if (!sick_) handle(event::Committed{.up_to = up_to});
+  acknowledged_ = durable_ = up_to;
+  std::vector<ActionId> settled;
+  for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
+    settled.push_back(unsettled_.front().second);
+  actions_->settle(settled);
+  commands_->recorded();
+  end_if_done();
+}
+
+void Daemon::sick(const std::string& reason) {
+  sick_ = reason;
+  handle(event::Committed{.up_to = submitted_, .unjournalled = true, .reason = reason});
+  acknowledged_ = submitted_;
+  commands_->recorded();
+  end_if_done();
+}
+
+/// Whatever the store has noted since.
+void Daemon::say_notes() {
+  const std::vector<std::string> notes = store_->notes();
+  for (; said_notes_ < notes.size(); ++said_notes_) say(Severity::Warning, notes[said_notes_]);
+}
+
+/// The engine must have started: else nobody would be sent what it tells.
+void Daemon::tell_damages() {
+  const std::vector<std::string> damages = store_->damages();
+  while (told_damages_ < damages.size()) handle(event::StateDamaged{damages[told_damages_++]});
+}
+
+// ---- reload -------------------------------------------------------------------------------------------------------
+
+/// SIGHUP: as `reload`, and the log file is reopened (it may have been rotated).
+void Daemon::hang_up() {
+  log_.reopen();
+  reload(false, {});
+}
+
+/// SIGUSR1, as Monit: everything is checked now. It does not count as a cycle.
+void Daemon::wake_all() {
+  handle(event::Command{.id = CommandId{0},
+                        .kind = event::Command::Kind::Validate,
+                        .services = engine_->graph()->order,
+                        .by = ByPerson{.name = "SIGUSR1", .via = Via::Signal}});
+}
+
+void Daemon::reload(bool confirmed, Answer answer) {
+  if (answer) (reloading_ ? next_reloads_ : reloads_).push_back(std::move(answer));
+  if (std::exchange(reloading_, true)) {
+    reload_again_ = true;
+    next_confirmed_ = next_confirmed_ || confirmed;
+    return;
+  }
+  confirmed_ = confirmed;
+  notify_.reloading();
+  looked_ = false;
+  compile_rules();
+}
+
+/// Loads the rules files and tells what a reload would change. Nothing of it is kept. All who ask while it is found out
+/// for another are answered together, by the next look.
+void Daemon::diff(Answer answer) {
+  diffs_.push_back(std::move(answer));
+  if (!std::exchange(comparing_, true)) compare();
+}
+
+void Daemon::compare() {
+  using Purpose = RulesCompiler::Purpose;
+  auto answers = std::make_shared<const std::vector<Answer>>(std::exchange(diffs_, {}));
+  RulesCompiler::Input input{.lists = lists_->rows()};
+  compiler_->compile(
+      options(), engine_->graph(), Purpose::Compare, std::move(input), [this, answers](RulesCompiler::Outcome found) {
+        const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
+        control::ReloadOutcome told{.ok = outcome->loaded.result.ok(),
+                                    .text = outcome->loaded.messages(),
+                                    .diagnostics = outcome->loaded.views(),
+                                    .changes = std::move(outcome->changes)};
+        loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
+          if (told.changes) {
+            if (outcome->plan) told.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            told.text += told.changes->services.empty() && !told.changes->settings && told.changes->healings.empty()
+                             ? "a reload would change nothing"
+                             : changes_line("a reload would give: ", *told.changes);
+          }
+          for (const config::ListDeclaration& list : outcome->loaded.result.lists)
+            if (!list.is_read)
+              told.text += fmt::format(
+                  "\nthe list {} was never read: a reload reads it first, and keeps what is known of its services",
+                  list.name);
+          if (outcome->plan) {
+            const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
+            if (!loss.ended.empty())
+              told.text +=
+                  fmt::format("\nit would be refused: {}. To do it anyway: healerctl reload --confirm", loss.text());
+          }
+          compiler_->release(std::move(outcome));
+          for (const Answer& answer : *answers) answer(told);
+          comparing_ = !diffs_.empty();
+          if (comparing_) compare();
+        });
+      });
+}
+
+/// The rules in force are not those on disk from now on, or still.
+void Daemon::note_stale(const std::string& error) {
+  stale_ = control::StaleView{.since = stale_ ? stale_->since : runtime::now().wall, .error = error};
+}
+
+/// What systemd shows of the daemon: "3 services, 1 failed".
+std::string Daemon::unit_status() const {
+  control::Totals totals;
+  for (const ServiceId id : engine_->graph()->order) totals.add(to_string(condition_of(*engine_, id)));
+  std::string text = fmt::format("{} service{}", totals.services, totals.services == 1 ? "" : "s");
+  for (const auto& [count, word] : {std::pair(totals.failed, "failed"),
+                                    {totals.given_up, "given up"},
+                                    {totals.failing, "failing"},
+                                    {totals.unknown, "unknown"},
+                                    {totals.unmonitored, "not monitored"}})
+    if (count != 0) text += fmt::format(", {} {}", count, word);
+  if (stale_) text += fmt::format("; the rules on disk are not loaded: {}", stale_->error);
+  return text;
+}
+
+/// systemd is told that the rules are in force, and how the services are.
+void Daemon::tell_ready() {
+  told_status_ = unit_status();
+  notify_.ready(told_status_);
+}
+
+/// Something has changed: systemd is told what is to be seen of it, at most once a second, of very many services less
+/// often, since all of them are counted.
+void Daemon::tell_status_soon() {
+  if (status_due_ || std::getenv("NOTIFY_SOCKET") == nullptr) return;
+  status_due_ = true;
+  if (!status_timer_) {
+    status_timer_.emplace(loop_.timer([this] {
+      status_due_ = false;
+      if (std::string text = unit_status(); !stopping_ && text != told_status_) {
+        notify_.status(text);
+        told_status_ = std::move(text);
+      }
+    }));
+  }
+  status_timer_->set_deadline(runtime::now().mono + seconds{1} + engine_->graph()->order.size() / 10 * milliseconds{1});
+}
+
+/// Files that a running daemon keeps: says so, and returns what it said, a line each.
+std::string Daemon::warn_of_restart(const Settings& settings) {
+  const Paths now = paths_of(settings);
+  std::string told;
+  const auto compare = [&](std::string_view what, const std::string& old, const std::string& wanted,
+                           std::string_view remedy = {}) {
+    if (old == wanted || old == wanted + ".healer" || (old.empty() && what == "control socket")) return;
+    const std::string text =
+        fmt::format("the {} is {} until healerd is restarted, then {}{}", what, old, wanted, remedy);
+    say(Severity::Warning, text);
+    told += fmt::format("warning: {}\n", text);
+  };
+  const Graph& graph = *engine_->graph();
+  const bool has_children = std::ranges::any_of(graph.order, [&](ServiceId id) { return graph.at(id).foreground(); });
+  compare("pid file", paths_.pid_file, now.pid_file);
+  compare(
+      "state file", paths_.state_file, now.state_file,
+      has_children
+          ? ", which does not contain the running foreground processes: stop them before the restart, or they will be "
+            "started a second time"
+          : "");
+  compare("control socket", paths_.socket, now.socket);
+  compare("mail queue", paths_.mail_dir, now.mail_dir);
+  return told;
+}
+
+/// What is said of rules that are new.
+void Daemon::say_notes_of(const LoadedRules& loaded) {
+  for (const std::string& note : loaded.notes()) say(Severity::Info, note);
+}
+
+/// Whether a reload waits for a person's word, since processes of healer's own would end by it. It is given by
+/// `--confirm`, or by the same reload once more within the hour.
+bool Daemon::held_back(const Vanished& loss) {
+  constexpr Duration kRemembered = hours{1};
+  const auto before = std::exchange(held_back_, std::nullopt);
+  if (loss.ended.empty() || confirmed_) return false;
+  const Duration now = runtime::now().mono;
+  if (before && before->first == loss && now - before->second < kRemembered) return false;
+  held_back_.emplace(loss, now);
+  return true;
+}
+
+/// Makes what was loaded the rules in force. Returns what is to be said of it, a line each.
+std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& loss) {
+  stale_.reset();
+  std::string text;
+  const auto warn = [&](const std::string& what) {
+    say(Severity::Warning, what);
+    text += fmt::format("warning: {}\n", what);
+  };
+  if (!loss.patterns.empty()) warn(loss.text());
+  std::shared_ptr<const Graph> before = engine_->graph();
+  declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
+  witness_->loaded_from(outcome.text);
+  outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
+  handle(event::Swap{outcome.plan});
+  for (const SlotChange& change : outcome.plan->changes)
+    measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
+  const Settings& settings = *engine_->graph()->settings;
+  use(*engine_->graph());
+  if (outcome.log_trouble.empty())
+    configure_log(settings);
+  else
+    warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
+  if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
+  text += warn_of_restart(settings);
+  const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
+  if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
+  compiler_->release(was);
+  lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
+  compiler_->release(std::move(before));
+  text += changes_line("rules reloaded: ", *outcome.changes);
+  if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
+  return text;
+}
+
+void Daemon::reloaded(RulesCompiler::Outcome outcome) {
+  bool good = outcome.plan != nullptr;
+  // The rows of a new list are known when its rules come into force: their services may be there already.
+  if (good && !stopping_ && !std::exchange(looked_, true) &&
+      lists_->look(outcome.loaded.result.lists, [this] { compile_rules(); }))
+    return;
+  // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
+  std::string text = outcome.loaded.messages();
+  if (good) {
+    const Vanished loss = vanished(*engine_, outcome.loaded.result, *outcome.plan);
+    if (held_back(loss)) {
+      good = false;
+      const std::string why = fmt::format(
+          "nothing was reloaded: {}. To do it anyway: healerctl reload --confirm, or the same reload once more",
+          loss.text());
+      say(Severity::Warning, why);
+      note_stale(why);
+      text += why;
+    } else if (!stopping_ && lists_->offered_compiled(outcome.loaded.result.rows_left_out)) {
+      return compile_rules();
+    } else {
+      text += take_over(outcome, loss);
+    }
+  } else {
+    note_stale(outcome.loaded.summary);
+    handle(event::ReloadFailed{outcome.loaded.summary});
+  }
+  if (!good) lists_changed_ = lists_->keep_offered() || lists_changed_;
+  tell_ready();
+  reloading_ = false;
+  const control::ReloadOutcome told{
+      .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
+  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(told);
+  next_reload();
+}
+
+/// What was asked for while a load was under way.
+void Daemon::next_reload() {
+  if (std::exchange(reload_again_, false)) return reload(std::exchange(next_confirmed_, false), {});
+  if (lists_changed_) reload_lists();
+}
+
+namespace {
+
+/// Whether the rules that were last good keep the daemon in the foreground (`set init`): in a container its going would
+/// be the end of all.
+bool stayed_in_foreground(const Options& options, const std::string& state_file) {
+  auto reader = store::open_read_only(state_file);
+  if (!reader) return false;
+  auto sources = (*reader)->load_sources();
+  if (!sources || sources->empty()) return false;
+  const LoadedRules last_good = load_saved_rules(options, std::move(*sources));
+  return last_good.result.ok() && last_good.result.rules->settings.foreground;
+}
+
+}  // namespace
+
+int run_daemon(const Options& options) {
+  LoadedRules loaded = load_rules(options);
+  std::cerr << loaded.text(isatty(STDERR_FILENO) != 0 && !options.batch && std::getenv("NO_COLOR") == nullptr);
+  Settings settings = loaded.result.ok() ? loaded.result.rules->settings : loaded.result.named;
+  apply(options, settings);
+  if (!loaded.result.ok() && !settings.foreground)
+    settings.foreground = stayed_in_foreground(options, paths_of(settings).state_file);
+
+  Result<Background> background = settings.foreground ? Background::foreground() : Background::enter();
+  if (!background) {
+    std::cerr << "healerd: " << background.error().what << '\n';
+    return 1;
+  }
+  Daemon daemon(options, paths_of(settings), std::move(*background));
+  if (auto started = daemon.start(std::move(loaded)); !started) {
+    daemon.failed(started.error().what);
+    return 1;
+  }
+  // The tree that the rules were made of is gone, and what it took of memory would stay with the daemon for good. Not
+  // after a reload: the loop would wait meanwhile.
+  malloc_trim(0);
+  daemon.run();
+  return 0;
+}
+
+}  // namespace healer

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// The daemon: owner of the loop, the engine and all shells. It hands events to the engine and performs its effects.
+// Private to the files of this folder.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "actions/environment.hpp"
+#include "control/commands.hpp"
+#include "control/server.hpp"
+#include "control/statistics.hpp"
+#include "daemon/background.hpp"
+#include "daemon/lists.hpp"
+#include "daemon/paths.hpp"
+#include "daemon/rules_loader.hpp"
+#include "daemon/vanished.hpp"
+#include "engine/engine.hpp"
+#include "readings/recorder.hpp"
+#include "replay/witness.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/files/pid_file.hpp"
+#include "runtime/inspection/inspector.hpp"
+#include "runtime/log/log.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/mail/mailer.hpp"
+#include "runtime/measurer.hpp"
+#include "runtime/net/connector.hpp"
+#include "runtime/net/http_caller.hpp"
+#include "runtime/net/reacher.hpp"
+#include "runtime/notify.hpp"
+#include "runtime/process/exit_status.hpp"
+#include "runtime/process/process_runner.hpp"
+#include "runtime/process/ready_socket.hpp"
+#include "runtime/process/reaper.hpp"
+#include "runtime/process/spawner.hpp"
+#include "runtime/programs/action_runner.hpp"
+#include "store/sqlite_store.hpp"
+
+namespace healer {
+
+class Daemon : public engine::EffectSink {
+ public:
+  Daemon(Options options, Paths paths, Background background)
+      : options_(std::move(options)), paths_(std::move(paths)), background_(std::move(background)) {}
+
+  /// Brings everything up, in the order in which one needs the other.
+  Result<void> start(LoadedRules loaded);
+  /// Until SIGTERM, SIGINT or `quit`.
+  void run();
+  void failed(const std::string& error) { background_.failed(error); }
+
+  void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
+
+ private:
+  using Answer = control::Supervisor::ReloadDone;
+  class Access;  // for the commands of the control socket
+
+  // events and effects
+  void handle(const engine::Event& event);
+  void set_deadline();
+  void perform(engine::effect::Measure& effect);
+  void perform(engine::effect::CancelRun& effect);
+  void perform(engine::effect::Exec& effect);
+  void perform(engine::effect::EndAction& effect);
+  void perform(engine::effect::Watch& effect);
+  void perform(engine::effect::Signal& effect);
+  void perform(engine::effect::Adopt& effect);
+  void perform(engine::effect::Alert& effect);
+  void perform(engine::effect::Request& effect);
+  void look_at_secrets(const engine::effect::Request& request);
+  void perform(engine::effect::EndRequest& effect);
+  void perform(engine::effect::Commit& effect);
+  void perform(engine::effect::Note& effect);
+  void perform(engine::effect::Reply& effect);
+  runtime::HttpCaller& caller();
+  void action_ended(const engine::event::ActionEnded& ended);
+  std::string hear_of_ready();
+  void warn_if_never_ready(const engine::effect::Exec& effect);
+  void committed(engine::Sequence up_to);
+  void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
+  void sick(const std::string& reason);
+  void say_notes();
+  void tell_damages();
+  void declare_lists(const LoadedRules& loaded);
+  void tell_no_lists(const std::string& why);
+  void say_notes_of(const LoadedRules& loaded);
+
+  // life
+  Result<void> check_places();
+  Result<void> lock_state();
+  Result<void> lock();
+  void lock_usual_socket();
+  void mend_locks();
+  void watch_beside_monit(pid_t monit);
+  void reload_acting();
+  Result<void> open_store();
+  void hold_state();
+  void open_recorder(const std::shared_ptr<const engine::Graph>& graph,
+                     std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
+                     Instant now);
+  Result<LoadedRules> last_good_rules();
+  void open_shells(const engine::Graph& graph);
+  Result<void> open_control();
+  std::unique_ptr<control::Supervisor> make_access();
+  enum class When : bool { AtStart, Running };
+  Result<void> watch_signals(When when);
+  [[nodiscard]] std::vector<std::string> troubles() const;
+  void use(const engine::Graph& graph);
+  [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
+  void configure_log(const engine::Settings& settings);
+  [[nodiscard]] Options options() const;
+  std::string warn_of_restart(const engine::Settings& settings);
+  void reload(bool confirmed, Answer answer);
+  void diff(Answer answer);
+  void compare();
+  void note_stale(const std::string& error);
+  [[nodiscard]] std::string unit_status() const;
+  void tell_ready();
+  void tell_status_soon();
+  void compile_rules();
+  void reloaded(RulesCompiler::Outcome outcome);
+  void begin_lists();
+  void reload_lists();
+  void compile_lists();
+  void lists_reloaded(RulesCompiler::Outcome outcome);
+  void next_reload();
+  [[nodiscard]] bool held_back(const Vanished& loss);
+  std::string take_over(RulesCompiler::Outcome& outcome, const Vanished& loss);
+  void hang_up();
+  void wake_all();
+  void beat();
+  void stop();
+  [[nodiscard]] std::vector<std::string> awaited() const;
+  void end_waiting(const std::string& why);
+  void end_if_done();
+  void finish();
+
+  Options options_;
+  Paths paths_;
+  Background background_;
+  runtime::InstanceLocks locks_;
+  runtime::Log log_{{}};  // until the settings say where
+  runtime::Loop loop_;
+  runtime::Notifier notify_;
+  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<readings::Recorder> recorder_;
+  std::optional<engine::Witness> witness_;  ///< of what the engine is told, for the recorder
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<runtime::Spawner> spawner_;
+  std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process
+  std::shared_ptr<const runtime::ControlGroups> groups_;
+  std::unique_ptr<runtime::ProcessRunner> runs_;
+  std::unique_ptr<runtime::ExitStatusReader> exits_;
+  std::unique_ptr<runtime::Connector> connector_;
+  std::unique_ptr<runtime::Reacher> connections_;
+  std::unique_ptr<runtime::Inspector> looks_;
+  std::unique_ptr<runtime::Measurer> measurer_;
+  std::unique_ptr<runtime::ActionRunner> actions_;
+  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
+  std::unique_ptr<runtime::ReadySocket> ready_;
+  std::unique_ptr<runtime::Mailer> mailer_;
+  control::Statistics statistics_;
+  std::unique_ptr<control::Supervisor> access_;
+  std::unique_ptr<control::Commands> commands_;
+  std::unique_ptr<control::Server> server_;
+  std::unique_ptr<RulesCompiler> compiler_;
+  std::unique_ptr<DaemonLists> lists_;
+  runtime::Loop::Timer deadline_;
+  bool deadline_moves_ = false;  // in this turn
+  std::optional<runtime::Loop::Timer> beat_;
+  std::optional<runtime::Loop::Timer> status_timer_;
+  bool status_due_ = false;       ///< the timer runs
+  std::string told_status_;       ///< the last that systemd was told by it
+  runtime::Loop::Timer settled_;  ///< the first looks are over
+  runtime::Loop::Timer last_moment_;
+  std::vector<runtime::Loop::SignalWatch> signals_;
+
+  actions::BaseEnvironment base_;
+  std::vector<engine::Effect> effects_;
+  std::vector<engine::Effect> spare_;        // empty: room for the next
+  std::deque<Answer> reloads_;               ///< who waits for the reload under way
+  std::deque<Answer> next_reloads_;          ///< who asked meanwhile: another reload follows
+  std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
+  bool reloading_ = false;
+  bool reload_again_ = false;
+  bool looked_ = false;         ///< new lists were read for the reload under way
+  bool lists_changed_ = false;  ///< since the load under way began
+  /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
+  std::shared_ptr<const engine::recorded::RulesText> in_force_;
+  std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun
+  bool comparing_ = false;
+  bool confirmed_ = false;       ///< of the reload under way
+  bool next_confirmed_ = false;  ///< of the one that follows
+  /// A reload that was held back, and when: the same once more is meant.
+  std::optional<std::pair<Vanished, Duration>> held_back_;
+  engine::Sequence submitted_ = 0;
+  std::optional<std::string> sick_;  ///< why the store cannot write now
+  std::size_t said_notes_ = 0;       ///< of the store
+  std::size_t told_damages_ = 0;     ///< likewise
+  bool is_up_ = false;               ///< the engine was told that it starts
+  std::string beside_monit_;         ///< the pid file of a monit that runs
+  runtime::Loop::Timer monit_watch_;
+  runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
+  runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
+  engine::Sequence acknowledged_ = 0;  ///< the engine was told of: written, or given up as the disk is sick
+  engine::Sequence durable_ = 0;       ///< written
+  /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
+  std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled_;
+  bool stopping_ = false;
+  bool waits_for_answers_ = false;
+  bool runs_ended_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace healer

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: MIT
+// How the daemon comes up.
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/rules_text.hpp"
+#include "daemon/daemon_impl.hpp"
+#include "daemon/identity.hpp"
+#include "engine/rules/rule_set.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "readings/readings_file.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/files/safe_path.hpp"
+#include "runtime/host.hpp"
+#include "runtime/programs/action_files.hpp"
+#include "runtime/programs/surviving_services.hpp"
+
+namespace healer {
+
+using namespace engine;
+
+namespace {
+
+/// Makes the last folder of `path` where it is missing; whoever uses the file says what is wrong.
+void make_folder(const std::string& path, mode_t mode) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && mkdir(folder.c_str(), mode) == 0) chmod(folder.c_str(), mode);
+}
+
+/// Room for the descriptors of many programs; they themselves get the limits that were.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// What programs and mails are told of the machine: the name of its service, of several that of the last, as in Monit.
+std::string host_of(const Graph& graph) {
+  std::string host = runtime::Host{}.host_name();
+  for (const ServiceId id : graph.order)
+    if (graph.at(id).kind->traits.is_machine) host = graph.at(id).name;
+  return host;
+}
+
+/// A program of a healing that the state does not know runs: that healing has been lost.
+void add_lost_healing(SavedState& saved, const runtime::ActionFiles::Purpose& purpose) {
+  const auto same = [&](const auto& other) { return other.id == purpose.healing; };
+  if (std::ranges::any_of(saved.healings, same)) return;
+  auto known = std::ranges::find_if(saved.damaged_healings, same);
+  if (known == saved.damaged_healings.end()) {
+    saved.damaged_healings.push_back({.id = purpose.healing});
+    known = std::prev(saved.damaged_healings.end());
+  }
+  if (known->target.empty()) known->target = purpose.target;
+  if (known->service.empty()) known->service = purpose.service;
+}
+
+/// The program of a job is called as the rules call it, where they still do: the kernel calls a script by its
+/// interpreter.
+void take_written(Command& command, const Graph& graph, const runtime::ActionFiles::Purpose& purpose) {
+  const auto service = graph.find(purpose.service);
+  if (!service) return;
+  const ServiceBlock& block = graph.at(*service);
+  for (const auto* program : block.programs->all())
+    if (*program && runtime::ActionFiles::Purpose::name_of((*program)->arguments) == purpose.program)
+      command.arguments = (*program)->arguments;
+}
+
+/// Programs that run still, and that the store does not name since it could not be written when they were started, or
+/// was damaged, become acts of the daemon before all the same; and no number is issued again of which there are files.
+void add_surviving_services(SavedState& saved, const Graph& graph, const runtime::ActionFiles& files) {
+  runtime::SurvivingServices survivors = runtime::find_surviving_services(files, runtime::now());
+  saved.last_id = std::max(saved.last_id, survivors.newest.number());
+  std::unordered_set<std::uint64_t> named;
+  for (const PendingExec& pending : saved.execs) named.insert(pending.exec.action.number());
+  for (runtime::SurvivingService& survivor : survivors.processes) {
+    if (named.contains(survivor.action.number())) continue;
+    effect::Exec exec{.action = survivor.action};
+    if (const auto& purpose = survivor.purpose) {
+      exec.rule = purpose->rule;
+      exec.recovery = purpose->recovery;
+      exec.healing = purpose->healing;
+      if (purpose->healing != HealingId{}) add_lost_healing(saved, *purpose);
+    }
+    exec.foreground = !survivor.purpose;
+    if (exec.foreground || survivor.purpose->job)
+      exec.job = JobId{survivor.action.number()};  // which nobody knows any more: its number is no other job's
+    exec.command.arguments = std::move(survivor.command);
+    if (survivor.purpose && survivor.purpose->job) take_written(exec.command, graph, *survivor.purpose);
+    if (exec.command.arguments.empty()) exec.command.arguments.push_back(survivor.service);
+    exec.cause = std::make_shared<effect::Cause>(effect::Cause{.service = std::move(survivor.service),
+                                                               .action_text = exec.job != JobId{} ? "start" : "exec",
+                                                               .when = survivor.since});
+    saved.execs.push_back({std::move(exec), true});
+  }
+}
+
+/// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
+/// a check.
+std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
+  constexpr Duration kGathered{2};
+  if (!deadline || *deadline <= now) return deadline;
+  return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
+}
+
+}  // namespace
+
+/// Whoever has the state file is its only daemon: it is locked before it is looked into.
+Result<void> Daemon::lock_state() {
+  if (const auto safe = runtime::safe_path("the state file", paths_.state_file); !safe) return safe.error();
+  make_folder(paths_.state_file, 0700);
+  auto locks = runtime::InstanceLocks::take("", "", paths_.state_file);
+  if (!locks) return locks.error();
+  locks_ = std::move(*locks);
+  return {};
+}
+
+/// What healer keeps it later runs by: nobody else may be able to put something in its place.
+Result<void> Daemon::check_places() {
+  const std::pair<std::string_view, const std::string*> places[] = {{"the pid file", &paths_.pid_file},
+                                                                    {"the id file", &paths_.id_file}};
+  for (const auto& [what, path] : places)
+    if (const auto safe = runtime::safe_path(what, *path); !safe) return safe.error();
+  if (!paths_.socket_chosen) return {};
+  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) return safe.error();
+  return {};
+}
+
+/// Of these only one daemon may be the owner. A control socket that nobody chose may be another daemon's: then this one
+/// goes without.
+Result<void> Daemon::lock() {
+  make_folder(paths_.pid_file, 0755);
+  if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit")) watch_beside_monit(*monit);
+  auto locks = runtime::InstanceLocks::take(paths_.pid_file, paths_.socket_chosen ? paths_.socket : "", "");
+  if (!locks) return locks.error();
+  locks_.pid_file = std::move(locks->pid_file);
+  locks_.control_socket = std::move(locks->control_socket);
+  std::ranges::move(locks->lacks, std::back_inserter(locks_.lacks));
+  if (!paths_.socket_chosen) lock_usual_socket();
+  mend_locks();
+  return {};
+}
+
+void Daemon::lock_usual_socket() {
+  Result<void> allowed;
+  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) allowed = safe.error();
+  auto socket =
+      allowed ? runtime::InstanceLocks::take("", paths_.socket, "") : Result<runtime::InstanceLocks>(allowed.error());
+  if (!socket) {
+    say(Severity::Warning, fmt::format("healerctl cannot reach this daemon: {}; choose a socket of its own "
+                                       "with `set control socket`",
+                                       socket.error().what));
+    paths_.socket.clear();
+    return;
+  }
+  locks_.control_socket = std::move(socket->control_socket);
+  std::ranges::move(socket->lacks, std::back_inserter(locks_.lacks));
+}
+
+/// Says what a full or read-only disk has denied, and tries it again until it is there.
+void Daemon::mend_locks() {
+  const std::vector<std::string> lacking = locks_.complaints();
+  if (lacking.empty()) return;
+  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises anyway", text));
+  lock_retry_ = loop_.timer([this, told = false]() mutable {
+    const auto held = locks_.try_again();
+    if (!held && !std::exchange(told, true)) say(Severity::Error, held.error().what);
+    if (locks_.complaints().empty()) return say(Severity::Info, "the pid file and the locks are written");
+    lock_retry_.set_deadline(runtime::now().mono + seconds{10});
+  });
+  lock_retry_.set_deadline(runtime::now().mono + seconds{10});
+}
+
+/// What is lacking now, for whoever asks.
+std::vector<std::string> Daemon::troubles() const {
+  std::vector<std::string> texts = locks_.complaints();
+  if (sick_)
+    texts.insert(texts.begin(),
+                 fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
+  return texts;
+}
+
+/// While a monit with the same pid file runs, healer only watches, and takes over when that has gone.
+void Daemon::watch_beside_monit(pid_t monit) {
+  beside_monit_ = paths_.pid_file;
+  paths_.pid_file += ".healer";
+  say(Severity::Warning,
+      fmt::format("monit runs with process number {} and the same pid file: healer only watches until it has ended",
+                  monit));
+  monit_watch_ = loop_.timer([this] {
+    if (runtime::running_by_pid_file(beside_monit_, "monit")) {
+      monit_watch_.set_deadline(runtime::now().mono + seconds{2});
+      return;
+    }
+    reload_acting();
+  });
+  monit_watch_.set_deadline(runtime::now().mono + seconds{2});
+}
+
+/// Monit has ended: the rules are loaded again, to be acted on. Where that fails healer goes on watching, and tries
+/// again.
+void Daemon::reload_acting() {
+  const std::string pid_file = std::exchange(beside_monit_, {});
+  reload(true, [this, pid_file](const control::ReloadOutcome& outcome) {
+    if (outcome.ok) {
+      say(Severity::Info, "monit has ended: healer acts from now on");
+      return;
+    }
+    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
+    beside_monit_ = pid_file;
+    monit_watch_.set_deadline(runtime::now().mono + seconds{30});
+  });
+}
+
+/// The options by which rules are loaded now.
+Options Daemon::options() const {
+  Options now = options_;
+  now.shadow = now.shadow || !beside_monit_.empty();
+  return now;
+}
+
+Result<void> Daemon::open_store() {
+  store::Callbacks callbacks;
+  callbacks.committed = [this](Sequence up_to) { loop_.post([this, up_to] { committed(up_to); }); };
+  callbacks.sick = [this](std::string why) { loop_.post([this, why = std::move(why)] { sick(why); }); };
+  callbacks.well = [this] {
+    loop_.post([this] {
+      sick_.reset();
+      handle(event::Committed{.up_to = durable_});  // what was written while it counted as sick
+      hold_state();
+    });
+  };
+  callbacks.noted = [this] {
+    loop_.post([this] {
+      say_notes();
+      if (is_up_) tell_damages();
+      hold_state();
+    });
+  };
+  auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
+  if (!store) return store.error();
+  // It may have been created only now, and be known by another name to another daemon that has just done the same.
+  if (auto held = locks_.hold_state((*store)->path()); !held) return held.error();
+  store_ = std::move(*store);
+  return {};
+}
+
+/// The state file may have been written anew while this daemon runs: then it is another one.
+void Daemon::hold_state() {
+  if (const auto held = locks_.hold_state(store_->path()); !held) say(Severity::Error, held.error().what);
+}
+
+/// What the engine is told is recorded, for replays.
+void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
+                           std::shared_ptr<const recorded::RulesText> rules_text, const SavedState& state,
+                           Instant now) {
+  const auto read_state = [path = paths_.state_file]() -> Result<SavedState> {
+    auto reader = store::open_read_only(path);
+    if (!reader) return reader.error();
+    return (*reader)->load();
+  };
+  const auto noted = [this](std::string text) {
+    loop_.post([this, text = std::move(text)] { say(Severity::Warning, text); });
+  };
+  recorder_ = std::make_unique<readings::Recorder>(readings::readings_path(paths_.state_file), read_state, noted);
+  witness_.emplace([this](recorded::Item&& item) {
+    if (recorder_) recorder_->take(std::move(item));
+  });
+  witness_->made({.made = now,
+                  .cycle = options_.cycle,
+                  .shadow = options().shadow,
+                  .state = std::make_shared<const SavedState>(state),
+                  .rules = graph,
+                  .text = std::move(rules_text)});
+}
+
+/// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
+/// only the state file stays, where the files as they are now say that it is.
+Result<LoadedRules> Daemon::last_good_rules() {
+  if (auto opened = open_store(); !opened) return opened.error();
+  auto sources = store_->load_sources();
+  if (!sources) return sources.error();
+  if (sources->empty())
+    return Error{0,
+                 fmt::format("the rules have errors, and there are no previous ones to use in {}", paths_.state_file)};
+  LoadedRules last_good = load_saved_rules(options(), *sources, lists_->rows()());
+  if (!last_good.result.ok())
+    last_good = load_saved_rules_without_lists(options(), std::move(*sources), last_good.summary);
+  if (!last_good.result.ok())
+    return Error{0, "the rules have errors, and the last good ones cannot be used either: " + last_good.summary};
+  Settings settings = last_good.result.rules->settings;
+  settings.state_file = paths_.state_file;
+  paths_ = paths_of(settings);
+  return last_good;
+}
+
+Result<void> Daemon::start(LoadedRules loaded) {
+  std::signal(SIGPIPE, SIG_IGN);
+  umask(077);
+  if (chdir("/") != 0) return system_error(errno, "cannot change to /");
+  raise_descriptor_limit();
+  // Whoever finds the pid file may send them at once.
+  if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
+  if (auto locked = lock_state(); !locked) return locked.error();
+  lists_ = std::make_unique<DaemonLists>(paths_.lists_file);
+  if (!loaded.result.lists.empty() && !lists_->rows()().empty()) loaded = load_rules(options(), lists_->rows()());
+  std::string broken;
+  if (!loaded.result.ok()) {
+    broken = loaded.summary;
+    auto last_good = last_good_rules();
+    if (!last_good || !last_good->result.lists_left_out.empty()) {
+      // Where it is the rows of lists that do not compile, the rules on disk are used without them.
+      LoadedRules without = load_rules_without_lists(options(), broken);
+      if (!without.result.lists.empty() && without.result.ok()) {
+        broken.clear();
+        last_good = std::move(without);
+      }
+    }
+    if (!last_good) return last_good.error();
+    loaded = std::move(*last_good);
+  }
+  Settings& settings = loaded.result.rules->settings;
+  // A disk that is full or read-only keeps nobody from supervising; the log tries it again.
+  const auto writable = runtime::Log::check(log_options(settings));
+  if (!writable && !runtime::is_sick_disk(writable.error())) return writable.error();
+  configure_log(settings);
+  if (auto safe = check_places(); !safe) return safe.error();
+  if (auto locked = lock(); !locked) return locked.error();
+  if (!store_)
+    if (auto opened = open_store(); !opened) return opened.error();
+  const auto text = text_of(options().config, loaded.result, lists_->rows()());
+  const std::string no_lists = loaded.result.lists_left_out;
+  if (!loaded.result.lists.empty()) in_force_ = text;
+  if (broken.empty()) {
+    std::vector<store::SavedSource> sources = sources_of(*text);
+    if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
+    store_->save_sources(std::move(sources));
+  }
+  if (!beside_monit_.empty()) settings.shadow = true;
+  const auto graph = make_graph(std::move(*loaded.result.rules));
+  auto saved = store_->load();
+  if (!saved) return saved.error();
+  const runtime::ActionFiles files(paths_.action_dir, paths_.spare_action_dir);
+  if (auto made = files.prepare_directory(); !made) return made.error();
+  const auto whose = files.identity();
+  if (!whose) return whose.error();
+  groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
+  add_surviving_services(*saved, *graph, files);
+  std::unordered_set<std::uint64_t> known;
+  for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
+  files.remove_records(known);
+
+  const Instant now = runtime::now();
+  open_recorder(graph, text, *saved, now);
+  engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
+  deadline_ = loop_.timer([this] { handle(event::Wake{}); });
+  loop_.on_clock_step([this] { handle(event::Wake{}); });
+  open_shells(*graph);
+  use(*graph);
+  if (auto control = open_control(); !control) {
+    if (!runtime::is_sick_disk(control.error())) return control.error();
+    say(Severity::Error, fmt::format("healerctl cannot reach this daemon: {}", control.error().what));
+  }
+  if (auto signals = watch_signals(When::Running); !signals) return signals.error();
+  compiler_ = std::make_unique<RulesCompiler>();
+  begin_lists();
+
+  say_notes();
+  handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
+  is_up_ = true;
+  tell_damages();
+  if (!broken.empty()) {
+    note_stale(broken);
+    handle(event::ReloadFailed{broken});
+    std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
+  }
+  declare_lists(loaded);
+  lists_->in_force(loaded.result, true);
+  if (!no_lists.empty()) tell_no_lists(no_lists);
+  background_.up();
+  beat();
+  tell_ready();
+  return {};
+}
+
+/// When the engine is woken next: once a turn, whatever has moved that in it.
+void Daemon::set_deadline() {
+  deadline_moves_ = false;
+  deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
+}
+
+void Daemon::open_shells(const Graph& graph) {
+  const std::string check_mark = actions::check_mark(locks_.state_identity());
+  auto programs = std::make_shared<runtime::OwnPrograms>(check_mark);
+  spawner_ = std::make_unique<runtime::Spawner>(
+      loop_, runtime::Spawner::Options{.defaults = launch_defaults_, .programs = programs});
+  if (runtime::inherits_orphans()) reaper_ = std::make_unique<runtime::Reaper>(loop_, programs);
+  const auto stale_check = [this](const std::string& service, pid_t pid) {
+    log_.write(Severity::Info, runtime::now().wall, service,
+               fmt::format("a check program left by the previous healerd is ended (pid {})", pid));
+  };
+  runs_ = std::make_unique<runtime::ProcessRunner>(
+      loop_, *spawner_, runtime::ProcessRunner::Options{.mark = check_mark, .stale_check = stale_check},
+      [this](const Event& event) { handle(event); });
+  const auto unheard = [this](const std::string& why) {
+    say(Severity::Debug,
+        fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
+  };
+  exits_ = std::make_unique<runtime::ExitStatusReader>(loop_, runtime::ExitStatusReader::Options{.unheard = unheard});
+  connector_ = std::make_unique<runtime::Connector>(loop_);
+  connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
+  looks_ = std::make_unique<runtime::Inspector>(
+      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get(), .programs = programs},
+      [this](const Event& event) {
+        const auto* look = std::get_if<engine::event::Measured>(&event);
+        if (look == nullptr || !connections_->looked(*look)) handle(event);
+      });
+  measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
+    std::vector<std::string> environment =
+        actions::check_environment(base_, *block.program->command.identity, block.name);
+    if (block.row) actions::add_row(environment, *block.row);
+    return environment;
+  });
+  actions_ = std::make_unique<runtime::ActionRunner>(
+      loop_, *spawner_,
+      runtime::ActionRunner::Options{
+          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .exits = exits_.get()},
+      [this](const Event& event) {
+        const auto* const ended = std::get_if<event::ActionEnded>(&event);
+        ended != nullptr ? action_ended(*ended) : handle(event);
+      });
+  const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
+  const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
+  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
+                                                                     .former = paths_.state_file + ".mail",
+                                                                     .places = paths_.state_file + ".mail-places",
+                                                                     .host = host_of(graph),
+                                                                     .version = HEALER_VERSION,
+                                                                     .civil = runtime::local_civil},
+                                              graph.settings->mail, graph.settings->cycle_length(),
+                                              runtime::MailerCallbacks{report, log});
+}
+
+/// Takes over what settings say of the shells: at the start and after a reload.
+void Daemon::use(const Graph& graph) {
+  const Settings& settings = *graph.settings;
+  const std::string host = host_of(graph);
+  base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
+  if (const char* home = std::getenv("HOME")) base_.home = home;
+  mailer_->configure(settings.mail, settings.cycle_length(), host);
+  runs_->set_cycle(settings.cycle_length());
+}
+
+runtime::LogOptions Daemon::log_options(const Settings& settings) const {
+  runtime::LogOptions log = runtime::LogOptions::of(settings.log, settings.foreground, runtime::local_civil);
+  log.lowest = options_.verbose > 0 ? Severity::Debug : Severity::Info;
+  return log;
+}
+
+void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
+
+Result<void> Daemon::open_control() {
+  access_ = make_access();
+  commands_ = std::make_unique<control::Commands>(*access_);
+  if (paths_.socket.empty()) return {};
+  auto server = control::Server::open(
+      loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});
+  if (!server) return server.error();
+  server_ = std::move(*server);
+  return {};
+}
+
+/// At the start those that would end it, and should not; what they ask for is done when it is up. Those that end it in
+/// good order end it at once until then.
+Result<void> Daemon::watch_signals(When when) {
+  using Wanted = std::vector<std::pair<int, runtime::Loop::Callback>>;
+  const Wanted wanted = when == When::AtStart
+                            ? Wanted{{SIGHUP, [this] { hang_up(); }}, {SIGUSR1, [this] { wake_all(); }}}
+                            : Wanted{{SIGTERM, [this] { stop(); }}, {SIGINT, [this] { stop(); }}};
+  for (const auto& [number, callback] : wanted) {
+    auto watch = loop_.on_signal(number, callback);
+    if (!watch) return watch.error();
+    signals_.push_back(std::move(*watch));
+  }
+  return {};
+}
+
+void Daemon::run() {
+  // What the first looks and their journal have taken for a moment, and is free again, goes back to the system: a tenth
+  // of all, where services are many. It may take 30 ms then; so it is done once.
+  constexpr Duration kSettled{20'000};
+  settled_ = loop_.timer([] { malloc_trim(0); });
+  settled_.set_deadline(runtime::now().mono + kSettled);
+  loop_.run();
+  finish();
+}
+
+}  // namespace healer

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Effects: everything the engine can ask of the world. A closed sum.
+//
+// Order is the whole protocol. One call of Engine::handle emits at most one Commit; the acts that follow from it (Exec,
+// Alert, Request, Reply) are kept by the engine and emitted when Event::Committed says that it is on disk.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "engine/events/act.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/events/measure.hpp"
+#include "engine/events/record.hpp"
+#include "engine/ids.hpp"
+
+namespace healer::engine {
+
+namespace effect {
+
+/// A line for the log alone (debug and progress); nothing durable.
+struct Note {
+  Severity severity = Severity::Debug;
+  std::string service;
+  std::string text;
+};
+
+/// A command is done.
+struct Reply {
+  CommandId command;
+  bool ok = true;
+  std::string text;
+};
+
+}  // namespace effect
+
+using Effect = std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Watch,
+                            effect::Signal, effect::Adopt, effect::Alert, effect::Request, effect::EndRequest,
+                            effect::Commit, effect::Note, effect::Reply>;
+
+/// Where effects go. Called from within Engine::handle; must not call back into the engine.
+class EffectSink {
+ public:
+  virtual ~EffectSink() = default;
+  virtual void emit(Effect effect) = 0;
+};
+
+}  // namespace healer::engine
