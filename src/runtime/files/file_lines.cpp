@@ -98,13 +98,13 @@ class Sieve {
 /// `likely`: so much there is to be read, as far as is known.
 Result<std::int64_t> read_from(int file, std::int64_t offset, std::size_t likely, bool all, std::string& text) {
   constexpr std::size_t kLeast = 1023;
-  constexpr std::size_t kAtOnce = 64 * 1024;
+  constexpr std::size_t kBlock = 64 * 1024;
   const std::size_t begin = text.size();
   std::size_t size = 0;  // of what was read
   bool is_end = false;
   while (!is_end && size < kMostBytes) {
     // A byte more than there seems to be tells that it is the end.
-    const std::size_t wanted = std::min(kMostBytes - size, size == 0 ? std::max(likely, kLeast) + 1 : kAtOnce);
+    const std::size_t wanted = std::min(kMostBytes - size, size == 0 ? std::max(likely, kLeast) + 1 : kBlock);
     text.resize(begin + size + wanted);
     const ssize_t count = ::pread(file, text.data() + begin + size, wanted, offset + static_cast<off_t>(size));
     if (count < 0 && errno == EINTR) continue;
