@@ -353,8 +353,8 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
 std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
   const auto& healings = daemon.engine().healings().all();
   if (daemon.engine().jobs().contains(id) || healings.contains(engine::HealingId{id})) return std::nullopt;
-  const auto found = daemon.engine().actions().find(id);
-  if (found == daemon.engine().actions().end()) {
+  const auto found = daemon.engine().programs().all().find(id);
+  if (found == daemon.engine().programs().all().end()) {
     if (view_job(daemon.engine(), id, daemon.now())) return std::nullopt;  // a firing that waits for its turn
     return nothing_under_way(id);
   }
@@ -534,7 +534,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
                    "name services or groups, or say \"all\""});
   std::vector<std::string> paused_groups;  // whether they have services or not
   if (verb == Verb::Resume)
-    for (const engine::WidePause& wide : impl_->daemon.engine().wide_pauses(impl_->daemon.now()))
+    for (const engine::WidePause& wide : impl_->daemon.engine().pauses().wide(impl_->daemon.now()))
       if (!wide.group.empty()) paused_groups.push_back(wide.group);
   Selection selection = nothing_named ? Selection(graph.order) : select(graph, request, paused_groups);
   if (const auto* failure = std::get_if<Failure>(&selection)) return refuse(*failure);
@@ -551,7 +551,7 @@ void Commands::reply(const engine::effect::Reply& reply) {
   const auto asked = found.mapped().lock();
   if (!asked) return;  // its client has gone
   std::string text = reply.text;
-  if (asked->lasts && impl_->daemon.engine().is_unjournalled())
+  if (asked->lasts && impl_->daemon.engine().releases().is_sick())
     text += "; the state cannot be written: if healerd ends before it can, this is forgotten";
   asked->outcome = Done{reply.ok, std::move(text)};
   asked->wake();

@@ -102,7 +102,7 @@ std::optional<Failure> find_healing(const engine::Engine& engine, Request& reque
   const engine::Healings& healings = engine.healings();
   // A number that is known is that, whatever there is of the same name.
   if (request.id != 0 && (healings.all().contains(engine::HealingId{request.id}) ||
-                          engine.jobs().contains(request.id) || engine.actions().contains(request.id)))
+                          engine.jobs().contains(request.id) || engine.programs().all().contains(request.id)))
     return std::nullopt;
   const bool decides = request.verb != Verb::Cancel;
   const engine::Healing* meant = healing_meant(healings, name, decides);

@@ -110,7 +110,7 @@ bool asks_no_more(const Engine& engine, engine::ServiceId service, const engine:
   if (at >= rules.size()) return false;
   const engine::RuleState& state = engine.rules(service)[at];
   return state.status == engine::RuleStatus::Failed && !rest_of(engine, service, now) &&
-         engine.hold(service, rule, state, engine::ActionKind::Heal, now) == engine::Hold::None;
+         engine.held_back().of(service, rule, state, engine::ActionKind::Heal, now) == engine::Hold::None;
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     if (run->state == StepRun::State::Running || run->state == StepRun::State::Ending)
       view.action = run->action.number();
   }
-  if (const auto program = engine.actions().find(view.action); view.action != 0 && program != engine.actions().end())
+  if (const auto program = engine.programs().all().find(view.action); view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;
   if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
@@ -252,7 +252,7 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
 
 HealingHolds view_holds(const Engine& engine, Instant now) {
   HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}, .spent = {}};
-  for (const engine::WidePause& wide : engine.wide_pauses(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
+  for (const engine::WidePause& wide : engine.pauses().wide(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
   std::vector<std::string> unwell = memory.closed.empty() ? std::vector<std::string>() : engine.unwell_of_closed(now);
   for (std::size_t i = 0; i < memory.closed.size(); ++i) {

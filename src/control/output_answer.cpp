@@ -122,7 +122,7 @@ class OutputAnswer : public Answer {
     const auto rank = [](const engine::RunningAction& running) {
       return std::pair(running.exec.foreground, running.exec.action.number());
     };
-    for (const auto& [number, running] : daemon_.engine().actions())
+    for (const auto& [number, running] : daemon_.engine().programs().all())
       if (running.started && iequals(running.exec.cause->service, service_) &&
           (foremost == nullptr || rank(running) > rank(*foremost)))
         foremost = &running;
@@ -183,8 +183,8 @@ class OutputAnswer : public Answer {
     for (const engine::Record& record : *records) {
       if (record.subject <= told_) continue;
       sequence_ = record.sequence - 1;  // more may have been started with it
-      const auto running = daemon_.engine().actions().find(record.subject);
-      const bool runs = running != daemon_.engine().actions().end();
+      const auto running = daemon_.engine().programs().all().find(record.subject);
+      const bool runs = running != daemon_.engine().programs().all().end();
       return read(Chosen{.action = record.subject,
                          .service = record.service,
                          .doing = runs ? words_for(daemon_, running->second) : record.text});
@@ -209,7 +209,7 @@ class OutputAnswer : public Answer {
       return Next::Done;
     }
     const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
-    const bool runs = daemon_.engine().actions().contains(chosen_->action);
+    const bool runs = daemon_.engine().programs().all().contains(chosen_->action);
     chosen_.reset();
     if (follower_ && !service_.empty()) return Next::More;
     out += end_line(Done{true, wrote_ ? "" : fmt::format("nothing was written{}: {}", runs ? " yet" : "", what)});
@@ -233,7 +233,7 @@ class OutputAnswer : public Answer {
 
   /// Asks for what comes next.
   void ask() {
-    last_ = !follower_ || !daemon_.engine().actions().contains(chosen_->action);
+    last_ = !follower_ || !daemon_.engine().programs().all().contains(chosen_->action);
     page_ = reader_.ask(std::move(place_), last_, wake_);
   }
 

@@ -110,7 +110,7 @@ std::string describe_program(const engine::effect::Exec& exec) {
 
 /// What a firing waits for that waits for its turn.
 std::string waits_for(const Engine& engine, const engine::QueuedExec& queued) {
-  const engine::RunningAction* const earlier = engine.in_the_way(queued.exec);
+  const engine::RunningAction* const earlier = engine.programs().in_the_way(queued.exec);
   if (earlier == nullptr) return "its turn";
   if (earlier->exec.command == queued.exec.command) return "its previous run to end";
   return fmt::format("{} to end", describe_program(earlier->exec));
@@ -148,7 +148,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (state.flight && !state.flight->waits.empty())
     text += fmt::format("{}(its run waits: {})", text.empty() ? "" : " ", state.flight->waits);
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "(" : " (") + note + ")"; };
-  for (const engine::QueuedExec& queued : engine.queued_of(engine.graph()->at(service).name))
+  for (const engine::QueuedExec& queued : engine.programs().queued_of(engine.graph()->at(service).name))
     add(fmt::format("{} waits for {}", describe_program(queued.exec), waits_for(engine, queued)));
   // Of what is down the failed start is told already.
   if (const auto& failure = state.trouble->action_failure;
@@ -156,9 +156,9 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
                   text.find(engine::brief_failure(state.trouble->start_failure, block)) == std::string::npos))
     add("last action: " + engine::brief_failure(failure->text, block));
   if (const std::string healing = healing_note(engine, service, now); !healing.empty()) add(healing);
-  if (state.trouble->acknowledged) add("acknowledged");
-  if (engine.paused(service, now)) add("paused");
-  if (engine.in_maintenance(service, now)) add("in maintenance");
+  if (engine.alerts().acknowledged(service) != nullptr) add("acknowledged");
+  if (engine.pauses().in_force(service, now)) add("paused");
+  if (engine.maintenance().in_force(service, now)) add("in maintenance");
   return text;
 }
 
@@ -188,7 +188,7 @@ void fill(ServiceSummary& view, const Engine& engine, ServiceId service, Instant
 std::vector<ActionView> view_actions(const Engine& engine, const ServiceBlock& block, const ActionIndex& index,
                                      Instant now) {
   const auto again = [&](const engine::effect::Exec& exec) {
-    return std::ranges::any_of(engine.queued_of(block.name), [&](const engine::QueuedExec& queued) {
+    return std::ranges::any_of(engine.programs().queued_of(block.name), [&](const engine::QueuedExec& queued) {
       return queued.exec.rule == exec.rule && queued.exec.recovery == exec.recovery;
     });
   };
@@ -224,7 +224,7 @@ JobView view(const Engine& engine, const engine::Job& job, Instant now) {
                .rule = job.cause ? job.cause->rule : std::string{},
                .action = job.action_ended ? 0 : job.action.number()};
   if (job.phase == engine::Job::Phase::Acting) view.left = std::max(job.deadline - now.mono, Duration{0});
-  if (const auto program = engine.actions().find(view.action); view.action != 0 && program != engine.actions().end())
+  if (const auto program = engine.programs().all().find(view.action); view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;
   return view;
 }
@@ -310,8 +310,8 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
     view.action_failure = failure->text;
     view.action_failed_at = failure->when;
   }
-  if (const auto paused = engine.pause_of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
-  if (const auto& known = state.trouble->acknowledged)
+  if (const auto paused = engine.pauses().of(service, now)) view.pause = view_pause(*paused->pause, paused->wide);
+  if (const engine::Acknowledgement* const known = engine.alerts().acknowledged(service))
     view.acknowledged = AcknowledgementView{.when = known->when,
                                             .by = words_of(known->by),
                                             .by_kind = std::string(kind_of(known->by)),
@@ -341,7 +341,7 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
                 .count = rule->tolerance.count,
                 .window = rule->tolerance.window,
                 .since = state.past->changed,
-                .held_back = std::string(to_string(engine.hold(service, rule, state, rule->action.kind, now))),
+                .held_back = std::string(to_string(engine.held_back().of(service, rule, state, rule->action.kind, now))),
                 .restarts = rule->counts_restarts()};
   const engine::ServiceState& seen = engine.service(service);
   if (view.state == "ok" && ((seen.trouble->unknown && !state.judged) || !engine::untold(rule, seen).empty()))
@@ -357,7 +357,7 @@ RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& 
 
 ActionIndex index_actions(const Engine& engine) {
   ActionIndex index;
-  for (const auto& [number, action] : engine.actions())
+  for (const auto& [number, action] : engine.programs().all())
     if (of_rule(action)) index.emplace(to_lower(action.exec.cause->service), &action);
   return index;
 }
@@ -368,9 +368,9 @@ std::vector<JobView> view_jobs(const Engine& engine, Instant now) {
   for (const auto& [id, healing] : engine.healings().all())
     if (!healing.waits()) views.push_back(view_healing_job(engine, healing, now));
   const std::size_t jobs = views.size();
-  for (const auto& [number, action] : engine.actions())
+  for (const auto& [number, action] : engine.programs().all())
     if (of_rule(action)) views.push_back(view(action, now));
-  for (const auto& [service, waiting] : engine.queued())
+  for (const auto& [service, waiting] : engine.programs().queued())
     for (const engine::QueuedExec& queued : waiting) views.push_back(view(engine, queued, now));
   std::sort(views.begin() + static_cast<std::ptrdiff_t>(jobs), views.end(),
             [](const JobView& a, const JobView& b) { return a.id < b.id; });
@@ -382,10 +382,10 @@ std::optional<JobView> view_job(const Engine& engine, std::uint64_t id, Instant 
   const auto& healings = engine.healings().all();
   if (const auto healing = healings.find(engine::HealingId{id}); healing != healings.end())
     return view_healing_job(engine, healing->second, now);
-  const auto action = engine.actions().find(id);
-  if (action != engine.actions().end())
+  const auto action = engine.programs().all().find(id);
+  if (action != engine.programs().all().end())
     return of_rule(action->second) ? std::optional(view(action->second, now)) : std::nullopt;
-  for (const auto& [service, waiting] : engine.queued())
+  for (const auto& [service, waiting] : engine.programs().queued())
     for (const engine::QueuedExec& queued : waiting)
       if (queued.exec.action.number() == id) return view(engine, queued, now);
   return std::nullopt;
@@ -408,7 +408,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.depends = block.depends;
   for (const ServiceId member : engine.graph()->members[service.index()])
     view.members.push_back(
-        {.name = engine.graph()->at(member).name, .health = std::string(to_string(engine.health(member)))});
+        {.name = engine.graph()->at(member).name, .health = std::string(to_string(engine.composites().health(member)))});
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule->text;
   if (state.last)

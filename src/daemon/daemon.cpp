@@ -162,12 +162,12 @@ void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) hear_of_ready();
-  const auto running = engine_->actions().find(effect.action.number());
-  const bool of_healing = running != engine_->actions().end() && running->second.exec.healing != HealingId{};
+  const auto running = engine_->programs().all().find(effect.action.number());
+  const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
   actions_->adopt(
       effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
       of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
-      running != engine_->actions().end() ? use_of(running->second.exec, *engine_->graph()) : runtime::ProgramUse{});
+      running != engine_->programs().all().end() ? use_of(running->second.exec, *engine_->graph()) : runtime::ProgramUse{});
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.

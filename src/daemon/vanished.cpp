@@ -27,7 +27,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }
 
 bool runs_as_child(const engine::Engine& engine, const engine::ServiceBlock& block) {
-  return block.foreground() && std::ranges::any_of(engine.actions(), [&](const auto& action) {
+  return block.foreground() && std::ranges::any_of(engine.programs().all(), [&](const auto& action) {
            const engine::effect::Exec& exec = action.second.exec;
            return exec.foreground && iequals(exec.cause->service, block.name);
          });

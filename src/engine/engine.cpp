@@ -20,21 +20,12 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::string_view kHolds[] = {"",        "dormant",         "shadow",
-                                       "dry run", "already running", "passive",
-                                       "paused",  "maintenance",     "its target is being healed, or was just now"};
-
 /// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
 bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
                   const CivilClock& civil, Instant now) {
   if (saved.boot != now.boot) return false;
   if (period) return now.wall - saved.saved <= 3 * *period;
   return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
-}
-
-/// Whether an edit has changed what a rule does: what a person has accepted of it is another thing then.
-bool other_actions(const RuleIdentity& before, const RuleIdentity& now) {
-  return before.text != now.text && before.actions != now.actions;
 }
 
 /// Sorts ids, and drops those that are there already.
@@ -61,29 +52,28 @@ std::string death_text(const SavedState& found, const CivilClock& civil, Instant
 
 }  // namespace
 
-std::string_view to_string(Hold hold) { return kHolds[static_cast<std::size_t>(hold)]; }
-
 Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now)
     : graph_(std::move(graph)),
       civil_(std::move(civil)),
       found_(std::move(saved)),
+      // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
+      ids_(std::max(found_.last_id + 1,
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
       services_(graph_->slots.size()),
       healings_(std::move(found_.healings), std::move(found_.healing)),
-      wide_pauses_(std::move(found_.wide_pauses)),
       timetable_(civil_, now),
-      // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
-      next_id_(std::max(found_.last_id + 1,
-                        static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
       next_sequence_(found_.last_sequence + 1),
       started_at_(now) {
   timetable_.resize(services_.size());
+  rules_.resize(services_.size());
+  composites_.resize(services_.size());
   graph_ = with_saved_keys(std::move(graph_), found_.services);
-  find_absent();
+  absent_.restore(found_.services);
+  pauses_.restore(std::move(found_.wide_pauses));
   healings_.index(*graph_);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
-  rule_states_.reserve(rules);
-  tests_.reserve(rules);
+  rules_.reserve(rules);
   for (const ServiceId id : graph_->order) begin_afresh(id);
   for (const auto& [name, former] : found_.services) {
     const std::optional<ServiceId> id = graph_->find(name);
@@ -93,8 +83,6 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   }
 }
 
-Engine::Engine(Engine&&) noexcept = default;
-Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 /// A service that healer has not known before. It is watched as after a reboot, as by Monit.
@@ -102,22 +90,13 @@ void Engine::begin_afresh(ServiceId id) {
   ServiceState& state = services_[id.index()];
   state = {};
   timetable_.forget(id);
-  adopt_block(id);
+  composites_.forget(id);
+  pauses_.remove(id);
+  alerts_.remove(id);
+  timetable_.adopt(id, *graph_->at(id).schedule, graph_->settings->cycle_length());
+  rules_.adopt(id, ids_.next());
   state.memory = fresh_memory(graph_->at(id));
   state.monitored = graph_->at(id).on_reboot != ServiceBlock::OnReboot::NoStart;
-}
-
-/// Makes room for the states of a block's rules, and keeps at hand what each run asks of it.
-void Engine::adopt_block(ServiceId id) {
-  const ServiceBlock& block = graph_->at(id);
-  ServiceState& state = services_[id.index()];
-  state.first_rule = static_cast<std::uint32_t>(rule_states_.size());
-  state.rule_count = static_cast<std::uint32_t>(block.rules.size());
-  timetable_.adopt(id, *block.schedule, graph_->settings->cycle_length());
-  state.resting = false;
-  live_rules_ += block.rules.size();
-  rule_states_.resize(rule_states_.size() + block.rules.size(), RuleState{.born = next_id_});
-  add_tests(block);
 }
 
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
@@ -131,8 +110,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     state.starts.set(&StartHistory::left_by, {});
     state.starts.set(&StartHistory::came_by, {});
   }
-  state.trouble.set(&Trouble::pause, saved.pause);
-  state.trouble.set(&Trouble::acknowledged, saved.acknowledged);
+  pauses_.restore(id, saved);
+  alerts_.restore(id, saved);
   if (!state.monitored && !saved.monitored) state.trouble.set(&Trouble::taken_out, saved.taken_out);
   state.known = saved.known;
   // By another pid file another service was meant. (Of a foreground process it is what was there before.)
@@ -150,40 +129,22 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
 
   const bool go_on = counts_go_on(saved, *block.schedule, period(id), civil_, now);
-  const std::span<RuleState> states = rules_of(state);
-  std::unordered_map<Hash128, std::size_t> places;  // where the rules are not as they were, one after the other
-  const auto place_of = [&](std::size_t at) {
-    const Hash128& key = block.rules[at].key;
-    if (at < saved.rules.size() && saved.rules[at].key == key) return saved.rules.begin() + at;
-    if (places.empty())
-      for (std::size_t i = 0; i < saved.rules.size(); ++i) places.emplace(saved.rules[i].key, i);
-    const auto found = places.find(key);
-    return found == places.end() ? saved.rules.end() : saved.rules.begin() + found->second;
-  };
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto same = place_of(i);
-    if (same == saved.rules.end()) continue;
-    states[i] = same->state;
-    states[i].accepted = same->state.accepted && !other_actions(same->identity, block.rules[i].identity());
-    if (saved.action_failure && saved.action_failure->rule == same->key)
-      state.trouble.set(&Trouble::action_failure, saved.action_failure);
-    if (same_boot && same->state.judged) state.initialising = false;
-    if (go_on) continue;
-    // As after a firing, and as after a recovery: what is to come is counted, and recovery must be earned.
-    states[i].window = {states[i].status == RuleStatus::Failed ? 1U : 0U};
-    // Where only runs since then count as clear, they are counted from here.
-    if (block.rules[i]->newer_counting && states[i].status == RuleStatus::Failed) states[i].since_fired = 1;
-    states[i].past.set(&RulePast::failing_since, {});
-    states[i].past.set(&RulePast::clear_since, {});
-    states[i].past.set(&RulePast::again, {});
-  }
+  const bool judged = rules_.restore(id, saved, go_on);
+  if (same_boot && judged) state.initialising = false;
+  if (const Rare<ActionFailure>& failure = saved.action_failure;
+      failure && std::ranges::find(block.rules, failure->rule, &Rule::key) != block.rules.end() &&
+      std::ranges::find(saved.rules, failure->rule, &SavedRule::key) != saved.rules.end())
+    state.trouble.set(&Trouble::action_failure, failure);
   if (!state.monitored && !saved.monitored && !saved.tells_taken_out) guess_taken_out(id);
 }
 
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   Turn turn{.now = now, .sink = sink};
   std::visit([&](const auto& known) { on(known, turn); }, event);
-  judge_composites(turn);
+  drain(turn);
+  composites_.drain([&](ServiceId id) {
+    if (running_) judge_composite(id, turn);
+  });
   tell_healings(turn);
   return_at_.reset();  // the wall clock may be set at any time
   if (!returns_.empty()) return_at_ = now.mono + std::max(returns_.begin()->first - now.wall, Duration{0});
@@ -208,9 +169,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
                                    .position = job->second.position,
                                    .action = job->second.action,
                                    .begun = begun(job->second, now)});
-  for (auto& act : turn.acts)
-    std::visit([&](auto& known) { waiting_acts_.emplace_back(commit.sequence, std::move(known)); }, act);
-  for (auto& reply : turn.replies) waiting_acts_.emplace_back(commit.sequence, std::move(reply));
+  releases_.hold(commit.sequence, turn);
   sink.emit(std::move(commit));
 }
 
@@ -218,37 +177,43 @@ std::optional<Duration> Engine::next_deadline() const {
   if (!running_) return std::nullopt;
   std::optional<Duration> next = timetable_.next();
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
-  if (!long_at_.empty()) earlier(long_at_.front().first);
-  if (!composites_due_.empty()) earlier(Duration{0});
+  if (programs_.next()) earlier(*programs_.next());
+  if (composites_.any_due()) earlier(Duration{0});
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
-  if (release_at_) earlier(*release_at_);
+  if (alerts_.next()) earlier(*alerts_.next());
   if (return_at_) earlier(*return_at_);
   return next;
 }
 
-std::span<const RuleState> Engine::rules(ServiceId id) const {
-  const ServiceState& state = services_[id.index()];
-  return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
+/// What parts have told is handed on, also what that leads to.
+void Engine::drain(Turn& turn) {
+  while (!turn.facts.empty()) {
+    const Fact next = std::move(turn.facts.front());
+    turn.facts.pop_front();
+    std::visit([&](const auto& known) { on(known, turn); }, next);
+  }
 }
 
-std::span<RuleState> Engine::rules_of(ServiceState& state) {
-  return std::span(rule_states_).subspan(state.first_rule, state.rule_count);
+void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) { look_later(fact.service, fact.reason, fact.when); }
+
+void Engine::on(const fact::JournalTurned& fact, Turn& turn) {
+  if (!fact.sick)
+    for (ServiceState& state : services_) state.saved_whole = false;  // it may be another file
+  stir_healings(turn);
 }
 
-Hold Engine::hold(ServiceId service, const Rule& rule, const RuleState& state, ActionKind kind, Instant now) const {
-  const Settings& settings = *graph_->settings;
-  if (rule->dormant && !state.accepted && !settings.accept_dormant) return Hold::Dormant;
-  if (settings.shadow) return Hold::Shadow;
-  if (kind == ActionKind::Alert || kind == ActionKind::Ignore) return Hold::None;
-  if (settings.dry_run) return Hold::DryRun;
-  if (kind != ActionKind::Heal && paused(service, now)) return Hold::Paused;
-  const bool is_job = Action{.kind = kind, .command = {}}.is_job();
-  if (is_job && graph_->at(service).activity == ServiceBlock::Activity::Passive) return Hold::Passive;
-  if (kind != ActionKind::Heal && in_maintenance(service, now)) return Hold::Maintenance;
-  if ((is_job || kind == ActionKind::Unmonitor) && healings_.rests(graph_->at(service).target(), now))
-    return Hold::Healing;
-  return Hold::None;
+void Engine::on(const fact::NeverBegun& fact, Turn& turn) {
+  on(event::ActionEnded{.action = fact.action, .outcome = Outcome::NotStarted, .output = "it was cancelled before"},
+     turn);
+}
+
+void Engine::on(const event::Committed& event, Turn& turn) {
+  releases_.hear_journal(event, turn);
+  drain(turn);
+  releases_.release(event, turn);
+  drain(turn);
+  releases_.release_journalled(event, turn);
 }
 
 void Engine::save_services(Turn& turn) {
@@ -277,21 +242,16 @@ SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
                      .boot = now.boot,
                      .saved = now.wall,
                      .starts = state.starts,
-                     .pause = state.trouble->pause,
                      .known = state.known,
                      .first = has_phase(*graph.at(id).schedule) && times(id).first > Duration{0}
                                   ? std::optional(times(id).first)
                                   : std::nullopt,
                      .action_failure = state.trouble->action_failure,
-                     .acknowledged = state.trouble->acknowledged,
                      .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
                      .rules = {}};
-  const std::span<const RuleState> states = rules(id);
-  saved.rules.reserve(states.size());
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const Rule& rule = graph.at(id).rules[i];
-    saved.rules.push_back({rule.key, rule.identity(), states[i]});
-  }
+  pauses_.save(id, saved);
+  alerts_.save(id, saved);
+  rules_.save(id, graph.at(id), saved);
   return saved;
 }
 
@@ -315,10 +275,13 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
-  carry_pauses(turn);
+  if (found_.boot != 0 && found_.boot != turn.now.boot && found_.seen) {
+    pauses_.carry(*found_.seen, turn);
+    absent_.carry_pauses(*found_.seen, turn);
+  }
   carry_taken_out(turn);
   for (const ServiceId id : graph_->order)
-    if (keeps_alert(id)) keep_alert(id, turn.now);
+    if (alerts_.keeps(id)) alerts_.keep(id, turn.now);
   resume_healings(turn);
   const bool died = found_.died.has_value();
   found_ = {};
@@ -331,7 +294,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
     begin(order[i], at);
     if (keeps_phase(order[i])) turn.save(order[i]);
   }
-  instance_alert(text, "start", turn, died ? kHealerDied : std::string_view{});
+  alerts_.send_of_daemon(text, "start", turn, died ? kHealerDied : std::string_view{});
 }
 
 /// Acts that an earlier daemon committed and may not have done. Shadow mode does nothing of them, but follows what may
@@ -376,19 +339,19 @@ void Engine::restore_acts(Turn& turn) {
     if (waits) {
       const Duration since = turn.now.mono - std::max(turn.now.wall - exec.cause->when, Duration{0});
       waited.push_back(exec.cause->service);
-      queue(std::move(exec), since, turn);
+      programs_.queue(std::move(exec), since, turn);
       continue;
     }
     // Set free beside others of its rule while that was overlapping: it is not to be started beside them any more.
-    const RunningAction* const other = exec.job == JobId{} ? in_the_way(exec) : nullptr;
+    const RunningAction* const other = exec.job == JobId{} ? programs_.in_the_way(exec) : nullptr;
     const bool watch = silent || (other != nullptr && other->exec.rule == exec.rule);
-    restore_action(pending, turn.now).only_watched = watch;
+    programs_.restore(pending, watch, turn.now);
     if (pending.started || watch)
       turn.sink.emit(effect::Adopt{exec.action, exec.service});
     else
       turn.sink.emit(std::move(exec));
   }
-  for (const std::string& service : waited) run_queued(service, turn);
+  for (const std::string& service : waited) programs_.run_queued(service, turn);
   for (effect::Alert& pending : found_.alerts) {
     if (silent)
       turn.commit.handed_over.push_back(pending.alert);
@@ -404,24 +367,24 @@ void Engine::on(const event::Stopping& event, Turn& turn) {
   }
   if (event.waits || std::exchange(stop_told_, true)) return;
   turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
-  instance_alert("healer stopped", "stop", turn);
+  alerts_.send_of_daemon("healer stopped", "stop", turn);
 }
 
 void Engine::on(const event::ReloadFailed& event, Turn& turn) {
   const std::string text =
       fmt::format("the rules files have errors; still using the previous rules: {}", event.summary);
   turn.record(RecordKind::ReloadFailed, Severity::Error, {}, text);
-  instance_alert(text, "alert", turn, kRulesRefused);
+  alerts_.send_of_daemon(text, "alert", turn, kRulesRefused);
 }
 
 void Engine::on(const event::ListTold& event, Turn& turn) {
   turn.record(RecordKind::List, event.alerts ? Severity::Warning : Severity::Info, {}, event.text);
-  if (event.alerts) instance_alert(event.text, "alert", turn, kListEvent);
+  if (event.alerts) alerts_.send_of_daemon(event.text, "alert", turn, kListEvent);
 }
 
 void Engine::on(const event::StateDamaged& event, Turn& turn) {
   turn.record(RecordKind::StateDamaged, Severity::Error, {}, event.text);
-  instance_alert(event.text, "alert", turn, kStateDamaged);
+  alerts_.send_of_daemon(event.text, "alert", turn, kStateDamaged);
 }
 
 void Engine::on(const event::Swap& event, Turn& turn) {
@@ -437,9 +400,11 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   }
   const std::set<HealingId> taken = healings_.taken_by(*graph_, *plan.graph);
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
-  know_absent_rules();
+  graph_ = absent_.with_known_keys(std::move(graph_));
   services_.resize(graph_->slots.size());
   timetable_.resize(graph_->slots.size());
+  rules_.resize(graph_->slots.size());
+  composites_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
   for (auto& [number, job] : jobs_)  // their next look says whether they still wait
     if (job.after && std::ranges::find(plan.changes, *job.after, &SlotChange::service) != plan.changes.end())
@@ -457,7 +422,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   for (std::size_t i = 0; running_ && i < added; ++i)
     begin(fresh[i],
           std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle));
-  compact();
+  rules_.compact();
   const Duration cycle_before = before->settings->cycle_length();
   if (cycle_before != graph_->settings->cycle_length()) {
     for (const ServiceId id : graph_->order)
@@ -471,20 +436,20 @@ void Engine::on(const event::Swap& event, Turn& turn) {
           before->at(change.service).schedule != graph_->at(change.service).schedule)
         reschedule(change.service, period_of(*before->at(change.service).schedule, cycle_before), turn.now);
   }
-  maintenance_.first = -1;
-  if (!keeps_alerts_.empty()) release_at_ = turn.now.mono;
+  maintenance_.reload();
+  alerts_.reload(turn.now);
   if (graph_->settings->shadow || graph_->settings->dry_run)
     while (!jobs_.empty()) fail_job(JobId{jobs_.begin()->first}, "healer only watches from now on", turn);
-  forget_absent(turn);
+  absent_.forget(turn);
   if (plan.empty()) return;
   reload_healings(taken, turn);
-  all_composites_due();
+  composites_.reload();
 
   const std::string text = fmt::format("rules reloaded: {} service{}, {} added, {} removed, {} changed",
                                        graph_->order.size(), graph_->order.size() == 1 ? "" : "s", added,
                                        count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced));
   turn.record(RecordKind::Reloaded, Severity::Info, {}, text);
-  instance_alert(text, "start", turn);
+  alerts_.send_of_daemon(text, "start", turn);
 }
 
 void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
@@ -492,38 +457,33 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
   const ServiceId id = change.service;
   ServiceState& state = services_[id.index()];
   if (change.kind == SlotChange::Kind::Removed) {
-    if (is_left_out(before.at(id)))
-      keep_absent(before.at(id), save(id, before, turn.now));
+    if (absent_.is_left_out(before.at(id)))
+      absent_.keep(before.at(id), save(id, before, turn.now));
     else
       turn.commit.forgotten.push_back(before.at(id).name);
     release_child(id, before.at(id), turn);
     cancel_flight(id, turn);
     finish_validate(id, false, turn);
-    live_rules_ -= state.rule_count;
+    rules_.remove(id);
+    pauses_.remove(id);
+    alerts_.remove(id);
     state = {};
     timetable_.forget(id);
+    composites_.forget(id);
     return;
   }
   const ServiceBlock& block = graph_->at(id);
-  const std::uint32_t old_first = state.first_rule;
   Rare<Flight> cut_off;  // a run of a program that is another now
   if (change.kind == SlotChange::Kind::Replaced) {
     const ServiceBlock& old = before.at(id);
-    adopt_block(id);
-    for (std::size_t i = 0; i < block.rules.size(); ++i) {
-      if (change.rules_from[i] < 0) continue;
-      const auto from = static_cast<std::uint32_t>(change.rules_from[i]);
-      RuleState& kept = rule_states_[state.first_rule + i];
-      kept = rule_states_[old_first + from];
-      if (other_actions(old.rules[from].identity(), block.rules[i].identity())) kept.accepted = false;
-    }
+    timetable_.adopt(id, *block.schedule, graph_->settings->cycle_length());
+    rules_.replace(id, old, change.rules_from, ids_.next());
     if (const auto& failure = state.trouble->action_failure;
         failure && std::ranges::find(block.rules, failure->rule, &Rule::key) == block.rules.end())
       state.trouble.set(&Trouble::action_failure, {});
-    live_rules_ -= old.rules.size();
     const bool other_target = !same_target(old, block);
     if (other_target) {
-      state.told_failure = false;
+      alerts_.retarget(id);
       release_child(id, old, turn);
       keep_former(id, turn);
       state.last.reset();
@@ -555,30 +515,15 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);
   } else {
     begin_afresh(id);
-    take_back(id, turn.now);
+    if (const std::optional<SavedService> known = absent_.take(block.name)) {  // it is as it was
+      restore(id, *known, turn.now);
+      find_child(id);  // its process may have lived on
+    }
   }
   if (!state.child->exists()) find_child(id);
   keep_watch(id, turn);
   turn.save(id);
   if (cut_off) turn.cut_off.emplace_back(id, std::move(*cut_off));
-}
-
-/// Ranges of replaced and removed services stay behind in the flat array; it is laid out again when they are the larger
-/// part.
-void Engine::compact() {
-  if (rule_states_.size() < 2 * live_rules_ + 1024) return;
-  std::vector<RuleState> compacted;
-  compacted.reserve(live_rules_);
-  tests_ = {};
-  tests_.reserve(live_rules_);
-  plain_tests_.clear();
-  for (const ServiceId id : graph_->order) {
-    const std::span<const RuleState> states = rules(id);
-    add_tests(graph_->at(id));
-    services_[id.index()].first_rule = static_cast<std::uint32_t>(compacted.size());
-    compacted.insert(compacted.end(), states.begin(), states.end());
-  }
-  rule_states_ = std::move(compacted);
 }
 
 }  // namespace healer::engine

@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -15,16 +16,8 @@
 namespace healer::engine {
 namespace {
 
-constexpr Duration kLong = hours{1};
-
-/// What a program is called: "exec /bin/heal", or of a job "program /etc/init.d/web".
-std::string named(const effect::Exec& exec) {
-  return fmt::format("{} {}", exec.job == JobId{} && exec.healing == HealingId{} ? "exec" : "program",
-                     exec.command.arguments.front());
-}
-
 std::string outcome_text(const RunningAction& running, const event::ActionEnded& end) {
-  const std::string program = named(running.exec);
+  const std::string program = name_of(running.exec);
   const std::string after = format_duration(end.elapsed);
   if (const std::string& by = running.cancelled_by; !by.empty())
     return end.outcome == Outcome::NotStarted
@@ -48,57 +41,6 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
 
 // ---- execs --------------------------------------------------------------------------------------------------------
 
-void Engine::exec(ServiceId id, const Rule& rule, bool recovery, std::shared_ptr<const effect::Cause> cause,
-                  Turn& turn) {
-  const Action& action = recovery ? rule->recovery->action : rule->action;
-  effect::Exec exec{.action = ActionId{next_id_++},
-                    .service = id,
-                    .rule = rule.key,
-                    .recovery = recovery,
-                    .command = *action.command,
-                    .cause = std::move(cause)};
-  const RunningAction* const earlier = in_the_way(exec);
-  supersede(exec, turn);
-  if (earlier == nullptr) {
-    turn.commit.pending.emplace_back(exec);
-    add_action(exec, turn.now);
-    turn.acts.emplace_back(std::move(exec));
-    return;
-  }
-  const std::string& runs = earlier->exec.command.arguments.front();
-  turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
-              earlier->exec.rule == exec.rule && earlier->exec.command == exec.command
-                  ? fmt::format("exec {} is still running: it will be run once more when it has ended", runs)
-                  : fmt::format("exec {} of the previous rules is still running: exec {} will be run when it has ended",
-                                runs, exec.command.arguments.front()))
-      .rule = rule.key;
-  exec.service = kNoService;
-  turn.commit.pending.emplace_back(exec);
-  queue(std::move(exec), turn.now.mono, turn);
-}
-
-RunningAction& Engine::add_action(effect::Exec exec, Instant now) {
-  const ActionId id = exec.action;
-  actions_of_[to_lower(exec.cause->service)].push_back(id);
-  if (exec.job == JobId{} && exec.healing == HealingId{})
-    long_at_.emplace_back(now.mono + kLong, id);  // a started program may be the service itself
-  return actions_[id.number()] = {.exec = std::move(exec), .since = now.mono};
-}
-
-/// The programs that run, or are to, for the service of that name, there be one or not.
-std::span<const ActionId> Engine::actions_of(std::string_view service) const {
-  const auto found = actions_of_.find(to_lower(service));
-  return found == actions_of_.end() ? std::span<const ActionId>() : found->second;
-}
-
-/// One that an earlier daemon decided on. It is as old as its cause.
-RunningAction& Engine::restore_action(const PendingExec& pending, Instant now) {
-  RunningAction& action = add_action(pending.exec, now);
-  action.started = pending.started;
-  action.since -= std::max(now.wall - pending.exec.cause->when, Duration{0});
-  return action;
-}
-
 /// Whether a job of an earlier daemon goes on in this one.
 bool Engine::taken_up(const effect::SavedJob& job) const {
   const Settings& settings = *graph_->settings;
@@ -108,148 +50,31 @@ bool Engine::taken_up(const effect::SavedJob& job) const {
          });
 }
 
-std::span<const QueuedExec> Engine::queued_of(std::string_view service) const {
-  const auto found = queued_.find(to_lower(service));
-  return found == queued_.end() ? std::span<const QueuedExec>() : found->second;
-}
-
-/// The rule of an exec as it is now, and its state; null where it is gone.
-Engine::RuleInForce Engine::rule_of(const effect::Exec& exec) const {
-  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id) return {};
-  const auto& all = graph_->at(*id).rules;
-  const auto found = std::ranges::find(all, exec.rule, &Rule::key);
-  if (found == all.end()) return {};
-  return {&*found, &rules(*id)[static_cast<std::size_t>(found - all.begin())]};
-}
-
-const RunningAction* Engine::in_the_way(const effect::Exec& exec) const {
-  const auto [rule, state] = rule_of(exec);
-  const bool overlapping = rule != nullptr && (exec.recovery ? (*rule)->recovery->action : (*rule)->action).overlapping;
-  for (const ActionId id : actions_of(exec.cause->service)) {
-    const RunningAction& running = actions_.at(id.number());
-    const effect::Exec& other = running.exec;
-    if (other.job != JobId{} || other.healing != HealingId{} || other.foreground) continue;
-    if (other.rule == exec.rule) {
-      if (other.recovery == exec.recovery && !overlapping) return &running;
-    } else if (state != nullptr && other.action.number() < state->born && rule_of(other).rule == nullptr) {
-      return &running;
-    }
-  }
-  return nullptr;
-}
-
-/// Of each branch of a rule one firing waits, the last: its cause is told. It stands for those before it.
-void Engine::supersede(const effect::Exec& exec, Turn& turn) {
-  const auto waiting = queued_.find(to_lower(exec.cause->service));
-  if (waiting == queued_.end()) return;
-  std::erase_if(waiting->second, [&](const QueuedExec& other) {
-    const bool same = other.exec.rule == exec.rule && other.exec.recovery == exec.recovery;
-    if (same) turn.commit.ended.push_back(other.exec.action);
-    return same;
-  });
-  if (waiting->second.empty()) queued_.erase(waiting);
-}
-
-void Engine::queue(effect::Exec exec, Duration since, Turn& turn) {
-  supersede(exec, turn);
-  queued_[to_lower(exec.cause->service)].push_back({std::move(exec), since});
-}
-
-/// Why a firing that has waited is not done any more; empty: it is.
-std::string_view Engine::outdated(const effect::Exec& exec, Instant now) const {
-  const auto [rule, state] = rule_of(exec);
-  if (rule == nullptr) return "its rule no longer exists";
-  const ServiceId id = *graph_->find(exec.cause->service);
-  if ((exec.recovery ? (*rule)->recovery->action : (*rule)->action).kind != ActionKind::Exec)
-    return "its rule does something else now";
-  if (!services_[id.index()].monitored) return "it is no longer monitored";
-  if ((*rule)->mode == Mode::Latched && !(*rule)->each_run && (state->status == RuleStatus::Failed) == exec.recovery)
-    return exec.recovery ? "its rule has failed again" : "its rule has recovered";
-  return to_string(hold(id, *rule, *state, ActionKind::Exec, now));
-}
-
-void Engine::drop(const effect::Exec& exec, std::string_view reason, Turn& turn) {
-  turn.commit.ended.push_back(exec.action);
-  turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
-              fmt::format("exec {} was queued and is not run: {}", exec.command.arguments.front(), reason))
-      .rule = exec.rule;
-}
-
-/// A program of the service has ended: the firings that waited for it are released, as far as they may still be done.
-/// Each is another action then, so that the state tells what may run from what cannot.
-void Engine::run_queued(const std::string& service, Turn& turn) {
-  auto waiting = queued_.extract(to_lower(service));
-  if (waiting.empty()) return;
-  for (QueuedExec& queued : waiting.mapped()) {
-    effect::Exec& exec = queued.exec;
-    if (in_the_way(exec) != nullptr) {
-      queue(std::move(exec), queued.since, turn);
-      continue;
-    }
-    if (const std::string_view reason = outdated(exec, turn.now); !reason.empty()) {
-      drop(exec, reason, turn);
-      continue;
-    }
-    const Rule& rule = *rule_of(exec).rule;
-    turn.commit.ended.push_back(exec.action);
-    exec.action = ActionId{next_id_++};
-    exec.command = *(exec.recovery ? rule->recovery->action : rule->action).command;  // as it is now
-    exec.service = *graph_->find(exec.cause->service);
-    turn.commit.pending.emplace_back(exec);
-    add_action(exec, turn.now);
-    turn.acts.emplace_back(std::move(exec));
-  }
-}
-
 void Engine::on(const event::ActionStarted& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  if (found == actions_.end()) return;
-  RunningAction& running = found->second;
-  const bool adopted = std::exchange(running.started, true);
-  running.waits.clear();
-  running.pid = event.pid;
-  running.start_ticks = event.start_ticks;
-  turn.commit.started.push_back(event.action);
-  Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
-                               fmt::format("{} {}", named(running.exec), adopted ? "still runs" : "started"));
-  record.rule = running.exec.rule;
-  record.subject = event.action.number();
-  if (const std::optional<ServiceId> id = child_of(running.exec)) child_started(*id, event, turn);
+  const RunningAction* const running = programs_.started(event, turn);
+  if (running == nullptr) return;
+  if (const std::optional<ServiceId> id = child_of(running->exec)) child_started(*id, event, turn);
 }
 
 void Engine::on(const event::ActionWaits& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  if (found == actions_.end()) return;
-  RunningAction& running = found->second;
-  if (event.lingers) {
-    if (running.exec.healing != HealingId{}) healing_lingers(running.exec, event.why, turn);
-    return;
-  }
-  running.waits = event.why;
-  turn.note(Severity::Warning, running.exec.cause->service,
-            fmt::format("{} waits to be {}: {}", named(running.exec), running.started ? "found again" : "started",
-                        event.why));
+  const RunningAction* const running = programs_.find(event.action);
+  if (running == nullptr) return;
+  if (!event.lingers) return programs_.waits(event, turn);
+  if (running->exec.healing != HealingId{}) healing_lingers(running->exec, event.why, turn);
 }
 
 void Engine::on(const event::ActionEnded& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  if (found == actions_.end()) return;
-  RunningAction running = std::move(found->second);
-  actions_.erase(found);
-  ending_.erase(event.action.number());
+  const std::optional<RunningAction> known = programs_.ended(event.action, turn);
+  if (!known) return;
+  const RunningAction& running = *known;
   const effect::Exec& exec = running.exec;
-  const auto siblings = actions_of_.find(to_lower(exec.cause->service));
-  if (std::erase(siblings->second, exec.action) > 0 && siblings->second.empty()) actions_of_.erase(siblings);
-  while (!long_at_.empty() && !actions_.contains(long_at_.front().second.number())) long_at_.pop_front();
-  turn.commit.ended.push_back(exec.action);
   if (exec.foreground) return child_ended(exec, event, turn);
   if (running.only_watched && !running.started && event.unseen) {
     turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
-                fmt::format("{} does not run, and is not started: {}", named(exec),
+                fmt::format("{} does not run, and is not started: {}", name_of(exec),
                             graph_->settings->shadow ? "shadow" : "an earlier one of its rule was resumed"))
         .rule = exec.rule;
-    return run_queued(exec.cause->service, turn);
+    return programs_.run_queued(exec.cause->service, turn);
   }
   const bool good =
       event.outcome == Outcome::Exited && event.status == 0 && !event.unseen && running.cancelled_by.empty();
@@ -263,16 +88,16 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
   if (exec.healing != HealingId{}) return healing_program_ended(exec, event, turn);
-  if (id && !good) tell_people(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
+  if (id && !good) alerts_.send(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
   if (id && running.cancelled_by.empty()) note_outcome(*id, exec, good ? std::string_view() : text, turn);
-  run_queued(exec.cause->service, turn);
+  programs_.run_queued(exec.cause->service, turn);
 }
 
 /// Keeps in mind how the program of a rule's action has failed, `failure`, until one of that rule ends well.
 void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn) {
   Sparse<Trouble>& trouble = services_[id.index()].trouble;
   const Rare<ActionFailure>& last = trouble->action_failure;
-  if (rule_of(exec).rule == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
+  if (programs_.rule_of(exec) == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
   if (failure.empty())
     trouble.set(&Trouble::action_failure, {});
   else
@@ -317,70 +142,6 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
     };
     if (!state.trouble->start_failure.empty()) complete(state.trouble.edit().start_failure);
     if (state.trouble->action_failure && complete(state.trouble.edit().action_failure->text)) turn.save(*id);
-  }
-}
-
-/// Takes a firing that waits out of the queue; false: there is none of that number.
-bool Engine::cancel_queued(const event::Command& command, Turn& turn) {
-  for (auto& [service, waiting] : queued_) {
-    const auto found =
-        std::ranges::find(waiting, ActionId{command.job.number()}, [](const auto& one) { return one.exec.action; });
-    if (found == waiting.end()) continue;
-    drop(found->exec, fmt::format("cancelled by {}", words_of(command.by)), turn);
-    turn.replies.push_back({command.id, true, fmt::format("{} cancelled", named(found->exec))});
-    waiting.erase(found);
-    if (waiting.empty()) queued_.erase(service);
-    return true;
-  }
-  return false;
-}
-
-/// Ends the program of a rule's action. A firing of the same rule that waits for its end is not done either.
-void Engine::cancel_action(const event::Command& command, Turn& turn) {
-  if (cancel_queued(command, turn)) return;
-  const std::uint64_t number = command.job.number();
-  const auto found = actions_.find(number);
-  if (found == actions_.end() || found->second.exec.job != JobId{} || found->second.exec.foreground) {
-    turn.replies.push_back({command.id, false, fmt::format("there is no job {} (any more)", number)});
-    return;
-  }
-  RunningAction& running = found->second;
-  const std::string program = named(running.exec);
-  if (!running.cancelled_by.empty()) {
-    turn.replies.push_back(
-        {command.id, false, fmt::format("{} is being ended: cancelled by {}", program, running.cancelled_by)});
-    return;
-  }
-  running.cancelled_by = words_of(command.by);
-  bool again = false;
-  if (const auto waiting = queued_.find(to_lower(running.exec.cause->service)); waiting != queued_.end()) {
-    again = std::erase_if(waiting->second, [&](const QueuedExec& other) {
-              const bool same = other.exec.rule == running.exec.rule && other.exec.recovery == running.exec.recovery;
-              if (same) turn.commit.ended.push_back(other.exec.action);
-              return same;
-            }) > 0;
-    if (waiting->second.empty()) queued_.erase(waiting);
-  }
-  Record& record = turn.record(RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
-                               fmt::format("{} is to end: cancelled by {}{}", program, words_of(command.by),
-                                           again ? "; it will not be run again" : ""));
-  record.rule = running.exec.rule;
-  record.subject = number;
-  end_program(running.exec.action, turn);
-  turn.replies.push_back({command.id, true, fmt::format("{} cancelled", program)});
-}
-
-void Engine::warn_long_actions(Turn& turn) {
-  for (; !long_at_.empty() && long_at_.front().first <= turn.now.mono; long_at_.pop_front()) {
-    const ActionId id = long_at_.front().second;
-    const auto found = actions_.find(id.number());
-    if (found == actions_.end()) continue;
-    const effect::Exec& exec = found->second.exec;
-    Record& record = turn.record(
-        RecordKind::ActionLong, Severity::Warning, exec.cause->service,
-        fmt::format("exec {} has been running for over {}", exec.command.arguments.front(), format_duration(kLong)));
-    record.rule = exec.rule;
-    record.subject = id.number();
   }
 }
 
@@ -439,8 +200,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
   if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return command_healing(event, turn);
   switch (event.kind) {
-    case Kind::Pause: return command_pause(event, turn);
-    case Kind::Resume: return command_resume(event, turn);
+    case Kind::Pause: return pauses_.pause(event, turn);
+    case Kind::Resume: return pauses_.resume(event, turn);
     case Kind::Acknowledge: return command_acknowledge(event, turn);
     default: break;
   }
@@ -455,12 +216,12 @@ void Engine::on(const event::Command& event, Turn& turn) {
     } else if (event.kind == Kind::Monitor) {
       for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
       monitor(id, event.by, turn);
-      tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
+      alerts_.send(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "monitor action done", turn);
     } else {
       for (const ServiceId dependent : dependents_of(*graph_, id)) taken.insert(dependent);
       taken.insert(id);
       unmonitor(id, {.by = event.by, .service = {}, .rule = {}, .since = turn.now.wall, .until = event.until}, turn);
-      tell_people(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
+      alerts_.send(id, {}, EventKind::Action, effect::Cause::State::Succeeded, "unmonitor action done", turn);
     }
   }
   if (event.kind == Kind::Accept) {
@@ -484,18 +245,38 @@ void Engine::on(const event::Command& event, Turn& turn) {
 
 void Engine::accept(ServiceId id, const Origin& by, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
-  const std::span<RuleState> states = rules_of(services_[id.index()]);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (!block.rules[i]->dormant || states[i].accepted) continue;
-    // A rule that stood failed while it slept fires at its next failing run.
-    const RuleState before = states[i];
-    states[i] = RuleState{.window = before.window, .accepted = true, .judged = before.judged, .born = before.born};
-    services_[id.index()].resting = false;
+  for (std::size_t i = 0; i < block.rules.size(); ++i) {
+    if (!block.rules[i]->dormant || rules_.of(id)[i].accepted) continue;
+    rules_.accept(id, i);
     turn.save(id);
     turn.record(RecordKind::Accepted, Severity::Info, block.name,
                 fmt::format("accepted by {}: {}", words_of(by), block.rules[i]->text))
         .rule = block.rules[i].key;
   }
+}
+
+/// Those rules that stand failed now: one that fails later is told about as ever.
+void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
+  std::vector<std::string> done, left;
+  for (const ServiceId id : command.services) {
+    const ServiceBlock* const block = graph_->block(id);
+    if (block == nullptr) continue;
+    const bool any = rules_.acknowledge(id);
+    (any ? done : left).push_back(block->name);
+    if (!any) continue;
+    alerts_.acknowledge(id, {.reason = command.reason, .by = command.by, .when = turn.now.wall});
+    turn.save(id);
+    turn.record(RecordKind::Acknowledged, Severity::Info, block->name,
+                fmt::format("acknowledged by {}{}{}", words_of(command.by), command.reason.empty() ? "" : ": ",
+                            command.reason));
+  }
+  std::string text;
+  if (!done.empty())
+    text = fmt::format("{} acknowledged: no reminders until {} recovered", listed(done),
+                       done.size() == 1 ? "it has" : "they have");
+  if (!left.empty())
+    text += fmt::format("{}{} {} not failed", text.empty() ? "" : "; ", listed(left), left.size() == 1 ? "is" : "are");
+  turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
 }
 
 /// "2 of 5 services failed: a, b; not monitored: c", "web is in order".

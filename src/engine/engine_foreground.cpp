@@ -11,6 +11,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
@@ -109,9 +110,9 @@ std::optional<Evidence> Engine::with_last_status(ServiceId id, const Evidence& s
 Engine::Progress Engine::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
   const Duration time = step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
-  const auto own = actions_.find(job.action.number());  // that an earlier daemon has begun: its time counts from then
-  job.deadline =
-      own == actions_.end() ? turn.now.mono + time : std::max(own->second.since + time, turn.now.mono + kLeastTime);
+  const RunningAction* const own =
+      programs_.find(job.action);  // that an earlier daemon has begun: its time counts from then
+  job.deadline = own == nullptr ? turn.now.mono + time : std::max(own->since + time, turn.now.mono + kLeastTime);
   job.extended = {};
   return judge_child_step(job, turn);
 }
@@ -231,9 +232,9 @@ void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn
 }
 
 void Engine::on(const event::ActionReady& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  if (found == actions_.end()) return;
-  const std::optional<ServiceId> id = child_of(found->second.exec);
+  const RunningAction* const found = programs_.find(event.action);
+  if (found == nullptr) return;
+  const std::optional<ServiceId> id = child_of(found->exec);
   if (!id) return;
   const ChildDoing doing = services_[id->index()].child.edit().on(ChildEvent::Word);
   keep_watch(*id, turn);
@@ -253,8 +254,8 @@ void Engine::keep_watch(ServiceId id, Turn& turn) {
 
 /// What it asks for its start or stop holds for the step that is under way.
 void Engine::on(const event::ActionExtended& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  const std::optional<ServiceId> id = found == actions_.end() ? std::nullopt : child_of(found->second.exec);
+  const RunningAction* const found = programs_.find(event.action);
+  const std::optional<ServiceId> id = found == nullptr ? std::nullopt : child_of(found->exec);
   if (!id || !services_[id->index()].job) return;
   Job& job = jobs_.at(services_[id->index()].job->number());
   if (job.step().service != *id || job.phase != Job::Phase::Acting) return;
@@ -268,8 +269,8 @@ void Engine::on(const event::ActionExtended& event, Turn& turn) {
 
 /// It is ended, which counts as its death: its rules say what comes of that.
 void Engine::on(const event::ActionSilent& event, Turn& turn) {
-  const auto found = actions_.find(event.action.number());
-  const std::optional<ServiceId> id = found == actions_.end() ? std::nullopt : child_of(found->second.exec);
+  const RunningAction* const found = programs_.find(event.action);
+  const std::optional<ServiceId> id = found == nullptr ? std::nullopt : child_of(found->exec);
   if (!id) return;
   const ServiceBlock& block = graph_->at(*id);
   ServiceState& state = services_[id->index()];
@@ -278,7 +279,7 @@ void Engine::on(const event::ActionSilent& event, Turn& turn) {
   const std::string silent = fmt::format("process {} has not sent WATCHDOG=1 for {}", state.child->about().pid,
                                          format_duration(std::chrono::floor<seconds>(event.span)));
   const bool is_held = settings.shadow || settings.dry_run || left_alone(*id, turn.now) ||
-                       in_maintenance(*id, turn.now) || healings_.rests(block.target(), turn.now);
+                       maintenance_.in_force(*id, turn.now) || healings_.rests(block.target(), turn.now);
   if (!is_held) {
     turn.record(RecordKind::JobStep, Severity::Warning, block.name, silent + ": it is ended").subject =
         event.action.number();
@@ -364,7 +365,7 @@ void Engine::see_death(ServiceId id, Instant now) {
 void Engine::restore_child(const PendingExec& pending, bool may_start, Turn& turn) {
   const effect::Exec& exec = pending.exec;
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  restore_action(pending, turn.now);
+  programs_.restore(pending, false, turn.now);
   const bool wanted = id && graph_->at(*id).foreground();
   const bool failed = wanted && services_[id->index()].starts->left_by == exec.action;
   if (wanted) {
@@ -457,13 +458,13 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
 /// After a reload: a service that was taken out of the rules and put back may find its former process ending.
 void Engine::find_child(ServiceId id) {
   if (!graph_->at(id).foreground()) return;
-  for (const ActionId action : actions_of(graph_->at(id).name)) {
-    const RunningAction& running = actions_.at(action.number());
+  for (const ActionId action : programs_.of(graph_->at(id).name)) {
+    const RunningAction& running = *programs_.find(action);
     if (!running.exec.foreground) continue;
     Child& child = services_[id.index()].child.edit();
     child.adopt(action);
     if (running.pid != 0) child.told(running.pid, running.start_ticks, running.since);
-    if (ending_.contains(action.number())) child.on(ChildEvent::EndTold);
+    if (programs_.is_ending(action)) child.on(ChildEvent::EndTold);
   }
 }
 

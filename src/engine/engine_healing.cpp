@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/judging/clear.hpp"
 #include "engine/judging/evaluate.hpp"
@@ -35,7 +36,7 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] const Graph& graph() const override { return *engine_.graph_; }
   [[nodiscard]] const std::string& host() const override { return engine_.host_; }
   [[nodiscard]] Health health(ServiceId service) const override {
-    const Health health = engine_.health(service);
+    const Health health = engine_.composites_.health(service);
     return health == Health::GivenUp ? Health::Unmonitored : health;
   }
   [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
@@ -50,7 +51,7 @@ class Engine::Ward final : public HealingWorld {
     // What is over when it has happened cannot be seen once more.
     if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
     if (graph().at(service).has_members()) {
-      const Evidence members = engine_.look_at_members(service);
+      const Evidence members = engine_.composites_.look(service);
       return holds(*(*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
     }
     if (state.trouble->unknown || !state.last) return std::nullopt;
@@ -58,17 +59,17 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] bool holds_nameless(ServiceId service, Hash128 rule) const override {
     const auto found = engine_.healing_rule(service, rule);
-    return found && engine_.holds_nameless(service, *found->second);
+    return found && engine_.composites_.holds_nameless(service, *found->second);
   }
   [[nodiscard]] std::string paused(ServiceId service) const override {
-    if (const auto by = engine_.pause_of(service, turn_.now))
+    if (const auto by = engine_.pauses_.of(service, turn_.now))
       return graph().at(service).name + paused_by(*by->pause, by->with());
-    return engine_.in_maintenance(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
+    return engine_.maintenance_.in_force(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
   }
   [[nodiscard]] std::string all_paused() const override {
-    const WidePause* const everything = engine_.pause_of_everything(turn_.now);
+    const WidePause* const everything = engine_.pauses_.of_everything(turn_.now);
     if (everything != nullptr) return "everything" + paused_by(everything->pause, {});
-    return engine_.all_in_maintenance(turn_.now) ? "maintenance of everything" : "";
+    return engine_.maintenance_.of_everything(turn_.now) ? "maintenance of everything" : "";
   }
   [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
     std::vector<ServiceId> seen;
@@ -83,8 +84,8 @@ class Engine::Ward final : public HealingWorld {
   }
   [[nodiscard]] bool given_up(ServiceId service) const override { return engine_.given_up(service) != nullptr; }
   [[nodiscard]] std::string busy(ServiceId service) const override {
-    for (const ActionId action : engine_.actions_of(graph().at(service).name)) {
-      const effect::Exec& exec = engine_.actions_.at(action.number()).exec;
+    for (const ActionId action : engine_.programs_.of(graph().at(service).name)) {
+      const effect::Exec& exec = engine_.programs_.find(action)->exec;
       if (exec.healing != HealingId{} && !engine_.healings_.all().contains(exec.healing))
         return fmt::format("program {} of an earlier healing ({})", exec.command.arguments.front(),
                            exec.healing.number());
@@ -98,7 +99,7 @@ class Engine::Ward final : public HealingWorld {
     std::vector<ServiceId> failed;
     if (graph().requirements[service.index()].empty()) return failed;
     for (const ServiceId needed : requirements_of(graph(), service))
-      if (const Health its = engine_.health(needed); its == Health::Failed || its == Health::GivenUp)
+      if (const Health its = engine_.composites_.health(needed); its == Health::Failed || its == Health::GivenUp)
         failed.push_back(needed);
     return failed;
   }
@@ -106,18 +107,17 @@ class Engine::Ward final : public HealingWorld {
     const auto& row = graph().at(service).row;
     if (row == nullptr) return {};
     for (const std::string& list : row->lists)
-      if (std::ranges::find(engine_.doubted_lists_, to_lower(list)) != engine_.doubted_lists_.end())
-        return not_known_to_be_right(list);
+      if (engine_.doubts_.of_list(to_lower(list))) return not_known_to_be_right(list);
     for (const std::string& list : row->lists) {
       const auto value = std::ranges::find(row->variables, list, &std::pair<std::string, std::string>::first);
-      if (value != row->variables.end() && engine_.missing_rows_.contains({to_lower(list), to_lower(value->second)}))
+      if (value != row->variables.end() && engine_.doubts_.is_missing(to_lower(list), to_lower(value->second)))
         return fmt::format("{} is missing from the list {}, and was so before it failed", value->second, list);
     }
     return {};
   }
   [[nodiscard]] std::string lists_doubt() const override {
-    if (engine_.doubted_lists_.empty()) return {};
-    const std::string& list = engine_.doubted_lists_.front();
+    const std::string list = engine_.doubts_.first_list();
+    if (list.empty()) return {};
     const auto written =
         std::ranges::find_if(graph().lists, [&](const std::string& one) { return iequals(one, list); });
     return not_known_to_be_right(written == graph().lists.end() ? list : *written);
@@ -130,13 +130,13 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] std::string doubt() const override { return engine_.doubt(turn_.now); }
   [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 
-  std::uint64_t next_id() override { return engine_.next_id_++; }
+  IdSource& ids() override { return engine_.ids_; }
   void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
   ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                std::shared_ptr<const effect::Place> place, std::string_view step) override {
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
     cause->action_text = "heal";
-    effect::Exec exec{.action = ActionId{engine_.next_id_++},
+    effect::Exec exec{.action = engine_.ids_.action(),
                       .service = graph().find(healing.service).value_or(ServiceId{}),
                       .rule = healing.rule,
                       .command = program.command,
@@ -151,7 +151,7 @@ class Engine::Ward final : public HealingWorld {
                             program.command.arguments.front()))
         .subject = healing.id.number();
     turn_.commit.pending.emplace_back(exec);
-    engine_.add_action(exec, turn_.now);
+    engine_.programs_.add(exec, turn_.now);
     const ActionId action = exec.action;
     turn_.acts.emplace_back(std::move(exec));
     return action;
@@ -250,7 +250,7 @@ class Engine::Ward final : public HealingWorld {
     cause.action_text = "heal";
     cause.description = text;
     cause.when = turn_.now.wall;
-    engine_.alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_);
+    engine_.alerts_.send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_);
   }
 
   static std::string paused_by(const Pause& pause, const std::string& with) {
@@ -267,9 +267,7 @@ class Engine::Ward final : public HealingWorld {
 };
 
 void Engine::on(const event::ListsDoubted& event, Turn& turn) {
-  doubted_lists_ = event.names;
-  missing_rows_.clear();
-  for (const event::ListsDoubted::Row& row : event.missing) missing_rows_.emplace(row.list, row.name);
+  doubts_.hear_lists(event);
   stir_healings(turn);
 }
 
@@ -383,29 +381,15 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
   // Its members have recovered just before, and what was seen of it last was before that.
-  if (block.has_members()) take(id, std::make_shared<const Evidence>(look_at_members(id)), turn);
-  const std::span<RuleState> states = rules_of(state);
+  if (block.has_members()) take(id, std::make_shared<const Evidence>(composites_.look(id)), turn);
   std::vector<RuleDecision> decisions;
-  for (std::uint32_t i = 0; i < states.size(); ++i) {
-    const Rule& rule = block.rules[i];
-    if (rule->mode != Mode::Latched) continue;
-    const bool failed = states[i].status == RuleStatus::Failed;
-    const std::optional<EventKind> fired_as = states[i].past->event;
-    const Told told = states[i].told;
-    states[i] = RuleState{.status = RuleStatus::Ok,
-                          .accepted = states[i].accepted,
-                          .judged = true,
-                          .born = states[i].born,
-                          .past = RulePast{.changed = failed ? Slim(turn.now.wall) : states[i].past->changed}};
-    if (!failed || !state.last) continue;
-    const Seen run{*state.last, state.memory, state.starts->restarted};
-    decisions.push_back({.rule = i,
-                         .what = RuleDecision::What::Recover,
-                         .told = told,
-                         .cause = cause_of(block, rule, run, fired_as.value_or(rule->event), true, turn.now.wall)});
+  if (state.last) {
+    const Seen seen{*state.last, state.memory, state.starts->restarted};
+    decisions = rules_.recover(id, &seen, turn.now.wall);
+  } else {
+    decisions = rules_.recover(id, nullptr, turn.now.wall);
   }
-  state.resting = std::ranges::all_of(states, &RuleState::resting);
-  forget_acknowledgement(id, turn);
+  alerts_.forget_acknowledged(id, turn);
   turn.save(id);
   note_recovered(id, turn);
   for (const RuleDecision& decision : decisions) act(id, decision, false, turn);
@@ -467,12 +451,11 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
                 "a program of a healing that no longer exists is not started");
     return;
   }
-  RunningAction& action = restore_action(pending, turn.now);
-  action.only_watched = graph_->settings->shadow || !known;
+  const bool only_watched = graph_->settings->shadow || !known;
+  programs_.restore(pending, only_watched, turn.now);
   healing_programs_.insert(exec.action);
   // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
-  if (pending.started || action.only_watched || healings_.ends(exec.action) ||
-      !healings_.complete(Ward(*this, turn), exec)) {
+  if (pending.started || only_watched || healings_.ends(exec.action) || !healings_.complete(Ward(*this, turn), exec)) {
     turn.sink.emit(effect::Adopt{exec.action, exec.service, false, exec.command.identity->uid});
     return;
   }
@@ -533,8 +516,7 @@ std::vector<std::string> Engine::unwell_of_closed(Instant now) const {
 
 bool Engine::cancel_healing(const event::Command& command, Turn& turn) {
   HealingId id{command.job.number()};
-  if (const auto action = actions_.find(command.job.number()); action != actions_.end())
-    id = action->second.exec.healing;
+  if (const RunningAction* const action = programs_.find(ActionId{command.job.number()})) id = action->exec.healing;
   if (!healings_.all().contains(id)) return false;
   Ward ward(*this, turn);
   const Healings::Answer answer = healings_.cancel(ward, id, words_of(command.by));

@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -85,12 +86,12 @@ std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   return {};
 }
 
-void Engine::begin_job(Order order, Turn& turn) {
+void Engine::begin_job(JobOrder order, Turn& turn) {
   std::vector<JobStep> steps = plan_steps(*graph_, order.kind, order.services, [&](ServiceId id) {
     // What could not be started again is not stopped because of another; nor is, by a rule or a healing, what a person
     // paused, or what is passive.
     const bool by_rule = is_rule(order.by) || is_healing(order.by);
-    const bool held = paused(id, turn.now);
+    const bool held = pauses_.in_force(id, turn.now);
     if (order.kind == ActionKind::Stop) return !by_rule || !held;
     const bool passive = graph_->at(id).activity == ServiceBlock::Activity::Passive;
     return services_[id.index()].monitored && !held && !(by_rule && passive) && graph_->at(id).can_start();
@@ -107,7 +108,7 @@ void Engine::begin_job(Order order, Turn& turn) {
   });
   if (order.kind == ActionKind::Restart && !is_rule(order.by)) start_needed_first(order, steps, turn);
 
-  const JobId id{next_id_++};
+  const JobId id = ids_.job();
   Job& job = jobs_[id.number()];
   job = {.id = id,
          .kind = order.kind,
@@ -180,15 +181,9 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
   stir_healings(turn);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
-  if (ServiceState& state = services_[job.service.index()]; (good && !state.presence.is_gone()) || job.cancelled) {
-    // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
-    // it had ended.
-    for (std::uint32_t i = 0; i < state.rule_count; ++i) {
-      if (!block.rules[i]->action.is_job()) continue;
-      rule_states_[state.first_rule + i].past.set(&RulePast::again, {});
-      rule_states_[state.first_rule + i].past.set(&RulePast::failing_since, {});
-    }
-  }
+  // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
+  // it had ended.
+  if ((good && !services_[job.service.index()].presence.is_gone()) || job.cancelled) rules_.job_done(job.service);
   if (good) {
     turn.record(RecordKind::JobEnded, Severity::Info, block.name,
                 fmt::format("{} done after {}", to_string(job.kind), format_duration(took)))
@@ -362,7 +357,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   const Evidence last = known ? *known : Evidence{};
   cause->process = graph_->at(id).has_process() ? std::optional(figures_of(last)) : std::nullopt;
   cause->program_status = graph_->at(id).is_run() ? std::optional(last.status) : std::nullopt;
-  effect::Exec exec{.action = ActionId{next_id_++},
+  effect::Exec exec{.action = ids_.action(),
                     .service = id,
                     .rule = {},
                     .recovery = false,
@@ -375,7 +370,7 @@ void Engine::run_program(Job& job, const Command& command, Turn& turn) {
   job.steps[job.position].acted = true;
   turn.save_move(job.id);
   turn.commit.pending.emplace_back(exec);
-  add_action(exec, turn.now);
+  programs_.add(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
 }
 
@@ -401,8 +396,8 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
 }
 
 const RunningAction* Engine::lacks(const Job& job) const {
-  const auto found = actions_.find(job.action.number());
-  return found == actions_.end() || found->second.waits.empty() ? nullptr : &found->second;
+  const RunningAction* const found = programs_.find(job.action);
+  return found == nullptr || found->waits.empty() ? nullptr : found;
 }
 
 /// The step's time is over.
@@ -549,11 +544,9 @@ void Engine::restore_jobs(Turn& turn) {
       continue;
     }
     living.pause = kFirstPause;
-    const auto own = actions_.find(living.action.number());
-    living.action_ended = own == actions_.end();
-    const Duration begun = !living.action_ended   ? own->second.since
-                           : living.position == 0 ? living.begun
-                                                  : turn.now.mono;
+    const RunningAction* const own = programs_.find(living.action);
+    living.action_ended = own == nullptr;
+    const Duration begun = !living.action_ended ? own->since : living.position == 0 ? living.begun : turn.now.mono;
     living.deadline =
         std::max(begun + timeout_of(block, living.step().kind, graph_->settings->limits), turn.now.mono + kLeastLeft);
     if (block.has_process())
@@ -581,15 +574,15 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
 /// Tells a program to end, once and after what was committed before: it may not have begun yet.
 /// `spec`: of a foreground process whose service is gone.
 void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec) {
-  const auto found = actions_.find(action.number());
-  if (found == actions_.end() || !ending_.insert(action.number()).second) return;
-  effect::EndAction end{action};
-  if (const std::optional<ServiceId> id = child_of(found->second.exec)) {
+  const RunningAction* const running = programs_.find(action);
+  if (running == nullptr || programs_.is_ending(action)) return;
+  if (const std::optional<ServiceId> id = child_of(running->exec)) {
     services_[id->index()].child.edit().on(ChildEvent::EndTold);
     spec = &*graph_->at(*id).process->foreground;
   }
-  if (found->second.exec.foreground) end.signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
-  turn.acts.emplace_back(std::move(end));
+  std::vector<StopSignal> signals;
+  if (running->exec.foreground) signals = spec != nullptr ? spec->stop : std::vector<StopSignal>(1);
+  programs_.end(action, std::move(signals), turn);
 }
 
 }  // namespace healer::engine

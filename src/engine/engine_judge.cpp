@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -45,19 +46,19 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
   if (newly_missing(id, seen, turn.now)) {
-    tell_owners(id);
+    composites_.note(id);
     return settle(id, &seen, turn);
   }
   state.initialising = false;
   turn.before = state.last;
   take(id, kept, turn);
-  tell_owners(id);
+  composites_.note(id);
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     finish_validate(id, false, turn);
   } else if (only_looks(id, flight.reason, turn.now)) {
     return;
-  } else if (passes(state, seen)) {
+  } else if (passes(id, seen)) {
     if (flight.reason != Reason::Member) finish_validate(id, false, turn);
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
@@ -125,35 +126,10 @@ void Engine::tell_lines_lost(ServiceId id, const std::string& text, Turn& turn) 
   turn.record(RecordKind::LinesLost, Severity::Warning, graph_->at(id).name, text);
 }
 
-Engine::PlainTest Engine::plain_test(const Rule& rule) {
-  const Test* only = rule->condition->only();
-  if (const auto* test = std::get_if<Compare>(only); test != nullptr && test->also->empty())
-    return {test->value, test->comparison, test->what, PlainTest::Kind::Figure};
-  if (const auto* test = std::get_if<Present>(only); test != nullptr && !test->wanted)
-    return {.kind = PlainTest::Kind::Gone};
-  return {};
-}
-
-/// Those of its rules, behind those that are there.
-void Engine::add_tests(const ServiceBlock& block) {
-  for (const Rule& rule : block.rules) tests_.push_back(&*plain_tests_.insert(plain_test(rule)).first);
-}
-
-/// The common run, in which nothing happens: no rule counts or stands failed, and no condition holds.
-bool Engine::passes(const ServiceState& state, const Evidence& seen) const {
-  if (!state.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
-  if (state.starts->restarted || !state.memory.baselines.empty()) return false;
-  for (std::size_t i = state.first_rule; i < state.first_rule + state.rule_count; ++i) {
-    const PlainTest& test = *tests_[i];
-    if (test.kind == PlainTest::Kind::Other) return false;
-    if (test.kind == PlainTest::Kind::Figure) {
-      const std::optional<double> value = value_of(seen, test.what);
-      if (!value) continue;  // nothing is told of it
-      if (compare(test.comparison, *value, test.value)) return false;
-    }
-    if (!rule_states_[i].judged) return false;
-  }
-  return true;
+/// The common run, in which nothing happens.
+bool Engine::passes(ServiceId id, const Evidence& seen) const {
+  const ServiceState& state = services_[id.index()];
+  return !state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen);
 }
 
 void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {
@@ -170,14 +146,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
         .output = *seen.output;
   }
 
-  const std::span<RuleState> states = rules_of(state);
   const JudgedRun run{.block = block,
                       .seen = {seen, state.memory, state.starts->restarted},
                       .counted = counted,
                       .reason = reason,
-                      .in_maintenance = in_maintenance(id, turn.now),
+                      .in_maintenance = maintenance_.in_force(id, turn.now),
                       .now = turn.now};
-  auto [decisions, failed, changed, tolerated] = engine::judge(run, states);
+  auto [decisions, failed, changed, tolerated] = rules_.judge(id, run);
   if (changed) turn.save(id);
   for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
   for (const RuleDecision& decision : decisions) {
@@ -186,17 +161,16 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     if (rule->action.is_job()) state.trouble.set(&Trouble::waits, {});
     if (const auto& failure = state.trouble->action_failure; failure && failure->rule == rule.key)
       state.trouble.set(&Trouble::action_failure, {});
-    forget_acknowledgement(id, turn);
+    alerts_.forget_acknowledged(id, turn);
   }
   if (counted) turn.save(id, remember(state.memory, seen));
   if (counted && state.starts->restarted) {
     state.starts.edit().restarted = false;
     turn.save(id);
   }
-  state.resting = std::ranges::all_of(states, &RuleState::resting);
   if (reason != Reason::Member)
     finish_validate(id, failed || state.trouble->unknown, turn);  // before an action may take the service out of it
-  tell_owners(id);
+  composites_.note(id);
   if (decisions.empty()) return;
   if (std::ranges::find(decisions, RuleDecision::What::Recover, &RuleDecision::what) != decisions.end())
     note_recovered(id, turn);
@@ -210,7 +184,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     const ActionKind kind = kind_of(decision);
     if (decision.what == RuleDecision::What::Remind || (kind != ActionKind::Stop && kind != ActionKind::Unmonitor))
       return false;
-    return hold(id, block.rules[decision.rule], states[decision.rule], kind, turn.now) == Hold::None;
+    return holds_.of(id, block.rules[decision.rule], rules_.of(id)[decision.rule], kind, turn.now) == Hold::None;
   });
   const auto goes_on = [&](const RuleDecision& decision) {
     return kind_of(decision) != ActionKind::Unmonitor && kind_of(decision) != ActionKind::Stop;
@@ -224,11 +198,11 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   using What = RuleDecision::What;
   const ServiceBlock& block = graph_->at(id);
   const Rule& rule = block.rules[decision.rule];
-  RuleState& state = rules_of(services_[id.index()])[decision.rule];
+  const RuleState& state = rules_.of(id)[decision.rule];
   const bool recovered = decision.what == What::Recover;
   const Action& action = recovered ? rule->recovery->action : rule->action;
   if (decision.what == What::Again) {
-    if (hold(id, rule, state, action.kind, turn.now) != Hold::None) return;
+    if (holds_.of(id, rule, state, action.kind, turn.now) != Hold::None) return;
     if (action.kind == ActionKind::Unmonitor)
       return unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn);
     if (action.kind == ActionKind::Stop || !ends) want_job(id, action.kind, decision.cause, true, turn);
@@ -237,7 +211,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
 
   const bool reminds = decision.what == What::Remind;
   if (!action.tells() && (reminds || decision.what == What::Tell)) return;
-  if (reminds && (state.told != Told::Alerted || in_maintenance(id, turn.now))) return;
+  if (reminds && (state.told != Told::Alerted || maintenance_.in_force(id, turn.now))) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : *block.recipients) {
     if (!action.tells() || !recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
@@ -246,7 +220,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   }
   if (reminds && recipients.empty()) return;
   if (decision.what == What::Tell) {
-    state.told = Told::Alerted;
+    rules_.told(id, decision.rule);
     turn.save(id);
   }
 
@@ -257,19 +231,19 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   if (decision.what == What::Fire && rule->mode == Mode::EachChange) kind = RecordKind::RuleChanged;
   turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
 
-  const Hold held = hold(id, rule, state, action.kind, turn.now);
+  const Hold held = holds_.of(id, rule, state, action.kind, turn.now);
   const bool gives_up = action.kind == ActionKind::Unmonitor || action.kind == ActionKind::Stop;
   // What people were not told of has not recovered for them either.
-  const bool kept = recovered ? decision.told == Told::Kept : in_maintenance(id, turn.now);
+  const bool kept = recovered ? decision.told == Told::Kept : maintenance_.in_force(id, turn.now);
   if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
     if (!kept)
-      alert(std::move(recipients),
-            gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
-                                           : told_as_held(decision.cause, action, held),
-            turn);
+      alerts_.send(std::move(recipients),
+                   gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
+                                                  : told_as_held(decision.cause, action, held),
+                   turn);
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
-    if (kept && !recovered) keep_alert(id, turn.now);
+    if (kept && !recovered) alerts_.keep(id, turn.now);
   }
   if (reminds || decision.what == What::Tell) return;
   if (held != Hold::None) {
@@ -289,7 +263,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     case ActionKind::Stop:
       want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule->mode == Mode::Latched, turn);
       break;
-    case ActionKind::Exec: exec(id, rule, recovered, decision.cause, turn); break;
+    case ActionKind::Exec: programs_.run(id, rule, recovered, decision.cause, turn); break;
     case ActionKind::Unmonitor: unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn); break;
     case ActionKind::Heal: heal(id, rule, *action.heal, decision.cause, turn); break;
   }
@@ -309,48 +283,6 @@ std::shared_ptr<const effect::Cause> Engine::told_as_held(std::shared_ptr<const 
   auto told = std::make_shared<effect::Cause>(*cause);
   told->action_text += fmt::format(" ({})", why);
   return told;
-}
-
-void Engine::alert(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
-  if (recipients.empty()) return;
-  turn.acts.emplace_back(effect::Alert{AlertId{next_id_++}, std::move(recipients), std::move(cause)});
-  turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
-}
-
-/// Alerts of what is no rule's doing. `what` has happened, where Monit has no word for it.
-void Engine::tell_people(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                         const std::string& text, Turn& turn, bool listed_only, std::string_view what) {
-  const ServiceBlock& block = graph_->at(id);
-  if (graph_->settings->shadow) return;
-  std::vector<Recipient> recipients;
-  for (const Recipient& recipient : *block.recipients)
-    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || !listed_only))
-      recipients.push_back(recipient);
-  cause.service = block.name;
-  cause.event = event;
-  cause.state = state;
-  cause.event_text = what.empty() ? event_text(event, state) : what;
-  cause.action_text = "alert";
-  cause.description = text;
-  cause.when = turn.now.wall;
-  alert(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
-}
-
-/// `action` is what Monit calls it: "start", "stop"; `event` what has happened, where Monit has no word for it.
-void Engine::instance_alert(const std::string& text, std::string_view action, Turn& turn, std::string_view event) {
-  if (graph_->settings->shadow) return;
-  std::vector<Recipient> recipients;
-  for (const Recipient& recipient : graph_->settings->mail.recipients)
-    if (recipient.events.test(static_cast<std::size_t>(EventKind::Instance))) recipients.push_back(recipient);
-  auto cause = std::make_shared<effect::Cause>();
-  cause->service = "healer";
-  cause->event = EventKind::Instance;
-  cause->state = effect::Cause::State::Changed;
-  cause->event_text = event.empty() ? event_text(cause->event, cause->state) : event;
-  cause->action_text = action;
-  cause->description = text;
-  cause->when = turn.now.wall;
-  alert(std::move(recipients), std::move(cause), turn);
 }
 
 }  // namespace healer::engine

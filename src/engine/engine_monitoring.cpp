@@ -42,21 +42,19 @@ void Engine::monitor(ServiceId id, const Origin& by, Turn& turn, std::string tex
   if (state.monitored) return;
   state.monitored = true;
   state.initialising = true;
-  state.told_failure = false;
   if (state.child->last_status()) state.child.edit().forget_status();
   timetable_.forget_overruns(id);
   // `unmonitor` then `monitor` begins afresh; what a person accepted stays accepted.
-  for (RuleState& rule : rules_of(state)) rule = RuleState{.accepted = rule.accepted, .born = rule.born};
+  rules_.forget(id);
+  alerts_.forget(id);
   state.trouble.set(&Trouble::action_failure, {});
-  state.trouble.set(&Trouble::acknowledged, {});
   state.trouble.set(&Trouble::taken_out, {});
-  state.resting = false;
   state.memory = fresh_memory(graph_->at(id));
   state.trouble.set(&Trouble::waits, {});
   turn.save(id);
   if (text.empty()) text = fmt::format("monitored by {}", words_of(by));
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, std::move(text));
-  tell_owners(id);
+  composites_.note(id);
   if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay));
 }
 
@@ -112,7 +110,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   if (along) tell_taken_along(id, how, turn);
   if (how.until) returns_.emplace(*how.until, id);
   state.trouble.set(&Trouble::taken_out, std::move(how));
-  tell_owners(id);
+  composites_.note(id);
   finish_validate(id, false, turn);
   turn.save(id);
   turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, std::move(text));
@@ -126,7 +124,7 @@ void Engine::tell_taken_along(ServiceId id, const TakenOut& how, Turn& turn) {
   else
     text += fmt::format("\nnot monitored until somebody says `healerctl monitor {}`", graph_->at(id).name);
   effect::Cause cause{.service = graph_->at(id).name};
-  tell_people(id, std::move(cause), EventKind::Action, effect::Cause::State::Failed, text, turn, false, kGivenUp);
+  alerts_.send(id, std::move(cause), EventKind::Action, effect::Cause::State::Failed, text, turn, false, kGivenUp);
 }
 
 /// Those whose time is over are monitored again, as after a person's word.

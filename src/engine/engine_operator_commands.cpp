@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
@@ -219,7 +220,7 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
 
 /// What is to be restarted for a person needs other services: these are monitored again, as in Monit, and those that
 /// are not known to run are started before anything is stopped.
-void Engine::start_needed_first(const Order& order, std::vector<JobStep>& steps, Turn& turn) {
+void Engine::start_needed_first(const JobOrder& order, std::vector<JobStep>& steps, Turn& turn) {
   std::vector<bool> restarted(services_.size());
   for (const JobStep& step : steps) restarted[step.service.index()] = true;
   std::vector<JobStep> needed;
@@ -348,20 +349,20 @@ void Engine::tell_end(const Job& job, bool good, Turn& turn) {
   for (const JobStep& step : std::span(job.steps).first(job.position)) {
     const bool started = !graph_->at(step.service).has_process() || is_up(step.service);
     if (stops ? step.kind != Bringing::Stop : step.kind == Bringing::Stop || !started) continue;
-    if (std::exchange(services_[step.service.index()].told_failure, false))
-      tell_people(step.service, *job.cause, EventKind::Exec, State::Succeeded, stops ? "stopped" : "started", turn);
+    if (alerts_.turns_well(step.service))
+      alerts_.send(step.service, *job.cause, EventKind::Exec, State::Succeeded, stops ? "stopped" : "started", turn);
   }
-  if (!good && !std::exchange(services_[job.step().service.index()].told_failure, true))
-    tell_people(job.step().service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
+  if (!good && alerts_.turns_failed(job.step().service))
+    alerts_.send(job.step().service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
   if (good && !is_rule(job.by))
-    tell_people(job.service, *job.cause, EventKind::Action, State::Succeeded,
-                fmt::format("{} action done", to_string(job.kind)), turn);
+    alerts_.send(job.service, *job.cause, EventKind::Action, State::Succeeded,
+                 fmt::format("{} action done", to_string(job.kind)), turn);
 }
 
 void Engine::cancel_job(const event::Command& command, Turn& turn) {
   const auto found = jobs_.find(command.job.number());
   if (found == jobs_.end() && cancel_healing(command, turn)) return;
-  if (found == jobs_.end()) return cancel_action(command, turn);
+  if (found == jobs_.end()) return programs_.cancel(command, turn);
   found->second.cancelled = true;
   fail_job(command.job, fmt::format("cancelled by {}", words_of(command.by)), turn);
   turn.replies.push_back({command.id, true, fmt::format("job {} cancelled", command.job.number())});

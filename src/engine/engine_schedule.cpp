@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What is done when a service is due: its run begins, is counted, or is left out.
+#include <algorithm>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/timing/first_runs.hpp"
@@ -53,16 +55,17 @@ void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Ins
 
 void Engine::on(const event::Wake&, Turn& turn) {
   if (!running_) return;
-  note_doubts(turn);
+  doubts_.hear_wake(next_deadline(), timetable_.clock_offset(), graph_->settings->cycle_length(), turn.now);
   timetable_.heed_clock(graph_->order, turn.now);
   take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   wake_jobs(turn);
   wake_healings(turn);
-  release_alerts(turn);
+  alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
+  drain(turn);
   wake_looks(turn);
   sum_up_overruns(turn);
-  warn_long_actions(turn);
+  programs_.warn_long(turn);
 }
 
 void Engine::run_due(ServiceId id, Turn& turn) {
@@ -98,7 +101,7 @@ void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   state.flight = timetable_.depart(id, counted, reason, turn.now);
   if (graph_->at(id).has_members())
-    composites_due_.emplace(graph_->ranks[id.index()], id);  // when its members have begun theirs
+    composites_.want(id);  // when its members have begun theirs
   else
     ask(id, state.flight->run, turn);
 }
@@ -122,7 +125,7 @@ Rare<Flight> Engine::cancel_flight(ServiceId id, Turn& turn) {
   Rare<Flight> flight = std::exchange(services_[id.index()].flight, std::nullopt);
   if (!flight) return std::nullopt;
   turn.sink.emit(effect::CancelRun{id, flight->run});
-  tell_owners(id);
+  composites_.note(id);
   return flight;
 }
 

@@ -9,6 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/engine.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -78,7 +79,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
 
 /// Whether its rules start nothing, whatever becomes of it.
 bool Engine::left_alone(ServiceId id, Instant now) const {
-  return graph_->at(id).activity == ServiceBlock::Activity::Passive || paused(id, now);
+  return graph_->at(id).activity == ServiceBlock::Activity::Passive || pauses_.in_force(id, now);
 }
 
 /// A death is not acted on yet: where an administrator restarts it by hand, the pid file names another process when the
@@ -175,9 +176,9 @@ void Engine::note_started(const Job& job, const ProcessFacts& process, Turn& tur
 /// its command line may hold the name of what it is to start. So may one whose number is not told yet.
 bool Engine::is_own_program(const Job& job, const ProcessFacts& process) const {
   if (job.step().kind == Bringing::Stop || graph_->at(job.step().service).process->pattern.empty()) return false;
-  const auto found = actions_.find(job.action.number());
-  if (found == actions_.end()) return false;
-  const std::int64_t program = found->second.pid;
+  const RunningAction* const found = programs_.find(job.action);
+  if (found == nullptr) return false;
+  const std::int64_t program = found->pid;
   return program == 0 || process.pid == program || process.parent == program;
 }
 
@@ -377,7 +378,7 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
 std::string Engine::left_behind(ServiceId id) const {
   const ServiceState& state = services_[id.index()];
   const ActionId by = state.starts->left_by;
-  if (by == ActionId{} || actions_.contains(by.number())) return {};  // one that still runs is ended first
+  if (by == ActionId{} || programs_.find(by) != nullptr) return {};  // one that still runs is ended first
   const std::vector<LeftProcess>& left = left_of(id);
   if (left.empty() || state.last->facts->further->left_by != by) return {};
   return fmt::format("its start program has left {}, which {} still, and no pid file names it", describe_left(left),
@@ -479,8 +480,8 @@ void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn
 /// service up, or the same program once more. Such a one is ended first: two would be one too many.
 bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
   ActionId one;
-  for (const ActionId id : actions_of(graph_->at(job.step().service).name)) {
-    const effect::Exec& exec = actions_.at(id.number()).exec;
+  for (const ActionId id : programs_.of(graph_->at(job.step().service).name)) {
+    const effect::Exec& exec = programs_.find(id)->exec;
     if (exec.job == JobId{} || id == job.action) continue;
     if (job.step().kind == Bringing::Stop && exec.command.arguments != command.arguments) continue;
     one = id;
@@ -493,10 +494,9 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
     }
     return true;
   }
-  hold_step(
-      job,
-      fmt::format("its previous program {} does not end", actions_.at(one.number()).exec.command.arguments.front()),
-      kClearPause, turn);
+  hold_step(job,
+            fmt::format("its previous program {} does not end", programs_.find(one)->exec.command.arguments.front()),
+            kClearPause, turn);
   return false;
 }
 

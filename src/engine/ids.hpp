@@ -34,4 +34,21 @@ using HealingId = Id<struct HealingTag, std::uint64_t>;  ///< one healing; as Ac
 using Sequence = std::uint64_t;                          ///< number of a commit; grows, over restarts too
 using Generation = std::uint64_t;                        ///< number of a graph
 
+/// Gives each number once.
+class IdSource {
+ public:
+  /// `next`: higher than any that was ever issued.
+  explicit IdSource(std::uint64_t next) : next_(next) {}
+
+  [[nodiscard]] ActionId action() { return ActionId{next_++}; }
+  [[nodiscard]] AlertId alert() { return AlertId{next_++}; }
+  [[nodiscard]] JobId job() { return JobId{next_++}; }
+  [[nodiscard]] HealingId healing() { return HealingId{next_++}; }
+  /// What is given next: all that were issued are lower.
+  [[nodiscard]] std::uint64_t next() const { return next_; }
+
+ private:
+  std::uint64_t next_;
+};
+
 }  // namespace healer::engine

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +83,15 @@ struct Job {
   std::vector<CommandId> asked_by;  ///< who waits for its end
 
   [[nodiscard]] const JobStep& step() const { return steps[position]; }
+};
+
+/// What a job is begun for.
+struct JobOrder {
+  ActionKind kind = ActionKind::Restart;
+  std::vector<ServiceId> services;
+  Origin by;
+  std::shared_ptr<const effect::Cause> cause;
+  std::optional<CommandId> asked_by{};
 };
 
 /// Everything that must be up before `service`, directly or not: first what the others need. Not itself.

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Private to the engine: what one call of Engine::handle gathers before it emits its one Commit.
+// Private to the engine and its parts: what one call of Engine::handle gathers before it emits its one Commit.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "engine/engine.hpp"
+#include "engine/events/commit.hpp"
+#include "engine/events/effect.hpp"
+#include "engine/events/evidence.hpp"
+#include "engine/facts.hpp"
+#include "engine/ids.hpp"
+#include "engine/parts/timetable.hpp"
+#include "engine/state.hpp"
+#include "util/few.hpp"
 
 namespace healer::engine {
 
-struct Engine::Turn {
+struct Turn {
   Instant now;
   EffectSink& sink;
   effect::Commit commit{};
@@ -26,7 +34,10 @@ struct Engine::Turn {
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
-      acts{};  // that the commit sets free
+      acts{};                // that the commit sets free
+  std::deque<Fact> facts{};  // that no part has heard yet, in the order in which they were told
+
+  void tell(Fact fact) { facts.push_back(std::move(fact)); }
 
   /// Adds a record; its sequence is filled in with the commit's.
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
@@ -60,14 +71,6 @@ struct Engine::Turn {
     return commit.tells_of_deeds() || !changed.empty() || !remembered.empty() || !changed_jobs.empty() ||
            !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
   }
-};
-
-struct Engine::Order {
-  ActionKind kind = ActionKind::Restart;
-  std::vector<ServiceId> services;
-  Origin by;
-  std::shared_ptr<const effect::Cause> cause;
-  std::optional<CommandId> asked_by{};
 };
 
 }  // namespace healer::engine

@@ -333,7 +333,7 @@ class Player final : public EffectSink {
     const auto found = started_.find(told.action);
     if (found != started_.end())
       told.action = found->second;
-    else if (!engine_ || !engine_->actions().contains(told.action.number()))
+    else if (!engine_ || !engine_->programs().all().contains(told.action.number()))
       return;
     tell(told);
   }
@@ -477,7 +477,7 @@ class Player final : public EffectSink {
 
   void perform(const effect::EndAction& end) {
     plan(now_.mono + kLastEnd, [this, action = end.action] {
-      if (engine_->actions().contains(action.number()))
+      if (engine_->programs().all().contains(action.number()))
         tell(event::ActionEnded{
             .action = action, .outcome = Outcome::Signalled, .status = SIGTERM, .elapsed = kLastEnd, .output = {}});
     });

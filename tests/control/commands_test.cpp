@@ -543,7 +543,7 @@ TEST_CASE("very many services are answered in pages, and the loop goes on betwee
   CHECK(slow.lines(2).find("service_0") != std::string::npos);
   // It does not read on: others are served, and a reload may take services away.
   CHECK(ask(world, {.verb = Verb::Summary}).items.size() == kMany);
-  world.act([](World& engine) { engine.handle(event::Swap{plan_swap(*engine.engine.graph(), many_services(3))}); });
+  world.act([](World& engine) { engine.handle(event::Swap{plan_swap(*engine.engine->graph(), many_services(3))}); });
   CHECK(ask(world, {.verb = Verb::Summary}).items.size() == 3);
   slow.half_close();
   const std::string rest = slow.rest();
@@ -562,7 +562,7 @@ TEST_CASE("the program of a rule's action is cancelled, others are not", "[contr
   world.act([&](World& engine) {
     for (const Effect& effect : engine.effects)
       if (const auto* end = std::get_if<effect::EndAction>(&effect)) ended.push_back(end->action);
-    by = engine.engine.actions().at(action.number()).cancelled_by;
+    by = engine.engine->programs().all().at(action.number()).cancelled_by;
   });
   CHECK(ended == std::vector{action});
   CHECK_FALSE(by.empty());
@@ -572,7 +572,7 @@ TEST_CASE("the program of a rule's action is cancelled, others are not", "[contr
 
   const auto refused = [&](JobId job, bool foreground) {
     world.act([&](World& engine) {
-      auto& known = const_cast<RunningAction&>(engine.engine.actions().at(action.number()));
+      auto& known = const_cast<RunningAction&>(engine.engine->programs().all().at(action.number()));
       known.exec.job = job;
       known.exec.foreground = foreground;
     });

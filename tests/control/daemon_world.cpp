@@ -14,7 +14,7 @@ void DaemonWorld::cycle(std::int64_t status, const std::string& output) {
   act([&](World& world) {
     world.advance(begun_ ? seconds{1} : seconds{0});
     begun_ = true;
-    for (const ServiceId id : world.engine.graph()->order) world.observe(id, status, Outcome::Exited, output);
+    for (const ServiceId id : world.engine->graph()->order) world.observe(id, status, Outcome::Exited, output);
   });
 }
 
@@ -59,7 +59,16 @@ void DaemonWorld::settle() {
 }
 
 ServiceState& state_of(World& world, std::string_view name) {
-  return const_cast<ServiceState&>(world.engine.service(world.id(name)));
+  return const_cast<ServiceState&>(world.engine->service(world.id(name)));
+}
+
+void pause(World& world, std::string_view name, std::optional<WallTime> until, std::string reason) {
+  world.handle(event::Command{.id = CommandId{900},
+                              .kind = event::Command::Kind::Pause,
+                              .services = {world.id(name)},
+                              .by = ByPerson{"root"},
+                              .until = until,
+                              .reason = std::move(reason)});
 }
 
 ActionId running_action(DaemonWorld& world) {
@@ -86,7 +95,7 @@ Job& add_restart(World& world) {
           .begun = world.now.mono - seconds{3},
           .by = ByPerson{"root"}};
   state_of(world, "web").job = state_of(world, "db").job = job.id;
-  auto& jobs = const_cast<std::map<std::uint64_t, Job>&>(world.engine.jobs());
+  auto& jobs = const_cast<std::map<std::uint64_t, Job>&>(world.engine->jobs());
   return jobs.insert_or_assign(70, std::move(job)).first->second;
 }
 

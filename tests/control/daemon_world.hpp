@@ -58,7 +58,7 @@ class DaemonWorld : private Supervisor {
   [[nodiscard]] std::string output_path(ActionId action) const override;
 
  private:
-  [[nodiscard]] const Engine& engine() const override { return world_.engine; }
+  [[nodiscard]] const Engine& engine() const override { return *world_.engine; }
   [[nodiscard]] const store::Store& store() const override { return store_; }
   [[nodiscard]] Instant now() const override { return world_.now; }
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
@@ -94,6 +94,9 @@ class DaemonWorld : private Supervisor {
 
 /// Puts a service of the world into a state that many events would lead to.
 ServiceState& state_of(World& world, std::string_view name);
+
+/// A person pauses a service until then.
+void pause(World& world, std::string_view name, std::optional<WallTime> until, std::string reason = {});
 
 /// The program of the rule of "db" runs as pid 4242.
 ActionId running_action(DaemonWorld& world);

@@ -414,7 +414,7 @@ TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
       job.action = ActionId{72};
     });
     wait_for("web comes");
-    world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine.jobs()).clear(); });
+    world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine->jobs()).clear(); });
     client.join();
     return ran.out;
   };
@@ -536,7 +536,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   world.act([](World& engine) {
     add_restart(engine);
     ServiceState& db = state_of(engine, "db");
-    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = ByPerson{"root"}};
+    pause(engine, "db", engine.now.wall + hours{2}, "new disks");
     db.starts.edit().last = engine.now.wall;
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242};

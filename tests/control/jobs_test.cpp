@@ -139,7 +139,7 @@ TEST_CASE("what the machine lacks for a program is told wherever that is shown",
     engine.advance(milliseconds{0});
     REQUIRE(engine.execs.size() == 1);
     engine.handle(event::ActionWaits{engine.execs[0].action, full});
-    engine.handle(event::RunWaits{engine.id("web"), engine.engine.service(engine.id("web")).flight.value().run, none});
+    engine.handle(event::RunWaits{engine.id("web"), engine.engine->service(engine.id("web")).flight.value().run, none});
   });
   CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == waits);
   CHECK(one(world, Verb::Status, "db").at("job").at("waits_for") == waits);
@@ -182,7 +182,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   world.cycle(0);
   world.act([](World& engine) {
     ServiceState& db = state_of(engine, "db");
-    db.trouble.edit().pause = Pause{.until = engine.now.wall + hours{2}, .reason = "new disks", .by = ByPerson{"root"}};
+    pause(engine, "db", engine.now.wall + hours{2}, "new disks");
     db.trouble.edit().waits = "web is being restarted";
     db.starts = {.quick = 3, .last = engine.now.wall - minutes{1}, .not_before = engine.now.wall + seconds{40}};
   });
@@ -206,7 +206,7 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
   CHECK(notes.at(2) ==
         "Rules start it again in 40 s at the earliest: its last 3 starts failed, or it died soon after.");
 
-  world.act([](World& engine) { state_of(engine, "db").trouble.edit().pause->until = engine.now.wall; });  // it is over
+  world.act([](World& engine) { pause(engine, "db", engine.now.wall); });  // it is over
   CHECK(text("db") == "exit status 0 in 5 ms");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"db"}}).items.at(0).at("pause").is_null());
 
@@ -363,7 +363,7 @@ TEST_CASE("a group that no service is in any more can be resumed by its name", "
   CHECK(ask(world, {.verb = Verb::Pause, .groups = {"databases"}}).reply.end.at("text") == "group databases paused");
   world.act([](World& engine) {
     const RuleSet without = rule_set({service("web", {status_rule(Comparison::NotEqual, 0)})});
-    engine.handle(event::Swap{plan_swap(*engine.engine.graph(), without)});
+    engine.handle(event::Swap{plan_swap(*engine.engine->graph(), without)});
   });
   CHECK(ask(world, {.verb = Verb::Pause, .groups = {"databases"}}).failure().starts_with("unknown-group"));
   CHECK(ask(world, {.verb = Verb::Resume, .groups = {"Databases"}}).reply.end.at("text") == "group databases resumed");
@@ -579,7 +579,7 @@ TEST_CASE("a followed job is followed from program to program", "[control][jobs]
   });
   CHECK(stage() == "start web: its program to end");
   CHECK(client.lines(1) == item_line(OutputView{72, "web", "start web", "web comes up\n"}));
-  world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine.jobs()).clear(); });
+  world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine->jobs()).clear(); });
   CHECK(client.lines(1) == "{\"end\":{\"ok\":true,\"text\":\"\"}}\n");
 }
 

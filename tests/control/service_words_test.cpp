@@ -49,7 +49,7 @@ void look(World& world, double load, double memory, double cpu) {
 }
 
 std::string what(const World& world, const std::string& name) {
-  return summarise(world.engine, world.id(name), world.now).text;
+  return summarise(*world.engine, world.id(name), world.now).text;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("WHAT of a machine names the rule that it fails, and the value that th
   CHECK(what(world, "here") == "loadavg(1min) 0.20, cpu 12.0%, memory 50.0%");
   look(world, 0.2, 95.5, 12);
   CHECK(what(world, "here") == "memory > 90%: memory 95.5%");
-  const ServiceSummary summary = summarise(world.engine, world.id("here"), world.now);
+  const ServiceSummary summary = summarise(*world.engine, world.id("here"), world.now);
   CHECK(summary.state == "failed");
   CHECK(summary.rule == "if memory > 90% then alert");
   look(world, 12, 96, 97);
@@ -112,7 +112,7 @@ TEST_CASE("what is measured of a path is shown, with its size", "[control]") {
       world.open.back().service, world.open.back().run,
       {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
   std::string shown;
-  for (const auto& one : view_status(world.engine, world.id("file"), {}, world.now).measured)
+  for (const auto& one : view_status(*world.engine, world.id("file"), {}, world.now).measured)
     shown += one.name + " " + one.text + ", ";
   CHECK(shown == "access time 10 s, modification time 1 m, change time 30 s, timestamp 30 s, size 2 kB, ");
   CHECK(what(world, "file") == "size 2 kB");

@@ -71,7 +71,7 @@ std::vector<std::shared_ptr<ServiceBlock>> three() {
 struct Answers {
   explicit Answers(World& world) {
     world.answer = [this, &world](ServiceId id) -> std::optional<std::int64_t> {
-      const auto found = status.find(world.engine.graph()->at(id).name);
+      const auto found = status.find(world.engine->graph()->at(id).name);
       return found == status.end() ? 0 : found->second;
     };
   }
@@ -89,11 +89,11 @@ std::string started(const World& world) {
 }
 
 std::string seen(const World& world, std::string_view name) {
-  const auto& last = world.engine.service(world.id(name)).last;
+  const auto& last = world.engine->service(world.id(name)).last;
   return last ? *last->output : "nothing";
 }
 
-void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(next))}); }
+void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(next))}); }
 
 void tell(World& world, event::Command::Kind kind, std::string_view name) {
   world.handle(event::Command{CommandId{1}, kind, {world.id(name)}, ByPerson{"root"}});
@@ -125,7 +125,7 @@ TEST_CASE("a composite acts at once when the last member that is needed fails, a
   CHECK(seen(world, "web") == "nothing");  // its members are being looked at
   for (const char* name : {"a", "b", "c"}) world.observe(world.id(name), 0);
   CHECK(seen(world, "web") == "no member of 3 failed");
-  CHECK(world.engine.service(world.id("web")).runs == 1);
+  CHECK(world.engine->service(world.id("web")).runs == 1);
 
   world.advance(seconds{10});
   world.observe(world.id("a"), 1);
@@ -136,15 +136,15 @@ TEST_CASE("a composite acts at once when the last member that is needed fails, a
   CHECK(started(world) == "a b web");  // c is still being looked at
   CHECK(world.execs.back().cause->description == "2 of 3 members failed: a, b");
   CHECK(world.execs.back().cause->event_text == "Status failed");
-  CHECK(world.engine.health(world.id("web")) == Health::Failed);
-  CHECK(world.engine.service(world.id("web")).runs == 1);  // that was no run
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Failed);
+  CHECK(world.engine->service(world.id("web")).runs == 1);  // that was no run
   world.observe(world.id("c"), 0);
-  CHECK(world.engine.service(world.id("web")).runs == 2);
+  CHECK(world.engine->service(world.id("web")).runs == 2);
   CHECK(world.count(RecordKind::RuleFailed) == 3);
 
   world.advance(seconds{8});
   world.observe(world.id("a"), 0);
-  CHECK(world.engine.health(world.id("web")) == Health::Ok);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
   CHECK(world.records.back().text == "1 of 3 members failed: b");
   CHECK(world.count(RecordKind::RuleRecovered) == 2);
 }
@@ -167,7 +167,7 @@ TEST_CASE("that a composite has recovered by its healing is told as its members 
   REQUIRE(seen(world, "web") == "2 of 3 members failed: a, b");
   for (const char* name : {"a", "b"}) answers.status[name] = 0;
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   const auto recovered = std::ranges::find_if(world.records, [](const Record& record) {
     return record.kind == RecordKind::RuleRecovered && record.service == "web";
   });
@@ -192,7 +192,7 @@ TEST_CASE("with a tolerance a composite is counted once a cycle", "[engine][comp
   CHECK(world.replies.back().text == "web failed");
   world.advance(seconds{1});
   CHECK(started(world) == "a b web");
-  CHECK(world.engine.service(world.id("web")).runs == 6);  // five, and the one that was asked for
+  CHECK(world.engine->service(world.id("web")).runs == 6);  // five, and the one that was asked for
 }
 
 TEST_CASE("members that are not judged or not monitored are left out of the whole", "[engine][composite]") {
@@ -209,18 +209,19 @@ TEST_CASE("members that are not judged or not monitored are left out of the whol
   CHECK(seen(world, "web") == "1 of 1 member failed: a; left out: b, c");
   // Nothing judged: it neither fires nor recovers.
   tell(world, event::Command::Kind::Unmonitor, "a");
-  REQUIRE(world.engine.service(world.id("web")).trouble->unknown);
-  CHECK(world.engine.service(world.id("web")).trouble->unknown->why == "no member has been checked; left out: a, b, c");
-  CHECK(world.engine.health(world.id("web")) == Health::Failed);
+  REQUIRE(world.engine->service(world.id("web")).trouble->unknown);
+  CHECK(world.engine->service(world.id("web")).trouble->unknown->why ==
+        "no member has been checked; left out: a, b, c");
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Failed);
   world.advance(seconds{3});
-  CHECK(world.engine.health(world.id("web")) == Health::Failed);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Failed);
   CHECK(world.count(RecordKind::RuleRecovered) == 0);
   answers.status["b"] = std::nullopt;
   tell(world, event::Command::Kind::Monitor, "b");
   world.advance(Duration{0});
-  CHECK(world.engine.health(world.id("web")) == Health::Failed);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Failed);
   world.observe(world.id("b"), 0);
-  CHECK(world.engine.health(world.id("web")) == Health::Ok);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
   CHECK(started(world) == "a web");
 }
 
@@ -233,8 +234,8 @@ TEST_CASE("nothing judged fires nothing", "[engine][composite]") {
   world.start();
   world.advance(seconds{5});
   CHECK(started(world).empty());
-  CHECK(world.engine.health(world.id("web")) == Health::Unjudged);
-  CHECK(condition_of(world.engine, world.id("web")) == Condition::Initialising);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Unjudged);
+  CHECK(condition_of(*world.engine, world.id("web")) == Condition::Initialising);
   CHECK(world.count(RecordKind::RunTimedOut) == 0);
 }
 
@@ -263,7 +264,7 @@ TEST_CASE("composites of composites are judged at once, each once, members first
   CHECK(started(world) == "a left right top");
   CHECK(world.records.size() == before + 4);
   CHECK(seen(world, "top") == "3 of 3 members failed: left, right, a");
-  CHECK(world.engine.graph()->ranks[world.id("top").index()] == 2);
+  CHECK(world.engine->graph()->ranks[world.id("top").index()] == 2);
 }
 
 TEST_CASE("the members of a group follow the group", "[engine][composite]") {
@@ -301,8 +302,8 @@ TEST_CASE("the members of a group follow the group", "[engine][composite]") {
   }
   SECTION("all are gone") {
     swap(world, rule_set({web(), service("x", {kOne})}));
-    REQUIRE(world.engine.service(world.id("web")).trouble->unknown);
-    CHECK(world.engine.service(world.id("web")).trouble->unknown->why == "no member has been checked");
+    REQUIRE(world.engine->service(world.id("web")).trouble->unknown);
+    CHECK(world.engine->service(world.id("web")).trouble->unknown->why == "no member has been checked");
     world.advance(seconds{3});
     CHECK(started(world) == "a");
   }
@@ -316,19 +317,19 @@ TEST_CASE("a reload keeps whether a composite stands failed, whatever its member
   world.advance(milliseconds{500});
   REQUIRE(started(world) == "a b web");
   swap(world, rule_set(with(three(), {composite("web", {kTwoFailed}, {"a", "b"})})));
-  CHECK(world.engine.health(world.id("web")) == Health::Failed);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Failed);
   world.advance(seconds{2});
   CHECK(started(world) == "a b web");
   swap(world, rule_set(with(three(), {composite("web", {kTwoFailed}, {"a", "c"})})));
-  CHECK(world.engine.health(world.id("web")) == Health::Ok);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
   SECTION("a composite becomes a program, and a program a composite") {
     swap(world, rule_set(with(three(), {service("web", {kOne})})));
     world.advance(seconds{2});
-    CHECK(world.engine.health(world.id("web")) == Health::Ok);
+    CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
     swap(world, rule_set({service("a", {kOne}), composite("b", {kAnyFailed}, {"a"}), service("web", {kOne})}));
     world.advance(seconds{2});
     CHECK(seen(world, "b") == "1 of 1 member failed: a");
-    CHECK(world.engine.health(world.id("b")) == Health::Failed);
+    CHECK(world.engine->composites().health(world.id("b")) == Health::Failed);
   }
 }
 
@@ -345,15 +346,15 @@ TEST_CASE("what a composite was stays so over a restart, and over a reboot until
   Instant at = world.now;
   const bool reboot = GENERATE(false, true);
   if (reboot) ++at.boot;
-  World next(world.engine.graph(), world.saved, at);
+  World next(world.engine->graph(), world.saved, at);
   Answers later(next);
   later.status = {{"a", std::nullopt}, {"b", 0}, {"c", 0}};
   next.start();
   next.advance(milliseconds{500});
-  CHECK(next.engine.rules(next.id("web")).front().status == (reboot ? RuleStatus::Failed : RuleStatus::Ok));
+  CHECK(next.engine->rules(next.id("web")).front().status == (reboot ? RuleStatus::Failed : RuleStatus::Ok));
   if (reboot) {
     next.observe(next.id("a"), 0);
-    CHECK(next.engine.health(next.id("web")) == Health::Ok);
+    CHECK(next.engine->composites().health(next.id("web")) == Health::Ok);
   }
   CHECK(next.count(RecordKind::RuleFailed) == 0);
 }
@@ -366,13 +367,13 @@ TEST_CASE("a member that hangs holds a composite up for a cycle at most", "[engi
   world.advance(milliseconds{500});
   answers.status = {{"a", 1}, {"b", 1}, {"c", std::nullopt}};
   world.advance(milliseconds{500});  // the second cycle
-  CHECK(world.engine.service(world.id("web")).runs == 1);
+  CHECK(world.engine->service(world.id("web")).runs == 1);
   world.advance(milliseconds{1000});
-  CHECK(world.engine.service(world.id("web")).runs == 2);
+  CHECK(world.engine->service(world.id("web")).runs == 2);
   world.advance(milliseconds{1000});
-  CHECK(world.engine.service(world.id("web")).runs == 3);
+  CHECK(world.engine->service(world.id("web")).runs == 3);
   CHECK(started(world) == "a b web");
-  CHECK(world.engine.times(world.id("web")).irregular->overruns == 0);
+  CHECK(world.engine->times(world.id("web")).irregular->overruns == 0);
 }
 
 TEST_CASE("a composite with a calendar is judged by it alone", "[engine][composite]") {
@@ -406,14 +407,14 @@ TEST_CASE("a composite may be depended upon, stopped and started, and have an 'e
   CHECK(started(world) == "a web web");
   CHECK(world.execs.back().command.arguments.front() == "/bin/well");
   tell(world, event::Command::Kind::Unmonitor, "web");
-  CHECK(world.engine.health(world.id("d")) == Health::Unmonitored);
+  CHECK(world.engine->composites().health(world.id("d")) == Health::Unmonitored);
   tell(world, event::Command::Kind::Start, "web");
   world.advance(seconds{2});
-  CHECK(world.engine.health(world.id("web")) == Health::Ok);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
   tell(world, event::Command::Kind::Restart, "web");
   CHECK(world.replies.back().ok);
   world.advance(seconds{2});
-  CHECK(world.engine.health(world.id("web")) == Health::Ok);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::Ok);
 }
 
 TEST_CASE("a composite that takes itself out changes what is made of it", "[engine][composite]") {
@@ -441,7 +442,7 @@ TEST_CASE("explain tells of the members of a composite", "[engine][composite]") 
   answers.status = {{"a", 1}, {"c", std::nullopt}};
   world.start();
   world.advance(milliseconds{20});
-  const Explanation told = explain(world.engine, world.id("web"), world.now);
+  const Explanation told = explain(*world.engine, world.id("web"), world.now);
   REQUIRE(told.notes.size() == 3);
   CHECK(told.notes[0] == "Its members: a (failed), b (ok), c (not judged).");
   CHECK(told.notes[1] == "A run is under way for 20 ms; it waits for its members to be checked.");
@@ -474,29 +475,29 @@ TEST_CASE("the health of a service", "[engine][composite]") {
   const auto command = [&](event::Command::Kind kind) {
     world.handle(event::Command{CommandId{1}, kind, {s}, ByPerson{"root"}});
   };
-  CHECK(world.engine.health(s) == Health::Unjudged);
+  CHECK(world.engine->composites().health(s) == Health::Unjudged);
   world.start();
   world.advance(Duration{0});
-  CHECK(world.engine.health(s) == Health::Unjudged);  // its first run is under way
+  CHECK(world.engine->composites().health(s) == Health::Unjudged);  // its first run is under way
   world.observe(s, 1);
-  CHECK(world.engine.health(s) == Health::Ok);  // no rule stands failed yet
+  CHECK(world.engine->composites().health(s) == Health::Ok);  // no rule stands failed yet
   world.advance(seconds{1});
   world.observe(s, 1);
-  CHECK(world.engine.health(s) == Health::Failed);
+  CHECK(world.engine->composites().health(s) == Health::Failed);
   command(event::Command::Kind::Pause);
-  CHECK(world.engine.health(s) == Health::Failed);
+  CHECK(world.engine->composites().health(s) == Health::Failed);
 
-  World same_boot(world.engine.graph(), world.saved, world.now);
-  CHECK(same_boot.engine.health(s) == Health::Failed);
+  World same_boot(world.engine->graph(), world.saved, world.now);
+  CHECK(same_boot.engine->composites().health(s) == Health::Failed);
   Instant later = world.now;
   ++later.boot;
-  World other_boot(world.engine.graph(), world.saved, later);
-  CHECK(other_boot.engine.health(s) == Health::Unjudged);
+  World other_boot(world.engine->graph(), world.saved, later);
+  CHECK(other_boot.engine->composites().health(s) == Health::Unjudged);
 
   command(event::Command::Kind::Unmonitor);
-  CHECK(world.engine.health(s) == Health::Unmonitored);
+  CHECK(world.engine->composites().health(s) == Health::Unmonitored);
   command(event::Command::Kind::Monitor);
-  CHECK(world.engine.health(s) == Health::Unjudged);
+  CHECK(world.engine->composites().health(s) == Health::Unjudged);
 }
 
 }  // namespace composite_test

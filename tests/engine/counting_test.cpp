@@ -77,7 +77,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
   std::string fired;
   std::uint64_t command = 0;
   for (std::size_t run = 1; run <= plan.bad.size(); ++run) {
-    world.advance(run == 1 ? Duration{0} : world.engine.times(world.id("s")).due.value() - world.now.mono);
+    world.advance(run == 1 ? Duration{0} : world.engine->times(world.id("s")).due.value() - world.now.mono);
     world.observe(world.id("s"), plan.bad[run - 1] ? 1 : 0);
     for (const effect::Exec& exec : std::exchange(world.execs, {})) {
       fired += (exec.recovery ? "c" : "r") + std::to_string(run) + " ";
@@ -97,7 +97,7 @@ std::string judged_amid_noise(const Course& plan, std::mt19937& random) {
           world.observe(world.id("s"), static_cast<std::int64_t>(random() % 2));
           break;
         case 4:
-          world.handle(event::Swap{plan_swap(*world.engine.graph(), rules(static_cast<std::uint32_t>(random())))});
+          world.handle(event::Swap{plan_swap(*world.engine->graph(), rules(static_cast<std::uint32_t>(random())))});
           break;
         default: world.advance(milliseconds{random() % 40}); break;
       }

@@ -190,14 +190,14 @@ TEST_CASE("the next run of a cron service is the next minute that matches", "[en
   block->schedule->cron = at(4, 26);
   World world(rule_set({block}));
   world.answer = [](ServiceId) { return 0; };
-  const auto next = [&] { return world.engine.next_run(world.id("s"), world.now); };
+  const auto next = [&] { return world.engine->next_run(world.id("s"), world.now); };
   CHECK_FALSE(next());
   world.start();
   CHECK(next() == minutes{2});
   world.advance(seconds{90});
   CHECK(next() == seconds{30});
   world.advance(seconds{30});
-  CHECK(world.engine.service(world.id("s")).runs == 1);
+  CHECK(world.engine->service(world.id("s")).runs == 1);
   CHECK(std::ranges::any_of(world.effects, [](const Effect& one) {  // before a kill lets it run twice
     const auto* const saved = std::get_if<effect::Commit>(&one);
     return saved != nullptr && saved->records.empty() && !saved->services.empty() &&
@@ -207,7 +207,7 @@ TEST_CASE("the next run of a cron service is the next minute that matches", "[en
   world.advance(days{1} - milliseconds{1});
   CHECK(next() == milliseconds{1});
   world.advance(milliseconds{1});
-  CHECK(world.engine.service(world.id("s")).runs == 2);
+  CHECK(world.engine->service(world.id("s")).runs == 2);
   world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, ByPerson{"root"}});
   CHECK_FALSE(next());
 }

@@ -36,7 +36,7 @@ Rule other(const std::string& program = "/bin/other") {
 }
 
 void swap(World& world, std::vector<Rule> rules) {
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({service("s", std::move(rules))}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({service("s", std::move(rules))}))});
 }
 
 /// The daemon ends, the files are edited, and the next one starts.
@@ -97,8 +97,8 @@ TEST_CASE("an edited rule starts nothing beside what its former text has started
     swap(world, {healing_with("/bin/heal2")});
     world.advance(seconds{3});
     CHECK(world.execs.size() == 1);
-    const ServiceState& state = world.engine.service(world.id("s"));
-    CHECK(world.engine.rules(world.id("s"))[0].status == RuleStatus::Failed);
+    const ServiceState& state = world.engine->service(world.id("s"));
+    CHECK(world.engine->rules(world.id("s"))[0].status == RuleStatus::Failed);
     CHECK_FALSE(state.initialising);
     end(world, world.execs[0].action);
     CHECK(programs(world) == Programs{"/bin/heal", "/bin/heal2"});
@@ -122,7 +122,7 @@ TEST_CASE("a firing that waits runs the program that its rule names when its tur
   world.answer = [](ServiceId) { return 1; };
   fire(world);
   world.advance(seconds{1});
-  REQUIRE(world.engine.queued_of("s").size() == 1);
+  REQUIRE(world.engine->programs().queued_of("s").size() == 1);
   SECTION("another program") {
     swap(world, {healing_with("/bin/heal2")});
     end(world, world.execs[0].action);
@@ -161,7 +161,7 @@ TEST_CASE("an edit of tolerance, action, else or order keeps that a rule stands 
   World next = restarted(world, {other("/bin/x"), edited});
   World& after = restart ? next : world;
   if (restart) after.start();
-  CHECK(after.engine.rules(after.id("s"))[1].status == RuleStatus::Failed);
+  CHECK(after.engine->rules(after.id("s"))[1].status == RuleStatus::Failed);
   after.advance(milliseconds{3500});
   CHECK(std::ranges::count(programs(after), "/bin/heal") == (restart ? 0 : 1));
   CHECK(after.count(RecordKind::RuleFailed) == (restart ? 1U : 2U));  // of /bin/x, and before the edit
@@ -175,7 +175,7 @@ TEST_CASE("a new rule starts nothing beside the program of one that the reload h
     swap(world, {other()});
     world.advance(seconds{2});
     CHECK(world.execs.size() == 1);
-    REQUIRE(world.engine.queued_of("s").size() == 1);
+    REQUIRE(world.engine->programs().queued_of("s").size() == 1);
     CHECK(std::ranges::any_of(world.records, [](const Record& record) {
       return record.text ==
              "exec /bin/heal of the previous rules is still running: exec /bin/other will be run when it has ended";
@@ -233,7 +233,7 @@ TEST_CASE("what a person has accepted of a rule is void when its action is edite
   World world(rule_set({service("s", {dormant})}));
   world.start();
   world.handle(event::Command{CommandId{1}, event::Command::Kind::Accept, {world.id("s")}, ByPerson{"root"}});
-  REQUIRE(world.engine.rules(world.id("s"))[0].accepted);
+  REQUIRE(world.engine->rules(world.id("s"))[0].accepted);
   Rule tolerant = dormant;
   tolerant->text = "if status != 0 for 2 cycles then exec \"/bin/heal\"";
   tolerant->tolerance = {2, 2, Duration{0}};
@@ -241,9 +241,9 @@ TEST_CASE("what a person has accepted of a rule is void when its action is edite
   edited->dormant = true;
   const auto& [rule, accepted] = GENERATE_COPY(std::pair(tolerant, true), std::pair(edited, false));
   World next = restarted(world, {rule});
-  CHECK(next.engine.rules(next.id("s"))[0].accepted == accepted);
+  CHECK(next.engine->rules(next.id("s"))[0].accepted == accepted);
   swap(world, {rule});
-  CHECK(world.engine.rules(world.id("s"))[0].accepted == accepted);
+  CHECK(world.engine->rules(world.id("s"))[0].accepted == accepted);
 }
 
 TEST_CASE("a state in which rules are known by their whole text is taken over", "[edit]") {
@@ -258,19 +258,19 @@ TEST_CASE("a state in which rules are known by their whole text is taken over", 
   next.start();
   next.advance(seconds{2});
   CHECK(next.execs.empty());
-  CHECK(next.engine.rules(next.id("s"))[0].status == RuleStatus::Failed);
-  CHECK(next.saved.services.at("s").rules.at(0).identity == next.engine.graph()->at(next.id("s")).rules[0].identity());
+  CHECK(next.engine->rules(next.id("s"))[0].status == RuleStatus::Failed);
+  CHECK(next.saved.services.at("s").rules.at(0).identity == next.engine->graph()->at(next.id("s")).rules[0].identity());
   end(next, world.execs[0].action);
   CHECK(next.execs.size() == 1);
 }
 
 TEST_CASE("what a reload makes of rules is told, service by service", "[edit]") {
   World world(rule_set({service("s", {healing(), other()}), service("t", {healing()})}));
-  const auto plan = plan_swap(*world.engine.graph(),
+  const auto plan = plan_swap(*world.engine->graph(),
                               rule_set({service("s", {healing_with("/bin/heal2"), status_rule(Comparison::Equal, 3)}),
                                         service("t", {healing()})}));
   using Kind = RuleChange::Kind;
-  CHECK(rule_changes(*world.engine.graph(), *plan) ==
+  CHECK(rule_changes(*world.engine->graph(), *plan) ==
         std::vector<RuleChange>{{"s", "if status != 0 then exec \"/bin/heal2\"", Kind::Kept},
                                 {"s", "if status 0 3 1/1", Kind::New},
                                 {"s", "if status > 0 then exec \"/bin/other\"", Kind::Removed}});
@@ -279,7 +279,9 @@ TEST_CASE("what a reload makes of rules is told, service by service", "[edit]") 
 TEST_CASE("a rule that was not judged since it began is not said to have passed", "[edit]") {
   World world(rule_set({service("s", {status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}})})}));
   world.answer = [](ServiceId) { return 1; };
-  const auto now_of = [&](std::size_t rule) { return explain(world.engine, world.id("s"), world.now).rules[rule].now; };
+  const auto now_of = [&](std::size_t rule) {
+    return explain(*world.engine, world.id("s"), world.now).rules[rule].now;
+  };
   world.start();
   CHECK(now_of(0) == "has not been judged yet");
   world.advance(seconds{0});
@@ -300,13 +302,13 @@ TEST_CASE("a service that was judged before is not initialising under the next d
   World world(rule_set({service("s", {healing()})}));
   world.answer = [](ServiceId) { return 0; };
   world.start();
-  CHECK(condition_of(world.engine, world.id("s")) == Condition::Initialising);
+  CHECK(condition_of(*world.engine, world.id("s")) == Condition::Initialising);
   world.advance(seconds{0});
   World next = restarted(world, {healing()});
-  CHECK(condition_of(next.engine, next.id("s")) == Condition::Running);
+  CHECK(condition_of(*next.engine, next.id("s")) == Condition::Running);
   next.now.boot += 1;
   World rebooted(make_graph(rule_set({service("s", {healing()})})), world.saved, next.now);
-  CHECK(condition_of(rebooted.engine, rebooted.id("s")) == Condition::Initialising);
+  CHECK(condition_of(*rebooted.engine, rebooted.id("s")) == Condition::Initialising);
 }
 
 TEST_CASE("every N cycles go on in their phase under the next daemon", "[edit]") {
@@ -316,23 +318,23 @@ TEST_CASE("every N cycles go on in their phase under the next daemon", "[edit]")
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(seconds{24});  // runs at 0, 10 and 20
-  CHECK(world.engine.service(world.id("s")).runs == 3);
+  CHECK(world.engine->service(world.id("s")).runs == 3);
   World next(make_graph(rule_set({block})), world.saved, world.now);
   next.answer = world.answer;
   next.start();
   next.advance(milliseconds{5900});
-  CHECK(next.engine.service(next.id("s")).runs == 0);
+  CHECK(next.engine->service(next.id("s")).runs == 0);
   next.advance(milliseconds{100});
-  CHECK(next.engine.service(next.id("s")).runs == 1);
+  CHECK(next.engine->service(next.id("s")).runs == 1);
   next.advance(seconds{10});
-  CHECK(next.engine.service(next.id("s")).runs == 2);
+  CHECK(next.engine->service(next.id("s")).runs == 2);
   Instant later = next.now;
   later.boot += 1;
   World rebooted(make_graph(rule_set({block})), next.saved, later);
   rebooted.answer = world.answer;
   rebooted.start();
   rebooted.advance(seconds{0});
-  CHECK(rebooted.engine.service(rebooted.id("s")).runs == 1);
+  CHECK(rebooted.engine->service(rebooted.id("s")).runs == 1);
 }
 
 }  // namespace edit_test

@@ -52,7 +52,7 @@ TEST_CASE("cycles keep a fixed rate, whatever the runs take", "[engine]") {
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(seconds{60});
-  CHECK(world.engine.service(world.id("s")).runs == 61);
+  CHECK(world.engine->service(world.id("s")).runs == 61);
 }
 
 TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
@@ -66,7 +66,7 @@ TEST_CASE("every N cycles and healer's own intervals", "[engine]") {
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(seconds{21});
-  CHECK(world.engine.service(world.id("s")).runs == 5);  // 0, 5, 10, 15, 20
+  CHECK(world.engine->service(world.id("s")).runs == 5);  // 0, 5, 10, 15, 20
 }
 
 TEST_CASE("a cron schedule runs once in each matching minute, over restarts and steps of the clock", "[engine]") {
@@ -77,22 +77,22 @@ TEST_CASE("a cron schedule runs once in each matching minute, over restarts and 
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(minutes{10} - seconds{1});
-  CHECK(world.engine.service(world.id("s")).runs == 10);
+  CHECK(world.engine->service(world.id("s")).runs == 10);
 
   World again(make_graph(rule_set({block})), world.saved, world.now);
   again.answer = world.answer;
   again.start();
   again.advance(Duration{0});
-  CHECK(again.engine.service(again.id("s")).runs == 0);  // this minute has run
+  CHECK(again.engine->service(again.id("s")).runs == 0);  // this minute has run
   again.advance(seconds{1});
-  CHECK(again.engine.service(again.id("s")).runs == 1);
+  CHECK(again.engine->service(again.id("s")).runs == 1);
 
   again.now.wall -= minutes{5};  // set back: nothing is repeated until the clock has caught up
   again.handle(event::Wake{});
   again.advance(minutes{5});
-  CHECK(again.engine.service(again.id("s")).runs == 1);
+  CHECK(again.engine->service(again.id("s")).runs == 1);
   again.advance(minutes{1});
-  CHECK(again.engine.service(again.id("s")).runs == 2);
+  CHECK(again.engine->service(again.id("s")).runs == 2);
 }
 
 TEST_CASE("not every keeps quiet in matching minutes", "[engine]") {
@@ -107,9 +107,9 @@ TEST_CASE("not every keeps quiet in matching minutes", "[engine]") {
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(minutes{1} - milliseconds{1});
-  CHECK(world.engine.service(world.id("s")).runs == 0);
+  CHECK(world.engine->service(world.id("s")).runs == 0);
   world.advance(seconds{10});
-  CHECK(world.engine.service(world.id("s")).runs == 10);
+  CHECK(world.engine->service(world.id("s")).runs == 10);
 }
 
 TEST_CASE("for 90 seconds holds over every run since at least that long", "[engine]") {
@@ -164,18 +164,18 @@ TEST_CASE("validate answers by the runs just made, not by what stands failed", "
     world.observe(world.id("stands"), stands);
   };
   judge(1, 0);
-  event::Command all{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, ByPerson{"root"}};
+  event::Command all{CommandId{1}, event::Command::Kind::Validate, world.engine->graph()->order, ByPerson{"root"}};
   world.handle(all);
   judge(0, 0);
   REQUIRE(world.replies.size() == 1);
-  CHECK(condition_of(world.engine, world.id("stands")) == Condition::Failed);
+  CHECK(condition_of(*world.engine, world.id("stands")) == Condition::Failed);
   CHECK(world.replies.back().ok);
   CHECK(world.replies.back().text == "all 4 services are in order");
   world.handle(all);
   judge(0, 1);
   REQUIRE(world.replies.size() == 2);
-  CHECK(condition_of(world.engine, world.id("tolerates")) == Condition::Running);  // it moved no counter
-  CHECK_FALSE(world.engine.service(world.id("leaves")).monitored);
+  CHECK(condition_of(*world.engine, world.id("tolerates")) == Condition::Running);  // it moved no counter
+  CHECK_FALSE(world.engine->service(world.id("leaves")).monitored);
   CHECK_FALSE(world.replies.back().ok);
   CHECK(world.replies.back().text == "3 of 4 services failed: tolerates, fires, leaves");
 }
@@ -210,7 +210,7 @@ TEST_CASE("validate names ten of the services that failed", "[engine]") {
   world.answer = [&](ServiceId id) { return id == world.id("s3") ? 0 : 1; };
   world.start();
   world.handle(
-      event::Command{CommandId{1}, event::Command::Kind::Validate, world.engine.graph()->order, ByPerson{"root"}});
+      event::Command{CommandId{1}, event::Command::Kind::Validate, world.engine->graph()->order, ByPerson{"root"}});
   REQUIRE(world.replies.size() == 1);
   CHECK(world.replies.back().text == "11 of 12 services failed: s0, s1, s2, s4, s5, s6, s7, s8, s9, s10 and 1 more");
 }
@@ -331,7 +331,7 @@ TEST_CASE("a run that only moves what is remembered does not save its service wh
   world.advance(seconds{1});
   world.observe(world.id("s"), 5);
   CHECK(saved(world) == "s status 5 ");
-  CHECK(world.saved.services.at("s") == world.engine.save(world.id("s"), World::kStart));
+  CHECK(world.saved.services.at("s") == world.engine->save(world.id("s"), World::kStart));
 
   World next(make_graph(rules), world.saved, world.now);
   seen = 0;
@@ -361,7 +361,9 @@ TEST_CASE("what is remembered of a file is kept, also where its path was edited 
         run.service, run.run,
         {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
   };
-  const auto size = [](const World& world) { return world.engine.service(world.id("s")).memory.find(Attribute::Size); };
+  const auto size = [](const World& world) {
+    return world.engine->service(world.id("s")).memory.find(Attribute::Size);
+  };
   World first(rules("/a"));
   first.start();
   first.advance(Duration{0});
@@ -386,10 +388,10 @@ TEST_CASE("after the journal was sick, services are saved whole again", "[engine
   world.start();
   world.advance(Duration{0});
   world.observe(world.id("s"), 0);
-  CHECK(world.engine.service(world.id("s")).saved_whole);
+  CHECK(world.engine->service(world.id("s")).saved_whole);
   for (const bool sick : {true, false})
     world.handle(event::Committed{.up_to = 0, .unjournalled = sick, .reason = "no disk"});
-  CHECK_FALSE(world.engine.service(world.id("s")).saved_whole);
+  CHECK_FALSE(world.engine->service(world.id("s")).saved_whole);
 }
 
 TEST_CASE("conditions: and binds tighter than or", "[engine]") {
@@ -479,8 +481,8 @@ TEST_CASE("unmonitor acts last and stops the service", "[engine]") {
   world.start();
   world.advance(seconds{5});
   CHECK(world.execs.size() == 1);
-  CHECK(world.engine.service(world.id("s")).runs == 1);
-  CHECK_FALSE(world.engine.service(world.id("s")).monitored);
+  CHECK(world.engine->service(world.id("s")).runs == 1);
+  CHECK_FALSE(world.engine->service(world.id("s")).monitored);
 }
 
 TEST_CASE("after a new boot counts begin again, failed states stay", "[engine]") {
@@ -506,7 +508,7 @@ TEST_CASE("after a new boot counts begin again, failed states stay", "[engine]")
   next.execs.clear();
   next.advance(seconds{1});
   CHECK(next.execs.empty());
-  CHECK(next.engine.rules(next.id("t"))[0].status == RuleStatus::Failed);
+  CHECK(next.engine->rules(next.id("t"))[0].status == RuleStatus::Failed);
   next.advance(seconds{1});
   CHECK(next.execs.size() == 1);
 }
@@ -666,10 +668,10 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
   auto another = std::make_shared<ServiceBlock>(*service("another", {}));
   RuleSet more = rules;
   more.services.push_back(another);
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), more)});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), more)});
   CHECK(told() ==
         "healer@x Monit instance changed healer, start: rules reloaded: 2 services, 1 added, 0 removed, 0 changed\n");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), more)});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), more)});
   CHECK(told().empty());  // nothing has changed
   world.handle(event::ReloadFailed{"line 3"});
   CHECK(told().starts_with("healer@x Rules not loaded healer, alert: the rules files have errors"));

@@ -17,7 +17,7 @@ namespace {
 
 /// "CONDITION" of the service, its notes, then each rule: "CONDITION | now | if it holds | if not | held back".
 std::string account(const World& world, std::string_view name = "web") {
-  const Explanation explained = explain(world.engine, world.id(name), world.now);
+  const Explanation explained = explain(*world.engine, world.id(name), world.now);
   std::string text = "\n" + std::string(to_string(explained.condition)) + "\n";
   for (const std::string& note : explained.notes) text += note + "\n";
   for (const RuleAccount& rule : explained.rules)
@@ -106,7 +106,7 @@ TEST_CASE("a rule whose action is held back is not said to be tried again", "[en
   CHECK(account(world).find("| stays failed; restart is held back | recovers: alert | passive mode: ") !=
         std::string::npos);
   run(world, 1);
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
 }
 
 TEST_CASE("a rule about restarts counts restarts", "[engine]") {
@@ -136,7 +136,7 @@ TEST_CASE("what explain foretells happens", "[engine]") {
     rule->recovery->tolerance = {.count = static_cast<std::uint8_t>(1 + pick(2)), .window = 2};
     World world = started({rule});
     for (int i = 0; i < 40; ++i) {
-      const Explanation explained = explain(world.engine, world.id("web"), world.now);
+      const Explanation explained = explain(*world.engine, world.id("web"), world.now);
       const bool bad = pick(3) != 0;
       const std::string& foretold = bad ? explained.rules[0].if_failed : explained.rules[0].if_clear;
       const std::size_t failures = world.count(RecordKind::RuleFailed);
@@ -248,9 +248,9 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   world.start();
   const auto first_note = [&](const Job& job) {
     // As the engine holds it while the job runs.
-    const_cast<std::map<std::uint64_t, Job>&>(world.engine.jobs()).insert_or_assign(job.id.number(), job);
-    const_cast<ServiceState&>(world.engine.service(world.id("db"))).job = job.id;
-    return explain(world.engine, world.id("db"), world.now).notes.at(0);
+    const_cast<std::map<std::uint64_t, Job>&>(world.engine->jobs()).insert_or_assign(job.id.number(), job);
+    const_cast<ServiceState&>(world.engine->service(world.id("db"))).job = job.id;
+    return explain(*world.engine, world.id("db"), world.now).notes.at(0);
   };
   Job job{.id = JobId{7},
           .kind = ActionKind::Restart,
@@ -276,10 +276,11 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
   job.action = ActionId{9};
   CHECK(first_note(job).find("it waits for its program to end, at most 27 s more.") != std::string::npos);
 
-  auto& web = const_cast<ServiceState&>(world.engine.service(world.id("web")));
+  auto& web = const_cast<ServiceState&>(world.engine->service(world.id("web")));
   web.monitored = false;
   web.trouble.edit().waits = "db is not up";
-  web.trouble.edit().pause = Pause{.until = {}, .reason = {}, .by = ByPerson{"root"}};
+  world.handle(event::Command{
+      .id = CommandId{1}, .kind = event::Command::Kind::Pause, .services = {world.id("web")}, .by = ByPerson{"root"}});
   web.starts = {.quick = 1, .last = {}, .not_before = world.now.wall + seconds{5}};
   const std::string text = account(world);
   CHECK(text ==
@@ -367,7 +368,7 @@ TEST_CASE("a program that cannot be started now says why, until it is started", 
         told.push_back(note->service + ": " + note->text);
     return told;
   };
-  const auto waits = [&] { return job_waits_for(world.engine, world.engine.jobs().begin()->second); };
+  const auto waits = [&] { return job_waits_for(*world.engine, world.engine->jobs().begin()->second); };
   CHECK(waits() == "web to be ready");
   const std::vector<std::string> before = notes();
   world.handle(event::ActionWaits{action, "cannot write /x: No space left on device"});
@@ -435,7 +436,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   };
   const auto told = notes();
   const auto tell = [&](const char* name, const std::string& why) {
-    const ServiceState& state = world.engine.service(world.id(name));
+    const ServiceState& state = world.engine->service(world.id(name));
     world.handle(event::RunWaits{world.id(name), state.flight ? state.flight->run : RunId{4711}, why});
   };
   CHECK(account(world).find("A run is under way for ") != std::string::npos);
@@ -451,10 +452,10 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   // It is judged, and the next one waits for nothing until that is told.
   world.observe(world.id("db"), 0);
   tell("db", "late");
-  CHECK_FALSE(world.engine.service(world.id("db")).flight);
+  CHECK_FALSE(world.engine->service(world.id("db")).flight);
   world.advance(seconds{30});
-  REQUIRE(world.engine.service(world.id("db")).flight);
-  CHECK(world.engine.service(world.id("db")).flight->waits.empty());
+  REQUIRE(world.engine->service(world.id("db")).flight);
+  CHECK(world.engine->service(world.id("db")).flight->waits.empty());
   world.advance(seconds{60});
   tell("web", "cannot make a pipe: Too many open files");
   CHECK(notes() == told + 2);

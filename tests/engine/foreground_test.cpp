@@ -58,11 +58,11 @@ TEST_CASE("a foreground process is started at the first run, and is ready after 
   world.start();
   world.run(milliseconds{900});
   CHECK(world.programs == Programs{"run web"});
-  CHECK(world.engine.jobs().size() == 1);
+  CHECK(world.engine->jobs().size() == 1);
   world.run(milliseconds{200});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(last_text(world, RecordKind::JobStep) == "started with pid 100");
-  CHECK(process_of(*world.engine.service(world.id("web")).last)->pid == 100);
+  CHECK(process_of(*world.engine->service(world.id("web")).last)->pid == 100);
 }
 
 TEST_CASE("a foreground process is ready when it says so") {
@@ -70,10 +70,10 @@ TEST_CASE("a foreground process is ready when it says so") {
   ProcessWorld world(rule_set({block}, seconds{30}));
   world.start();
   world.run(seconds{5});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   SECTION("it does") {
     world.say_ready("web");
-    CHECK(world.engine.jobs().empty());
+    CHECK(world.engine->jobs().empty());
     world.run(seconds{40});
     CHECK(world.programs.size() == 1);
   }
@@ -108,7 +108,7 @@ TEST_CASE("a foreground process that dies before a look has seen it up is starte
   world.slow.insert("web");
   for (std::size_t times = 2; times <= 4; ++times) {
     world.run(seconds{2});
-    REQUIRE(world.engine.jobs().empty());
+    REQUIRE(world.engine->jobs().empty());
     world.die("web");
     CHECK(world.programs.size() == times);
   }
@@ -123,7 +123,7 @@ TEST_CASE("a foreground process that dies before a look has seen it up is starte
     world.slow.clear();
     world.run(hours{2});
     CHECK(world.programs.size() == 4);
-    CHECK(world.engine.jobs().empty());
+    CHECK(world.engine->jobs().empty());
     CHECK(last_text(world, RecordKind::RuleRecovered) != "none");
   }
 }
@@ -245,8 +245,8 @@ TEST_CASE("a foreground process outlives the daemon: the next one adopts it") {
   world.run(minutes{2});
   CHECK(world.programs.size() == 1);
   CHECK(last_text(world, RecordKind::ActionStarted) == "program /run still runs");
-  CHECK(world.engine.service(world.id("web")).child->about().pid == 100);
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->service(world.id("web")).child->about().pid == 100);
+  CHECK(world.engine->jobs().empty());
   SECTION("and hears of its death, though not of its status") {
     world.die("web");
     CHECK(last_text(world, RecordKind::ProcessDied) ==
@@ -277,7 +277,7 @@ TEST_CASE("a crash at every point of a start leaves one foreground process") {
     world.run(seconds{10});
     INFO("crash after " << k);
     CHECK(world.programs == Programs{"run web", "run app"});
-    CHECK(world.engine.jobs().empty());
+    CHECK(world.engine->jobs().empty());
     CHECK(world.saved.jobs.empty());
   }
 }
@@ -285,7 +285,7 @@ TEST_CASE("a crash at every point of a start leaves one foreground process") {
 TEST_CASE("reloads and foreground processes") {
   OneUp world;
   const auto reload = [&](std::vector<std::shared_ptr<ServiceBlock>> blocks) {
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set(std::move(blocks), seconds{30}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set(std::move(blocks), seconds{30}))});
     world.settle();
   };
   SECTION("another program: the former runs on until a restart") {
@@ -336,13 +336,13 @@ TEST_CASE("a person cancels a start that waits for its word") {
   ProcessWorld world(rule_set({block}, minutes{5}));
   world.start();
   world.run(seconds{5});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   event::Command cancel{.id = CommandId{1}, .kind = Kind::Cancel, .by = ByPerson{"root"}};
-  cancel.job = JobId{world.engine.jobs().begin()->first};
+  cancel.job = JobId{world.engine->jobs().begin()->first};
   world.handle(cancel);
   world.settle();
   world.run(seconds{1});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK_FALSE(world.is_up("web"));
 }
 
@@ -355,7 +355,7 @@ TEST_CASE("what was ready while no healer was there to hear it is not ended") {
   world.run(minutes{2});
   CHECK(world.programs.size() == 1);
   CHECK(world.ended.empty());
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
 }
 
 TEST_CASE("of a pid file becomes a foreground process: what runs is kept until it ends or is restarted") {
@@ -365,12 +365,12 @@ TEST_CASE("of a pid file becomes a foreground process: what runs is kept until i
   REQUIRE(world.is_up("web"));
   auto block = foreground("web");
   block->key = hash128("other");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block}, seconds{30}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({block}, seconds{30}))});
   world.settle();
   if (GENERATE(false, true)) world.crash(seconds{2});
   world.run(minutes{2});
   CHECK(world.programs == Programs{"start web"});
-  CHECK(process_of(*world.engine.service(world.id("web")).last)->pid == world.pid("web"));
+  CHECK(process_of(*world.engine->service(world.id("web")).last)->pid == world.pid("web"));
   CHECK(last_text(world, RecordKind::JobStep).find("of its previous rules still runs") != std::string::npos);
   SECTION("it ends") {
     world.deaf = true;
@@ -402,7 +402,7 @@ TEST_CASE("what an earlier daemon has found is kept, too, where this one has not
   if (!lives) world.hidden_death("web");
   auto block = foreground("web");
   block->key = hash128("other");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block}, seconds{30}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({block}, seconds{30}))});
   world.settle();
   const bool start = GENERATE(false, true);
   world.command(start ? Kind::Start : Kind::Monitor, {"web"});
@@ -421,11 +421,11 @@ TEST_CASE("what its former rules have left running is ready, though a start goes
   world.slow.insert("web");
   world.crash(seconds{1}, make_graph(rule_set({speaking("web", seconds{5})}, seconds{30})));
   world.command(Kind::Start, {"web"});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   world.slow.clear();
   world.crash(seconds{1});
   world.run(seconds{10});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.count(RecordKind::JobFailed) == 0);
   CHECK(world.is_up("web"));
   CHECK(world.programs.empty());
@@ -440,7 +440,7 @@ TEST_CASE("a look that finds it gone waits for how it has ended") {
   world.run(seconds{31});
   CHECK(world.count(RecordKind::RuleFailed) == 1);  // before its first start
   world.handle(event::ActionEnded{
-      .action = world.engine.service(world.id("web")).child->about().action, .status = 3, .elapsed = seconds{40}});
+      .action = world.engine->service(world.id("web")).child->about().action, .status = 3, .elapsed = seconds{40}});
   world.settle();
   CHECK(last_text(world, RecordKind::ProcessDied) ==
         "process " + std::to_string(pid) + " exited with status 3 after 40 s");
@@ -457,7 +457,7 @@ TEST_CASE("one that never said that it is ready is not taken for ready by the ne
   world.crash(seconds{1});
   world.run(seconds{1});
   CHECK_FALSE(world.ended.empty());
-  CHECK(world.engine.service(world.id("web")).child->is_ending());
+  CHECK(world.engine->service(world.id("web")).child->is_ending());
 }
 
 TEST_CASE("what the start program of its former rules brings up late is ended before a foreground process begins") {
@@ -474,7 +474,7 @@ TEST_CASE("what the start program of its former rules brings up late is ended be
   if (crashed) {
     world.crash(milliseconds{500}, make_graph(later));
   } else {
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), later)});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), later)});
     world.settle();
   }
   world.run(seconds{2});

@@ -47,11 +47,11 @@ void say(World& world, Kind kind, const std::string& name, std::optional<Duratio
 }
 
 std::string condition(const World& world, const std::string& name) {
-  return std::string(to_string(condition_of(world.engine, world.id(name))));
+  return std::string(to_string(condition_of(*world.engine, world.id(name))));
 }
 
 std::string note(const World& world, const std::string& name) {
-  return explain(world.engine, world.id(name), world.now).notes.front();
+  return explain(*world.engine, world.id(name), world.now).notes.front();
 }
 
 /// The last that was mailed of a service.
@@ -65,7 +65,7 @@ std::shared_ptr<const effect::Cause> mail(const World& world, const std::string&
 /// Both were given up.
 World given_up(Duration lasting = Duration{0}) {
   World world(web_and_bin(lasting));
-  world.answer = [&world](ServiceId id) { return world.engine.graph()->at(id).name == "bin" ? 1 : 0; };
+  world.answer = [&world](ServiceId id) { return world.engine->graph()->at(id).name == "bin" ? 1 : 0; };
   world.start();
   world.advance(milliseconds{1});
   world.answer = [](ServiceId) { return 0; };
@@ -79,7 +79,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
   World world = given_up();
   CHECK(condition(world, "bin") == "given up");
   CHECK(condition(world, "web") == "given up");
-  CHECK(world.engine.health(world.id("web")) == Health::GivenUp);
+  CHECK(world.engine->composites().health(world.id("web")) == Health::GivenUp);
   CHECK(note(world, "bin")
             .starts_with("It was given up 5 s ago by its rule 'if status != 0 then unmonitor': it is not "
                          "checked, and counts as failed"));
@@ -106,7 +106,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
   }
   SECTION("a person who checks all is told that it is not in order") {
     world.handle(event::Command{
-        .id = CommandId{5}, .kind = Kind::Validate, .services = world.engine.graph()->order, .by = ByPerson{"anna"}});
+        .id = CommandId{5}, .kind = Kind::Validate, .services = world.engine->graph()->order, .by = ByPerson{"anna"}});
     CHECK_FALSE(world.replies.back().ok);
     CHECK(world.replies.back().text == "2 of 2 services failed: bin (given up), web (given up)");
   }
@@ -129,9 +129,9 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
   }
   SECTION("a person takes it up") {
     say(world, Kind::Monitor, "web");
-    CHECK(world.engine.service(world.id("bin")).monitored);
+    CHECK(world.engine->service(world.id("bin")).monitored);
     CHECK(condition(world, "web") == "initialising");
-    CHECK(world.engine.taken_out(world.id("web")) == nullptr);
+    CHECK(world.engine->taken_out(world.id("web")) == nullptr);
   }
   SECTION("a person unmonitors it: then it is not given up any more") {
     say(world, Kind::Unmonitor, "bin");
@@ -153,7 +153,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
 
 TEST_CASE("a rule does not take from a person what the person has unmonitored", "[engine]") {
   World world(web_and_bin());
-  world.answer = [&world](ServiceId id) { return world.engine.graph()->at(id).name == "bin" ? 1 : 0; };
+  world.answer = [&world](ServiceId id) { return world.engine->graph()->at(id).name == "bin" ? 1 : 0; };
   world.start();
   say(world, Kind::Unmonitor, "web");
   world.advance(seconds{2});
@@ -178,7 +178,7 @@ TEST_CASE("a composite counts what was given up as failed", "[engine][composite]
   say(world, Kind::Unmonitor, "bin");
   world.advance(seconds{2});
   CHECK(condition(world, "whole") != "running");  // nothing is left to judge it by
-  CHECK(world.engine.health(world.id("whole")) != Health::Ok);
+  CHECK(world.engine->composites().health(world.id("whole")) != Health::Ok);
 }
 
 TEST_CASE("what is unmonitored for a time is monitored again by itself, its counts anew", "[engine]") {
@@ -191,7 +191,7 @@ TEST_CASE("what is unmonitored for a time is monitored again by itself, its coun
     world.advance(minutes{2});
     CHECK(condition(world, "bin") == "running");
     CHECK(condition(world, "web") == "running");
-    CHECK(world.engine.rules(world.id("bin")).front().status == RuleStatus::Ok);
+    CHECK(world.engine->rules(world.id("bin")).front().status == RuleStatus::Ok);
     CHECK(world.count(RecordKind::Monitored) == 2);
   }
   SECTION("when the wall clock is set ahead") {
@@ -202,7 +202,7 @@ TEST_CASE("what is unmonitored for a time is monitored again by itself, its coun
   }
   SECTION("over a restart") {
     world.advance(minutes{30});
-    World next(world.engine.graph(), world.saved, world.now);
+    World next(world.engine->graph(), world.saved, world.now);
     next.answer = [](ServiceId) { return 0; };
     next.start();
     next.advance(minutes{29});
@@ -214,7 +214,7 @@ TEST_CASE("what is unmonitored for a time is monitored again by itself, its coun
     Instant later = world.now;
     later.mono += hours{3};
     later.wall += hours{3};
-    World next(world.engine.graph(), world.saved, later);
+    World next(world.engine->graph(), world.saved, later);
     next.answer = [](ServiceId) { return 0; };
     next.start();
     next.advance(seconds{2});

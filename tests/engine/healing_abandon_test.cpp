@@ -42,12 +42,12 @@ std::string say(FleetWorld& world, Kind kind, const std::vector<std::string>& na
 }
 
 void reload(FleetWorld& world, RuleSet rules) {
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
 }
 
 const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine.healings().all().size() == 1);
-  return world.engine.healings().all().begin()->second;
+  REQUIRE(world.engine->healings().all().size() == 1);
+  return world.engine->healings().all().begin()->second;
 }
 
 std::string number(const FleetWorld& world) { return std::to_string(only(world).id.number()); }
@@ -67,7 +67,7 @@ std::string last_end(const World& world) {
 }
 
 const WorkflowMemory& memory_of(const FleetWorld& world, std::string_view workflow) {
-  const auto& all = world.engine.healings().memory().workflows;
+  const auto& all = world.engine->healings().memory().workflows;
   return *std::ranges::find(all, workflow, &WorkflowMemory::workflow);
 }
 
@@ -76,7 +76,7 @@ void check_nothing_follows(FleetWorld& world) {
   const std::size_t programs = world.execs.size();
   world.advance(hours{3});
   CHECK(world.execs.size() == programs);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ TEST_CASE("a program that runs when its target is unmonitored goes on to its end
   CHECK(only(world).locks());
   const int status = GENERATE(0, 1);
   world.end_program(status);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(last_end(world) ==
         std::string("healing of n0 with rebuild abandoned: its target was unmonitored by anna; done: "
                     "\"shutdown\"") +
@@ -101,9 +101,9 @@ TEST_CASE("a program that runs when its target is unmonitored goes on to its end
   CHECK(memory_of(world, "rebuild").failures.empty());
   CHECK(memory_of(world, "rebuild").counts.failed == 0);
   CHECK(memory_of(world, "rebuild").counts.abandoned == 1);
-  CHECK(world.engine.healings().rests("n0", world.now));  // its cooldown
+  CHECK(world.engine->healings().rests("n0", world.now));  // its cooldown
   check_nothing_follows(world);
-  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  CHECK_FALSE(world.engine->healings().rests("n0", world.now));
 }
 
 TEST_CASE("what only waits ends at once when its target is unmonitored", "[healing]") {
@@ -186,7 +186,7 @@ TEST_CASE("the answer to a request that is under way is waited for, its result i
   }
   say(world, Kind::Unmonitor);
   const std::size_t asked = world.requests.size();
-  CHECK(world.engine.healings().idle() == polls);
+  CHECK(world.engine->healings().idle() == polls);
   if (polls) {
     CHECK(world.ended_requests.back() == world.requests.back().request);
     CHECK(last_end(world).ends_with("; done: \"token\" and \"mark\""));
@@ -220,7 +220,7 @@ TEST_CASE("of parallel steps those that run go on, and those that wait end", "[h
                1);
   to_rebuild(world);
   say(world, Kind::Unmonitor);
-  CHECK_FALSE(world.engine.healings().idle());
+  CHECK_FALSE(world.engine->healings().idle());
   world.end_program(0);
   CHECK(last_end(world).ends_with("; done: \"shutdown\" and \"rebuild\""));
   check_nothing_follows(world);
@@ -308,7 +308,7 @@ TEST_CASE("one of several services that is taken away changes only what is looke
   world.pass("shutdown");
   world.wait_for("rebuild");
   CHECK(say(world, Kind::Unmonitor, {"n1"}) == "n1 unmonitored");
-  CHECK(world.engine.healings().all().begin()->second.abandoned.empty());
+  CHECK(world.engine->healings().all().begin()->second.abandoned.empty());
   CHECK(say(world, Kind::Unmonitor, {"n0"}).find("is abandoned") != std::string::npos);
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("what is held back is dropped by whoever unmonitors its target, and sa
   const std::string id = number(world);
   CHECK(say(world, Kind::Unmonitor) ==
         "n0 unmonitored\nhealing " + id + " of n0 with rebuild is dropped: it had not begun");
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("an edit that takes the target from the rules abandons its healing", "[healing]") {
@@ -330,14 +330,14 @@ TEST_CASE("an edit that takes the target from the rules abandons its healing", "
   without.absent = {0};
   FleetWorld world(fleet);
   to_rebuild(world);
-  const auto next = plan_swap(*world.engine.graph(), fleet_rules(without));
-  CHECK(world.engine.healings_lost_to(*next->graph) ==
+  const auto next = plan_swap(*world.engine->graph(), fleet_rules(without));
+  CHECK(world.engine->healings_lost_to(*next->graph) ==
         std::vector{"healing " + number(world) +
                     " of n0 with rebuild: abandoned, as the rules no longer have it; step \"rebuild\" goes on to its "
                     "end, and nothing follows"});
   world.handle(event::Swap{next});
-  CHECK(world.engine.healings_lost_to(*next->graph).empty());
-  CHECK_FALSE(world.engine.healings().idle());
+  CHECK(world.engine->healings_lost_to(*next->graph).empty());
+  CHECK_FALSE(world.engine->healings().idle());
   world.end_program(1);
   CHECK(last_end(world) ==
         "healing of n0 with rebuild abandoned: the rules no longer have it; done: \"shutdown\"; failed: \"rebuild\"");
@@ -417,7 +417,7 @@ TEST_CASE("an edit that takes a row around those of a list that is read abandons
     world.advance(minutes{1});
     REQUIRE(only(world).stage == Healing::Stage::Approval);
     reload(world, rules_of({0, 1}, {}));
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.alerts_of("Healing dropped") == 1);
   }
   SECTION("but not what the list alone has lost") {
@@ -450,7 +450,7 @@ TEST_CASE("the probation of a target that was taken away ends", "[healing]") {
   world.pass("guard");
   say(world, Kind::Unmonitor);
   world.pass("shutdown");
-  REQUIRE(world.engine.healings().idle());
+  REQUIRE(world.engine->healings().idle());
   say(world, Kind::Monitor);
   world.advance(minutes{11});
   world.fail(0);
@@ -500,7 +500,7 @@ TEST_CASE("a target that was taken from the rules while healer was away is aband
   world.end_program(0);
   FleetWorld next(make_graph(fleet_rules(without)), world.saved, world.failed, world.now);
   // A row of a list that is read may only be missing from it.
-  CHECK(next.engine.healings().idle() != listed);
+  CHECK(next.engine->healings().idle() != listed);
   CHECK(next.alerts_of("Healing abandoned") == (listed ? 0 : 1));
 }
 
@@ -537,7 +537,7 @@ TEST_CASE("a composite is healed as long as one of its members is watched", "[he
                               .workflow = "rebuild"});
   world.pass("guard");
   world.wait_for("shutdown");
-  REQUIRE(world.engine.healings().all().begin()->second.target == "whole");
+  REQUIRE(world.engine->healings().all().begin()->second.target == "whole");
   CHECK(say(world, Kind::Unmonitor, {"n0"}) == "n0 unmonitored");
   CHECK(say(world, Kind::Unmonitor, {"n1"}).find("of whole with rebuild is abandoned") != std::string::npos);
 }

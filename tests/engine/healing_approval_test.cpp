@@ -49,11 +49,11 @@ void say(FleetWorld& world, Kind kind, const std::string& name = "n0") {
 }
 
 void reload(FleetWorld& world, RuleSet rules) {
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
 }
 
 const Healing& of(const FleetWorld& world, std::string_view target) {
-  const auto& all = world.engine.healings().all();
+  const auto& all = world.engine->healings().all();
   const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.second.target == target; });
   REQUIRE(found != all.end());
   return found->second;
@@ -97,7 +97,7 @@ TEST_CASE("a request for approval outlives a brake that closes before anybody ha
   }
   SECTION("its time passes") {
     world.advance(minutes{7});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.alerts_of("Healing not approved") == 1);
   }
 }
@@ -135,7 +135,7 @@ TEST_CASE("the time of a request passes while a brake holds it", "[healing]") {
   say(world, Kind::Pause);
   world.advance(minutes{11});
   CHECK(world.programs("guard") == 0);
-  CHECK(world.engine.healings().idle() != runs);
+  CHECK(world.engine->healings().idle() != runs);
   CHECK(world.alerts_of("Healing not approved") == (runs ? 0 : 1));
   say(world, Kind::Resume);
   if (runs) CHECK(world.wait_for("guard") == "n0");  // `else run` waits for the brake

@@ -69,14 +69,14 @@ struct Bringer : ProcessWorld {
     programs.clear();
     die("sick");
     run(minutes{2});
-    REQUIRE(engine.healings().idle());
+    REQUIRE(engine->healings().idle());
     const auto end = std::ranges::find_if(records, [](const Record& record) {
       return record.kind == RecordKind::HealingFailed || record.kind == RecordKind::HealingEnded;
     });
     REQUIRE(end != records.end());
     return end->kind == RecordKind::HealingEnded ? "done" : end->text.substr(end->text.find(": ") + 2);
   }
-  [[nodiscard]] bool watched(const std::string& name) const { return engine.service(id(name)).monitored; }
+  [[nodiscard]] bool watched(const std::string& name) const { return engine->service(id(name)).monitored; }
 };
 
 using Programs = std::vector<std::string>;
@@ -137,7 +137,7 @@ TEST_CASE("a step fails, and does nothing, where a rule would leave alone what i
     });
     Bringer world(std::move(before));
     world.command(Kind::Unmonitor, {"db"});
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rules_of({bring(what, "web")}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rules_of({bring(what, "web")}))});
     world.run(seconds{5});
     REQUIRE(world.watched("web"));
     CHECK(world.heal() == step + "web depends on db, which is not monitored");
@@ -195,7 +195,7 @@ TEST_CASE("a pause of the target that comes between two steps holds no step back
   world.run(seconds{10});
   world.pause("sick");
   world.run(minutes{1});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.programs == Programs{"start sick"});
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a restart of healer in a step that starts a service changes nothing o
   world.run(seconds{6});
   world.crash(seconds{1});
   world.run(minutes{2});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.is_up("web"));
   CHECK(world.count(RecordKind::HealingFailed) == 0);
 }

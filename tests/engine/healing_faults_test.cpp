@@ -40,7 +40,7 @@ std::unique_ptr<FleetWorld> restarted(const FleetWorld& world, const Fleet& flee
 }
 
 void reload(FleetWorld& world, RuleSet rules) {
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
 }
 
 void say(FleetWorld& world, event::Command::Kind kind, std::uint64_t healing = 0) {
@@ -53,8 +53,8 @@ void say(FleetWorld& world, event::Command::Kind kind, std::uint64_t healing = 0
 }
 
 const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine.healings().all().size() == 1);
-  return world.engine.healings().all().begin()->second;
+  REQUIRE(world.engine->healings().all().size() == 1);
+  return world.engine->healings().all().begin()->second;
 }
 
 /// Fails target 0, and lets all steps before the verification be done.
@@ -74,8 +74,8 @@ TEST_CASE("a target is seen to recover by the daemon after a restart, too", "[he
   const auto next = restarted(world, fleet);
   next->heal(0);
   next->advance(seconds{5});
-  CHECK(next->engine.healings().idle());
-  CHECK(next->engine.healings().memory().workflows.front().counts.recovered == 1);
+  CHECK(next->engine->healings().idle());
+  CHECK(next->engine->healings().memory().workflows.front().counts.recovered == 1);
 }
 
 TEST_CASE("a target is seen to recover over a reload that replaces its service", "[healing]") {
@@ -90,8 +90,8 @@ TEST_CASE("a target is seen to recover over a reload that replaces its service",
   reload(world, std::move(rules));
   world.heal(0);
   world.advance(seconds{5});
-  CHECK(world.engine.healings().idle());
-  CHECK(world.engine.healings().memory().workflows.front().counts.recovered == 1);
+  CHECK(world.engine->healings().idle());
+  CHECK(world.engine->healings().memory().workflows.front().counts.recovered == 1);
 }
 
 TEST_CASE("what was handed on to another plan has failed, and the breaker counts it", "[healing]") {
@@ -105,7 +105,7 @@ TEST_CASE("what was handed on to another plan has failed, and the breaker counts
   }
   CHECK(world.alerts_of("Healing escalated") == 1);
   CHECK(world.alerts_of("Healing stopped") == 1);
-  for (const WorkflowMemory& memory : world.engine.healings().memory().workflows)
+  for (const WorkflowMemory& memory : world.engine->healings().memory().workflows)
     if (memory.workflow == "rebuild") CHECK(memory.open);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("an escalation to a plan that is to be rehearsed is a rehearsal", "[he
   if (world.last_program() == "redeploy-guard") world.end_program(0);
   world.advance(minutes{2});
   CHECK(world.programs("redeploy") == 0);
-  CHECK(world.engine.healings().idle() == (mode != HealingMode::Approval));
+  CHECK(world.engine->healings().idle() == (mode != HealingMode::Approval));
 }
 
 TEST_CASE("where healer only watches, or rehearses, nobody's word makes it heal", "[healing]") {
@@ -157,7 +157,7 @@ TEST_CASE("where healer only watches, or rehearses, nobody's word makes it heal"
   if (!shadow) world.pass("guard");
   world.advance(minutes{1});
   CHECK(world.programs("shutdown") == 0);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("what is held back is not begun where the rules that are loaded then only watch", "[healing]") {
@@ -171,7 +171,7 @@ TEST_CASE("what is held back is not begun where the rules that are loaded then o
   say(world, event::Command::Kind::Resume);
   world.advance(minutes{1});
   CHECK(world.execs.empty());
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("a target that nobody watches is not taken for well between two tries", "[healing]") {
@@ -236,7 +236,7 @@ TEST_CASE("a rule that asks for no healing any more has what waits dropped, with
   block->key = hash128("other");
   rules.services.front() = block;
   reload(world, std::move(rules));
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing dropped") == 1);
 }
 
@@ -249,7 +249,7 @@ TEST_CASE("one who is unmonitored while it is to be looked at holds nothing up f
   REQUIRE(only(world).stage == Healing::Stage::Confirming);
   say(world, event::Command::Kind::Unmonitor);
   world.advance(minutes{1});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("a second rule that asks for the same keeps it where the first has recovered", "[healing]") {
@@ -284,7 +284,7 @@ TEST_CASE("a rehearsal takes nobody's healing for itself", "[healing]") {
   world.fail(0);
   world.advance(seconds{3});
   say(world, event::Command::Kind::Heal);
-  CHECK(world.engine.healings().all().size() == 2);
+  CHECK(world.engine->healings().all().size() == 2);
 }
 
 TEST_CASE("the pause of the service whose rule asks holds back the healing of another target", "[healing]") {
@@ -308,13 +308,13 @@ TEST_CASE("what was not healed is left alone by rules until it has recovered", "
   world.pass("shutdown");
   world.wait_for("rebuild");
   world.end_program(1);
-  REQUIRE(world.engine.healings().idle());
+  REQUIRE(world.engine->healings().idle());
   world.advance(minutes{30});  // its cooldown is over
-  CHECK(world.engine.healings().rests("n0", world.now));
+  CHECK(world.engine->healings().rests("n0", world.now));
   CHECK(world.programs("guard") == 1);
   world.heal(0);
   world.advance(seconds{3});
-  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  CHECK_FALSE(world.engine->healings().rests("n0", world.now));
   world.fail(0);
   CHECK(world.wait_for("guard") == "n0");
 }
@@ -325,7 +325,7 @@ TEST_CASE("a person's healing that the guard refuses has ended", "[healing]") {
   say(world, event::Command::Kind::Heal);
   world.wait_for("guard");
   world.end_program(1);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing refused") == 1);
 }
 
@@ -341,8 +341,8 @@ TEST_CASE("the time for an approval that has passed while healer was down is non
   Instant later = world.now;
   later.mono += minutes{20};
   later.wall += minutes{20};
-  FleetWorld next(world.engine.graph(), world.saved, world.failed, later);
-  CHECK(next.engine.healings().idle());
+  FleetWorld next(world.engine->graph(), world.saved, world.failed, later);
+  CHECK(next.engine->healings().idle());
   next.advance(minutes{15});
   CHECK(next.execs.empty());
 }
@@ -380,7 +380,7 @@ TEST_CASE("a program that was told to end is told so again after a restart, and 
   CHECK(adopted);
   CHECK(ended);
   CHECK(next.programs("shutdown") == 0);
-  CHECK(next.engine.healings().all().size() == 1);  // its lock stays until the program is gone
+  CHECK(next.engine->healings().all().size() == 1);  // its lock stays until the program is gone
 }
 
 TEST_CASE("a program in doubt that is not repeatable is not run again, whatever `retry` says", "[healing]") {
@@ -393,7 +393,7 @@ TEST_CASE("a program in doubt that is not repeatable is not run again, whatever 
     world.handle(event::ActionEnded{.action = world.execs.back().action, .unseen = true});
     world.advance(minutes{2});
     CHECK(world.programs("shutdown") == 1);
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
   }
   SECTION("nothing is known of it after a restart") {
     SavedState saved = world.saved;
@@ -401,7 +401,7 @@ TEST_CASE("a program in doubt that is not repeatable is not run again, whatever 
     FleetWorld next(make_graph(fleet_rules(fleet)), saved, world.failed, world.now);
     next.advance(minutes{2});
     CHECK(next.programs("shutdown") == 0);
-    CHECK(next.engine.healings().idle());
+    CHECK(next.engine->healings().idle());
   }
 }
 
@@ -433,7 +433,7 @@ TEST_CASE("a program of which nobody ever sees the end is not run again and agai
       world.advance(seconds{1});
     }
     CHECK(world.programs("shutdown") == 3 * (1 + StepRun::kMostDoubts));
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
   }
 }
 
@@ -465,7 +465,7 @@ TEST_CASE("of a lost healing what is left tells its target, its number and its c
   SECTION("the rules of its target") { saved.damaged_healings = {{.id = HealingId{5}, .target = "n0"}}; }
   const FleetWorld world(make_graph(std::move(rules)), saved, {false, false}, World::kStart);
   CHECK(world.alerts_of("Healing interrupted") == 1);
-  const auto& targets = world.engine.healings().memory().targets;
+  const auto& targets = world.engine->healings().memory().targets;
   REQUIRE(targets.size() == 1);
   CHECK(targets[0].target == "n0");
   CHECK(targets[0].healing == HealingId{5});
@@ -481,7 +481,7 @@ TEST_CASE("that healings may have been lost is told, where there are any", "[hea
   if (!heals) rules.workflows.clear();
   const FleetWorld world(make_graph(std::move(rules)), saved, {false}, World::kStart);
   CHECK(world.alerts_of("Healing interrupted") == (heals ? 1 : 0));
-  CHECK(world.engine.healings().memory().targets.empty());
+  CHECK(world.engine->healings().memory().targets.empty());
 }
 
 TEST_CASE("while a program of a lost healing runs, no healing of its target begins", "[healing]") {
@@ -495,7 +495,7 @@ TEST_CASE("while a program of a lost healing runs, no healing of its target begi
   world.fail(0);
   world.advance(minutes{20});
   CHECK(world.programs("guard") == 0);
-  REQUIRE(world.engine.healings().all().size() == 1);
+  REQUIRE(world.engine->healings().all().size() == 1);
   CHECK(only(world).reason.find("program /bin/rebuild of an earlier healing (5) is under way") != std::string::npos);
   world.handle(event::ActionEnded{.action = ActionId{3}, .unseen = true});
   CHECK(world.wait_for("guard") == "n0");
@@ -561,7 +561,7 @@ TEST_CASE("what a person wants done to a target that is well has failed where it
     world.end_program(7);
   }
   world.advance(seconds{1});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.count(RecordKind::HealingFailed) == 1);
   CHECK(world.alerts_of("Healing failed") == 1);
   CHECK(world.alerts_of("Healing done") == 0);

@@ -59,8 +59,8 @@ FleetWorld restarted(const FleetWorld& world, const Fleet& fleet) {
 }
 
 const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine.healings().all().size() == 1);
-  return world.engine.healings().all().begin()->second;
+  REQUIRE(world.engine->healings().all().size() == 1);
+  return world.engine->healings().all().begin()->second;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ TEST_CASE("a healing calls over HTTP: it saves a token, marks, updates and asks 
         "healing of n0 with rebuild, step \"update\": PATCH https://heat.example/v1/stack answered 202 in 120 ms, and "
         "was done 15 s later");
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing recovered") == 1);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("people are told of an answer without its secrets, and its tests know 
   CHECK(world.requests.back().hidden == std::vector<std::string>{kSecret});
   event::Answered answer{
       .request = world.requests.back().request, .status = 200, .values = {"\"a secret\""}, .shown = {"\"*****\""}};
-  const auto recorded = world.engine.without_secrets(answer);
+  const auto recorded = world.engine->without_secrets(answer);
   REQUIRE(recorded);
   CHECK(std::get<event::Answered>(*recorded).values == std::vector<std::optional<std::string>>{"\"*****\""});
   CHECK(std::get<event::Answered>(*recorded).shown.empty());
@@ -148,7 +148,7 @@ TEST_CASE("people are told of an answer without its secrets, and its tests know 
   }
   SECTION("it is, and only the whole shows that") {
     answer.values = {"true"};
-    const auto rest = world.engine.without_secrets(answer);
+    const auto rest = world.engine->without_secrets(answer);
     REQUIRE(rest);
     CHECK(std::get<event::Answered>(*rest).values == std::vector<std::optional<std::string>>{"true"});
     world.handle(answer);
@@ -182,7 +182,7 @@ TEST_CASE("a step that has failed says why, and is tried again as often as it sa
   }
   REQUIRE(world.wait_for_request("PATCH", "/resources/n0") != ActionId{});
   world.answer_request(404);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(any_record(world, "step \"mark\" PATCH https://heat.example/v1/resources/n0: answered 404"));
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("a step in doubt is run again only if it may be repeated", "[healing][
     doubt(how);
     REQUIRE(world.wait_for_request("POST", "/v3/auth/tokens") != ActionId{});
     doubt(how);
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.requests.size() == 2);
   }
   SECTION("not repeatable") {
@@ -209,7 +209,7 @@ TEST_CASE("a step in doubt is run again only if it may be repeated", "[healing][
     pass_mark(world);
     REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
     doubt(how);
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(any_record(world, "whether it was done is unknown, and it is not 'repeatable'"));
   }
 }
@@ -221,12 +221,12 @@ TEST_CASE("until: what fails ends it, what has not come in time has failed, doub
   REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
   SECTION("fail") {
     world.answer_request(200, {"\"UPDATE_FAILED\"", "\"UPDATE_FAILED\""});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(any_record(world, "answered 202 in 120 ms, and then failed: .status is \"UPDATE_FAILED\""));
   }
   SECTION("time") {
     const Duration began = world.now.mono;
-    while (!world.engine.healings().idle() && world.now.mono < began + hours{1}) {
+    while (!world.engine->healings().idle() && world.now.mono < began + hours{1}) {
       if (world.requests_taken <= world.requests.size()) world.fail_request(Kind::InDoubt, "no answer");
       world.advance(seconds{1});
     }
@@ -237,7 +237,7 @@ TEST_CASE("until: what fails ends it, what has not come in time has failed, doub
   SECTION("an answer that does not come: the time runs all the same, and nobody waits for it") {
     const ActionId last = world.requests.back().request;
     world.advance(minutes{10} + seconds{1});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.ended_requests == std::vector{last});
   }
 }
@@ -262,7 +262,7 @@ TEST_CASE("a person who cancels ends the request, and the questions", "[healing]
   CHECK(world.ended_requests == std::vector{last});
   CHECK(world.wait_for("undo") == "n0");
   world.end_program(0);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("after a death of the daemon a request is made again only where it may be repeated", "[healing][http]") {
@@ -280,7 +280,7 @@ TEST_CASE("after a death of the daemon a request is made again only where it may
     pass_mark(first);
     REQUIRE(first.wait_for_request("PATCH", "/v1/stack") != ActionId{});
     FleetWorld world = restarted(first, kCalls);
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(any_record(world, "healer was restarted before the answer came; whether it was done is unknown"));
   }
 }
@@ -295,14 +295,14 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
   const auto stops = [&] { return world.handle(event::Stopping{.waits = true}); };
   SECTION("a request under way") {
     stops();
-    CHECK(world.engine.healings().awaited() ==
+    CHECK(world.engine->healings().awaited() ==
           std::vector<std::string>{
               "the answer to PATCH https://heat.example/v1/resources/n0 (healing of n0 with rebuild, "
               "step \"mark\")"});
     world.answer_request(200, {"true"});
     CHECK(world.requests_taken == world.requests.size());  // the next step does not begin
     CHECK(only(world).under_way.at(0).state == StepRun::State::Fresh);
-    CHECK(world.engine.healings().awaited().empty());
+    CHECK(world.engine->healings().awaited().empty());
   }
   SECTION("a question under way") {
     world.answer_request(200, {"true"});
@@ -310,7 +310,7 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
     world.answer_request(202);
     REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
     stops();
-    CHECK(world.engine.healings().awaited().empty());
+    CHECK(world.engine->healings().awaited().empty());
     CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
   }
   const std::size_t asked = world.requests.size();
@@ -342,12 +342,12 @@ TEST_CASE("until goes on after a death of the daemon, for the rest of its time, 
     world.heal(0);
     world.answer_request(200, {"\"UPDATE_COMPLETE\"", "\"UPDATE_COMPLETE\""});
     world.advance(seconds{3});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.alerts_of("Healing recovered") == 1);
   }
   SECTION("it is not") {
     world.advance(minutes{1} + seconds{1});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
   }
   CHECK(std::ranges::count(world.requests, "PATCH", &effect::Request::method) == 0);
 }
@@ -373,7 +373,7 @@ TEST_CASE("what a lost secret cannot be saved again fails the first step that ne
   FleetWorld first(graph, {}, {false}, World::kStart);
   begin_update(first);
   FleetWorld world(graph, first.saved, first.failed, first.now);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(any_record(world, "step \"update\" has no value for ${TOKEN}"));
 }
 
@@ -392,9 +392,9 @@ TEST_CASE("the first failure of parallel requests ends the others", "[healing][h
   REQUIRE(world.requests.size() == 2);
   world.handle(event::Answered{.request = world.requests[0].request, .status = 500});
   CHECK(world.ended_requests == std::vector{world.requests[1].request});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   world.handle(event::Answered{.request = world.requests[1].request, .status = 200});  // too late: nobody minds
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("what a program has written is saved by filter and by expression, secrets nowhere", "[healing][http]") {
@@ -409,7 +409,7 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
   world.pass("guard");
   REQUIRE(world.wait_for("shutdown") == "n0");
   const ActionId action = world.execs.back().action;
-  const std::vector<Saving> asked = world.engine.savings_of(action, world.now);
+  const std::vector<Saving> asked = world.engine->savings_of(action, world.now);
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].what == "\"n0\" as $TARGET | .[] | select(.name == $TARGET)");
   CHECK(asked[1].what == "key ([a-z]+)");
@@ -451,12 +451,12 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
     CHECK_FALSE(any_record(world, "hidden"));
   }
   SECTION("what is recorded of its end") {
-    const std::optional<Event> rest = world.engine.without_secrets(ended);
+    const std::optional<Event> rest = world.engine->without_secrets(ended);
     REQUIRE(rest);
     const auto& told = std::get<event::ActionEnded>(*rest);
     CHECK(told.output.empty());
     CHECK(told.saved == std::vector<std::optional<std::string>>{"vm-7", ""});
-    CHECK_FALSE(world.engine.without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
+    CHECK_FALSE(world.engine->without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
   }
 }
 
@@ -477,10 +477,10 @@ TEST_CASE("of an answer that holds a secret is recorded what its tests say of it
   pass_mark(world);
   REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
   const auto recorded = [&](std::vector<std::optional<std::string>> values) {
-    const auto rest = world.engine.without_secrets(event::Answered{.request = world.requests.back().request,
-                                                                   .status = 202,
-                                                                   .values = std::move(values),
-                                                                   .saved = {"hidden", "vm-7"}});
+    const auto rest = world.engine->without_secrets(event::Answered{.request = world.requests.back().request,
+                                                                    .status = 202,
+                                                                    .values = std::move(values),
+                                                                    .saved = {"hidden", "vm-7"}});
     REQUIRE(rest);
     CHECK(std::get<event::Answered>(*rest).saved == std::vector<std::optional<std::string>>{"", "vm-7"});
     return std::get<event::Answered>(*rest).values;
@@ -500,7 +500,7 @@ TEST_CASE("of an answer that holds a secret is recorded what its tests say of it
   const auto done = recorded({"\"UPDATE_COMPLETE\"", "\"UPDATE_COMPLETE\""});
   CHECK(is_met(update.until->met[0], done[0]));
   CHECK_FALSE(done[1]);
-  const auto late = world.engine.without_secrets(
+  const auto late = world.engine->without_secrets(
       event::Answered{.request = ActionId{99}, .status = 202, .values = {"\"hidden\""}, .saved = {"hidden"}});
   REQUIRE(late);
   CHECK(std::get<event::Answered>(*late).saved.empty());

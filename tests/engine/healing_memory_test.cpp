@@ -47,12 +47,12 @@ TEST_CASE("a target whose healing did not help, that recovers in its cooldown an
   const Fleet fleet{.targets = 1, .tries = 1};
   FleetWorld world(fleet);
   fail_first_try(world);
-  REQUIRE(world.engine.healings().idle());
-  CHECK(world.engine.healings().memory().targets.at(0).in_vain());
+  REQUIRE(world.engine->healings().idle());
+  CHECK(world.engine->healings().memory().targets.at(0).in_vain());
   world.heal(0);
   world.advance(seconds{3});
-  CHECK_FALSE(world.engine.healings().memory().targets.at(0).in_vain());
-  CHECK(world.engine.healings().rests("n0", world.now));  // its cooldown
+  CHECK_FALSE(world.engine->healings().memory().targets.at(0).in_vain());
+  CHECK(world.engine->healings().rests("n0", world.now));  // its cooldown
   world.fail(0);
   const bool dies = GENERATE(false, true);
   if (dies) {  // and the daemon is killed meanwhile
@@ -77,7 +77,7 @@ TEST_CASE("an alert that stands beside it does not keep a target from having rec
   fail_first_try(world);
   if (kind == ActionKind::Unmonitor) {
     world.advance(minutes{1});  // it has fired, and waits because the healing did not help
-    REQUIRE(world.engine.rules(world.id("n0"))[1].status == RuleStatus::Failed);
+    REQUIRE(world.engine->rules(world.id("n0"))[1].status == RuleStatus::Failed);
   }
   world.heal(0);
   world.advance(minutes{11});
@@ -97,11 +97,11 @@ TEST_CASE("a service that nobody monitors has no say between two tries", "[heali
   rules.services[1] = other;
   FleetWorld world = world_of(std::move(rules), 2);
   fail_first_try(world);
-  REQUIRE(world.engine.healings().all().begin()->second.stage == Healing::Stage::Between);
+  REQUIRE(world.engine->healings().all().begin()->second.stage == Healing::Stage::Between);
   say(world, {.kind = Kind::Unmonitor, .services = {world.id("n1")}});
   world.heal(0);
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   world.advance(minutes{11});
   CHECK(world.programs("guard") == 1);
 }
@@ -117,11 +117,11 @@ TEST_CASE("maintenance of everything holds a target that is gone from the rules,
   };
   FleetWorld world = world_of(rules({.targets = 2, .listed = true}), 2);
   fail_first_try(world);
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rules({.targets = 2, .listed = true, .absent = {0}}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.advance(minutes{40});
   CHECK(world.programs("guard") == 1);
-  REQUIRE(world.engine.healings().all().size() == 1);
-  CHECK(world.engine.healings().all().begin()->second.reason == "pause: maintenance of everything");
+  REQUIRE(world.engine->healings().all().size() == 1);
+  CHECK(world.engine->healings().all().begin()->second.reason == "pause: maintenance of everything");
   CHECK(world.wait_for("guard") == "n0");
 }
 
@@ -149,26 +149,26 @@ TEST_CASE("cooldown, limit and pause are not over earlier where the clock is ahe
   world.heal(0);
   world.pass("rebuild");
   world.advance(seconds{3});
-  REQUIRE(world.engine.healings().idle());
+  REQUIRE(world.engine->healings().idle());
   say(world, {.kind = Kind::Pause, .services = {world.id("n1")}, .until = world.now.wall + minutes{30}});
   say(world, {.kind = Kind::Pause, .until = world.now.wall + minutes{20}, .everything = true});
 
   FleetWorld next(make_graph(fleet_rules(fleet)), world.saved, world.failed, after_boot(world, days{2}));
-  CHECK(next.engine.healings().rests("n0", next.now));
-  CHECK(next.engine.wide_pauses(next.now).size() == 1);
+  CHECK(next.engine->healings().rests("n0", next.now));
+  CHECK(next.engine->pauses().wide(next.now).size() == 1);
   next.advance(minutes{25});
-  CHECK_FALSE(next.engine.healings().rests("n0", next.now));
-  CHECK(next.engine.wide_pauses(next.now).empty());
-  CHECK(next.engine.paused(next.id("n1"), next.now));
+  CHECK_FALSE(next.engine->healings().rests("n0", next.now));
+  CHECK(next.engine->pauses().wide(next.now).empty());
+  CHECK(next.engine->pauses().in_force(next.id("n1"), next.now));
   next.fail(1);
   next.advance(minutes{30});
-  CHECK_FALSE(next.engine.paused(next.id("n1"), next.now));
+  CHECK_FALSE(next.engine->pauses().in_force(next.id("n1"), next.now));
   CHECK(next.programs("guard") == 0);  // the limit
   CHECK(next.wait_for("guard") == "n1");
 
   // Another start in the same boot changes nothing of it.
   FleetWorld third(make_graph(fleet_rules(fleet)), next.saved, next.failed, next.now);
-  CHECK(third.engine.healings().memory().workflows == next.engine.healings().memory().workflows);
+  CHECK(third.engine->healings().memory().workflows == next.engine->healings().memory().workflows);
 }
 
 TEST_CASE("the groups of lists are called so", "[healing]") {

@@ -106,7 +106,7 @@ class Storm {
   /// A step of a try, by its program.
   using Tried = std::tuple<HealingId, std::string, std::uint32_t, std::string>;
   [[nodiscard]] Tried try_of(const Program& program) const {
-    const auto& all = world_->engine.healings().all();
+    const auto& all = world_->engine->healings().all();
     const auto healing = all.find(program.healing);
     if (healing == all.end()) return {program.healing, {}, 0, program.name};
     return {program.healing, healing->second.plan->name, healing->second.round, program.name};
@@ -147,13 +147,13 @@ class Storm {
   }
   /// What lost its target while it was under way is known to be abandoned, and only that.
   void check_taken() const {
-    for (const auto& [id, healing] : world_->engine.healings().all())
+    for (const auto& [id, healing] : world_->engine->healings().all())
       CHECK(healing.is_abandoned() == model_.is_taken(id));
   }
   void pause_everything(bool on) {
     event::Command said = command(on ? event::Command::Kind::Pause : event::Command::Kind::Resume);
     said.everything = true;
-    for (const ServiceId id : world_->engine.graph()->order) said.services.push_back(id);
+    for (const ServiceId id : world_->engine->graph()->order) said.services.push_back(id);
     model_.pause_everything(on);
     world_->handle(said);
   }
@@ -161,14 +161,14 @@ class Storm {
     const std::string name = some_target();
     event::Command said = command(event::Command::Kind::Heal, {name});
     if (chance(50)) said.overrides = {.limit = chance(50), .cooldown = chance(50), .pause = chance(50)};
-    for (const auto& [id, healing] : world_->engine.healings().all())
+    for (const auto& [id, healing] : world_->engine->healings().all())
       if (healing.target == name && healing.cancelled_by.empty()) model_.wanted(id, said.overrides);
     model_.wants(name, said.overrides);
     world_->handle(said);
   }
   void say_of_some(event::Command::Kind kind) {
     event::Command said = command(kind);
-    const auto& all = world_->engine.healings().all();
+    const auto& all = world_->engine->healings().all();
     const auto healing = all.empty() ? all.end() : std::next(all.begin(), pick(static_cast<int>(all.size())));
     said.job = JobId{healing == all.end() ? 1 : healing->first.number()};
     if (kind == event::Command::Kind::Approve && healing != all.end() &&
@@ -252,9 +252,9 @@ class Storm {
         CHECK(let_go_.contains({program.healing, program.name == "redeploy" ? "redeploy-guard" : "guard"}));
       if (is_guard) {
         let_go_.erase({program.healing, program.name});
-        if (const auto service = world_->engine.graph()->find(program.target))
-          CHECK(world_->engine.hold(*service, world_->engine.graph()->at(*service).rules[0], {}, ActionKind::Restart,
-                                    world_->now) != Hold::None);
+        if (const auto service = world_->engine->graph()->find(program.target))
+          CHECK(world_->engine->held_back().of(*service, world_->engine->graph()->at(*service).rules[0], {}, ActionKind::Restart,
+                                     world_->now) != Hold::None);
       }
       running_.emplace(exec.action, program);
       world_->handle(event::ActionStarted{.action = exec.action, .pid = 100, .start_ticks = 1});
@@ -270,7 +270,7 @@ class Storm {
 
   /// A request is released: each only once in a try, except for questions and those that may be repeated.
   void asks(const effect::Request& request) {
-    const Healing& healing = world_->engine.healings().all().at(request.healing);
+    const Healing& healing = world_->engine->healings().all().at(request.healing);
     CHECK(let_go_.contains({request.healing, "guard"}));
     if (!request.safe) CHECK(made_.insert({request.healing, healing.round}).second);
     for (const Healing& saved : world_->saved.healings)  // the journal knows of it
@@ -309,7 +309,7 @@ class Storm {
     else if (how < 50)
       answer.values.clear();
     const bool is_question = request.method == "GET";
-    const auto& all = world_->engine.healings().all();
+    const auto& all = world_->engine->healings().all();
     if (const auto healing = all.find(request.healing); is_question && how >= 50 && healing != all.end())
       world_->heal(std::stoi(healing->second.target.substr(1)));
     world_->handle(answer);
@@ -366,7 +366,7 @@ class Storm {
 
   void reload_equal() {
     const std::size_t effects = world_->effects.size();
-    world_->handle(event::Swap{plan_swap(*world_->engine.graph(), fleet_rules(fleet_))});
+    world_->handle(event::Swap{plan_swap(*world_->engine->graph(), fleet_rules(fleet_))});
     CHECK(world_->effects.size() == effects);
   }
   void reload_changed() {
@@ -376,17 +376,17 @@ class Storm {
           fleet_.absent.insert(i);
     fleet_.over_all = chance(15) ? HealingMode::Approval : HealingMode::Automatic;
     model_.rules(fleet_);
-    world_->handle(event::Swap{plan_swap(*world_->engine.graph(), fleet_rules(fleet_))});
+    world_->handle(event::Swap{plan_swap(*world_->engine->graph(), fleet_rules(fleet_))});
     check_taken();
   }
 
   void check() {
     std::map<std::string, int> locks;
-    for (const auto& [id, healing] : world_->engine.healings().all())
+    for (const auto& [id, healing] : world_->engine->healings().all())
       if (healing.locks()) ++locks[healing.target];
     for (const auto& [target, count] : locks) CHECK(count == 1);
     // What is saved is what lives.
-    CHECK(world_->saved.healings.size() == world_->engine.healings().all().size());
+    CHECK(world_->saved.healings.size() == world_->engine->healings().all().size());
   }
 
   /// Everything is well, and no program hangs: every healing comes to its end.
@@ -394,7 +394,7 @@ class Storm {
     fleet_.absent.clear();
     fleet_.over_all = HealingMode::Automatic;
     model_.rules(fleet_);
-    world_->handle(event::Swap{plan_swap(*world_->engine.graph(), fleet_rules(fleet_))});
+    world_->handle(event::Swap{plan_swap(*world_->engine->graph(), fleet_rules(fleet_))});
     for (int i = 0; i < fleet_.targets; ++i) {
       const std::string name = "n" + std::to_string(i);
       model_.monitor(name);
@@ -405,7 +405,7 @@ class Storm {
     world_->handle(event::ListsDoubted{});
     world_->sentinel_failed = false;
     for (int i = 0; i < fleet_.targets; ++i) world_->heal(i);
-    for (int i = 0; i < 500 && !world_->engine.healings().idle(); ++i) {
+    for (int i = 0; i < 500 && !world_->engine->healings().idle(); ++i) {
       reset();  // a breaker may be open
       hear();
       while (!running_.empty() || !asked_.empty()) {
@@ -415,9 +415,9 @@ class Storm {
       }
       world_->advance(minutes{1});
     }
-    for (const auto& [id, healing] : world_->engine.healings().all())
+    for (const auto& [id, healing] : world_->engine->healings().all())
       UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
-    CHECK(world_->engine.healings().idle());
+    CHECK(world_->engine->healings().idle());
     CHECK(world_->saved.healings.empty());
   }
 
@@ -433,7 +433,7 @@ class Storm {
     world_->fail(target);
     for (int i = 0; i < 300 && !begun(); ++i) {
       reset();
-      for (int more = static_cast<int>(world_->engine.healings().all().size()); more > 0; --more)
+      for (int more = static_cast<int>(world_->engine->healings().all().size()); more > 0; --more)
         say_of_some(event::Command::Kind::Approve);
       hear();
       while (!running_.empty()) {  // guards
@@ -442,7 +442,7 @@ class Storm {
       }
       world_->advance(minutes{1});
     }
-    for (const auto& [id, healing] : world_->engine.healings().all())
+    for (const auto& [id, healing] : world_->engine->healings().all())
       UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
     CHECK(begun());
   }

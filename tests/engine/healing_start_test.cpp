@@ -16,8 +16,8 @@ using namespace healer::test;
 namespace {
 
 const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine.healings().all().size() == 1);
-  return world.engine.healings().all().begin()->second;
+  REQUIRE(world.engine->healings().all().size() == 1);
+  return world.engine->healings().all().begin()->second;
 }
 
 void say(FleetWorld& world, event::Command::Kind kind) {
@@ -44,7 +44,7 @@ TEST_CASE("of several that are looked at once more the one that was asked for fi
       if (also_first || run.service != world.id("n1")) world.observe(run.service, world.failed[run.service.index()]);
   };
   // Until both are held back, and then the first is checked once more, and has no answer.
-  for (int i = 0; i < 100 && world.engine.healings().all().size() < 2; ++i) {
+  for (int i = 0; i < 100 && world.engine->healings().all().size() < 2; ++i) {
     answer_all(true);
     world.advance(milliseconds{500});
   }
@@ -88,7 +88,7 @@ TEST_CASE("another plan does not take over where the target has become well mean
   world.advance(minutes{1});
   say(world, event::Command::Kind::Resume);
   world.advance(minutes{1});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.programs("redeploy-guard") == 0);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a guard's word is for now: what was paused, or became well, while it 
     world.advance(minutes{1});
     world.end_program(0);
     world.advance(minutes{1});
-    CHECK(world.engine.healings().idle());
+    CHECK(world.engine->healings().idle());
     CHECK(world.programs("shutdown") == 0);
   }
   SECTION("healer was away for long") {
@@ -137,8 +137,8 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   fail_first_plan(world);
   world.end_program(1);
   world.advance(hours{1});
-  CHECK(world.engine.healings().idle());
-  const auto said = world.engine.would_say(world.id("n0"), {.workflow = "rebuild"}, world.now);
+  CHECK(world.engine->healings().idle());
+  const auto said = world.engine->would_say(world.id("n0"), {.workflow = "rebuild"}, world.now);
   const auto recovery = std::ranges::find(said, Brake::Recovery, &BrakeVerdict::brake);
   REQUIRE(recovery != said.end());
   CHECK_FALSE(recovery->lets);
@@ -215,7 +215,7 @@ TEST_CASE("`on cancel` of what is cancelled between its tries waits for a place"
   answer_person(world, event::Command::Kind::Cancel, first);
   world.advance(seconds{1});
   CHECK(world.programs("undo") == 0);
-  CHECK(world.engine.healings().all().at(first).reason == "limit reached: 1 of 1 running");
+  CHECK(world.engine->healings().all().at(first).reason == "limit reached: 1 of 1 running");
   SECTION("which the other gives back") {
     world.end_program(1);  // its guard refuses
     CHECK(world.wait_for("undo") == "n0");
@@ -242,12 +242,12 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
   FleetWorld world({.targets = 1});
   const HealingId healing = fail_first_try(world);
   world.handle(
-      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 1, .over_all = HealingMode::Approval}))});
+      event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 1, .over_all = HealingMode::Approval}))});
   world.advance(minutes{30});
   REQUIRE(only(world).stage == Healing::Stage::Approval);
   CHECK(only(world).locks());
-  CHECK(world.engine.hold(world.id("n0"), world.engine.graph()->at(world.id("n0")).rules[0], {}, ActionKind::Restart,
-                          world.now) != Hold::None);
+  CHECK(world.engine->held_back().of(world.id("n0"), world.engine->graph()->at(world.id("n0")).rules[0], {}, ActionKind::Restart,
+                           world.now) != Hold::None);
   answer_person(world, event::Command::Kind::Approve, healing);
   CHECK(world.wait_for("guard") == "n0");
   world.pass("shutdown");
@@ -258,7 +258,7 @@ TEST_CASE("a pause of everything holds a target that is no longer in the rules, 
   FleetWorld world({.targets = 2, .listed = true});
   fail_first_try(world);
   world.handle(
-      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
+      event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.handle(event::Command{.id = CommandId{77},
                               .kind = event::Command::Kind::Pause,
                               .services = {world.id("n1")},
@@ -273,7 +273,7 @@ TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[h
   FleetWorld world({.targets = 2, .listed = true});
   fail_first_try(world);
   world.handle(
-      event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
+      event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2, .listed = true, .absent = {0}}))});
   world.handle(event::ListsDoubted{.names = {"node"}});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
@@ -302,7 +302,7 @@ TEST_CASE("a target that fails when its recovery is awaited is not taken for wel
   world.wait_for("rebuild");
   world.heal(0);
   world.advance(seconds{5});
-  REQUIRE(world.engine.health(world.id("n0")) == Health::Ok);
+  REQUIRE(world.engine->composites().health(world.id("n0")) == Health::Ok);
   world.fail(0);
   world.end_program(0);
   world.advance(minutes{6});
@@ -316,8 +316,8 @@ TEST_CASE("what a person asks for is dropped where its service goes from the rul
   say(world, event::Command::Kind::Pause);
   say(world, event::Command::Kind::Heal);
   REQUIRE(only(world).stage == Healing::Stage::Held);
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2, .absent = {0}}))});
-  CHECK(world.engine.healings().idle());
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2, .absent = {0}}))});
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing dropped") == 1);
 }
 
@@ -341,7 +341,7 @@ TEST_CASE("a reload with equal rules changes nothing of what waits", "[healing]"
     Workflow plan = *rules.workflows[0];
     plan.key = key;
     rules.workflows[0] = std::make_shared<const Workflow>(std::move(plan));
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(rules))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
   };
   world.fail(0);
   world.wait_for("guard");

@@ -14,7 +14,7 @@ TEST_CASE("a healing asks its guard, does its steps, sees the target recover, an
   FleetWorld world({.targets = 1});
   world.fail(0);
   CHECK(world.wait_for("guard") == "n0");
-  CHECK(world.engine.healings().rests("n0", world.now));
+  CHECK(world.engine->healings().rests("n0", world.now));
   world.end_program(0);
   CHECK(world.wait_for("shutdown") == "n0");
   world.end_program(0);
@@ -22,12 +22,12 @@ TEST_CASE("a healing asks its guard, does its steps, sees the target recover, an
   world.heal(0);
   world.end_program(0);
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.count(RecordKind::HealingEnded) == 1);
-  CHECK(world.engine.rules(world.id("n0"))[0].status == RuleStatus::Ok);
-  CHECK(world.engine.healings().rests("n0", world.now));  // its cooldown
+  CHECK(world.engine->rules(world.id("n0"))[0].status == RuleStatus::Ok);
+  CHECK(world.engine->healings().rests("n0", world.now));  // its cooldown
   world.advance(minutes{10});
-  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  CHECK_FALSE(world.engine->healings().rests("n0", world.now));
 }
 
 TEST_CASE("a guard that refuses lets nothing begin, uses no try, and is asked again after the cooldown", "[healing]") {
@@ -35,8 +35,8 @@ TEST_CASE("a guard that refuses lets nothing begin, uses no try, and is asked ag
   world.fail(0);
   world.wait_for("guard");
   world.end_program(1);
-  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
-  CHECK(world.engine.healings().all().size() == 1);
+  CHECK_FALSE(world.engine->healings().rests("n0", world.now));
+  CHECK(world.engine->healings().all().size() == 1);
   const std::size_t programs = world.execs.size();
   world.advance(minutes{9});
   CHECK(world.execs.size() == programs);
@@ -55,7 +55,7 @@ TEST_CASE("a healing that waits is dropped where its target is well again", "[he
   world.end_program(1);
   world.heal(0);
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
 }
 
 TEST_CASE("a step is tried again as often as it says; then the try has failed", "[healing]") {
@@ -70,8 +70,8 @@ TEST_CASE("a step is tried again as often as it says; then the try has failed", 
   CHECK(world.programs("shutdown") == 3);
   CHECK(world.programs("rebuild") == 0);
   CHECK(world.alerts_of("Healing failed") == 0);  // that is told with what comes of it
-  CHECK(world.engine.healings().all().begin()->second.stage == Healing::Stage::Between);
-  CHECK(world.engine.healings().rests("n0", world.now));
+  CHECK(world.engine->healings().all().begin()->second.stage == Healing::Stage::Between);
+  CHECK(world.engine->healings().rests("n0", world.now));
   world.advance(minutes{11});
   CHECK(world.last_program() == "guard");  // the second try
 }
@@ -92,7 +92,7 @@ TEST_CASE("after the last try on failure is done, and another plan takes over th
   world.heal(0);
   world.end_program(0);
   world.advance(seconds{3});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing recovered") == 1);
 }
 
@@ -117,9 +117,9 @@ TEST_CASE("what has not recovered in time is no success", "[healing]") {
   world.pass("shutdown");
   world.pass("rebuild");
   world.advance(minutes{5} + seconds{2});
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.count(RecordKind::HealingFailed) == 1);
-  CHECK(world.engine.rules(world.id("n0"))[0].status == RuleStatus::Failed);
+  CHECK(world.engine->rules(world.id("n0"))[0].status == RuleStatus::Failed);
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);  // nothing more starts by rule until it recovers
 }
@@ -172,11 +172,11 @@ TEST_CASE("the target's rules to restart wait while it is healed; alerts go", "[
   FleetWorld world({.targets = 1});
   world.fail(0);
   world.wait_for("guard");
-  const Rule& rule = world.engine.graph()->at(world.id("n0")).rules[0];
-  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Restart, world.now) == Hold::Healing);
-  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Unmonitor, world.now) == Hold::Healing);
-  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Alert, world.now) == Hold::None);
-  CHECK(world.engine.hold(world.id("n0"), rule, {}, ActionKind::Exec, world.now) == Hold::None);
+  const Rule& rule = world.engine->graph()->at(world.id("n0")).rules[0];
+  CHECK(world.engine->held_back().of(world.id("n0"), rule, {}, ActionKind::Restart, world.now) == Hold::Healing);
+  CHECK(world.engine->held_back().of(world.id("n0"), rule, {}, ActionKind::Unmonitor, world.now) == Hold::Healing);
+  CHECK(world.engine->held_back().of(world.id("n0"), rule, {}, ActionKind::Alert, world.now) == Hold::None);
+  CHECK(world.engine->held_back().of(world.id("n0"), rule, {}, ActionKind::Exec, world.now) == Hold::None);
 }
 
 TEST_CASE("nothing is healed while it is paused, and then it is, where it still fails", "[healing]") {
@@ -186,7 +186,7 @@ TEST_CASE("nothing is healed while it is paused, and then it is, where it still 
   world.fail(0);
   world.advance(minutes{5});
   CHECK(world.programs("guard") == 0);
-  CHECK(world.engine.healings().all().begin()->second.reason == "pause: n0 was paused by anna");
+  CHECK(world.engine->healings().all().begin()->second.reason == "pause: n0 was paused by anna");
   world.handle(event::Command{
       .id = CommandId{2}, .kind = event::Command::Kind::Resume, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
   CHECK(world.wait_for("guard") == "n0");
@@ -197,18 +197,18 @@ TEST_CASE("a person may cancel: the program is ended, on cancel is done, the loc
   world.fail(0);
   world.pass("guard");
   world.wait_for("shutdown");
-  const HealingId id = world.engine.healings().all().begin()->first;
+  const HealingId id = world.engine->healings().all().begin()->first;
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::Cancel,
                               .services = {},
                               .by = ByPerson{"anna"},
                               .job = JobId{id.number()}});
   CHECK(world.replies.back().ok);
-  CHECK(world.engine.healings().rests("n0", world.now));
+  CHECK(world.engine->healings().rests("n0", world.now));
   world.end_program(-15);
   CHECK(world.wait_for("undo") == "n0");
   world.end_program(0);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.programs("rebuild") == 0);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("what needs approval waits for it, and is approved once", "[healing]")
   world.fail(0);
   world.advance(minutes{1});
   CHECK(world.programs("guard") == 0);
-  const HealingId id = world.engine.healings().all().begin()->first;
+  const HealingId id = world.engine->healings().all().begin()->first;
   CHECK(world.alerts_of("Healing needs approval") == 1);
   const event::Command approve{.id = CommandId{1},
                                .kind = event::Command::Kind::Approve,
@@ -250,7 +250,7 @@ TEST_CASE("an approval that nobody gives ends in nothing", "[healing]") {
   world.fail(0);
   world.advance(hours{1} + minutes{1});
   CHECK(world.programs("guard") == 0);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing not approved") == 1);
 }
 
@@ -258,11 +258,11 @@ TEST_CASE("a dry run runs the guard and does nothing else", "[healing]") {
   FleetWorld world({.targets = 1, .mode = HealingMode::DryRun});
   world.fail(0);
   CHECK(world.wait_for("guard") == "n0");
-  CHECK_FALSE(world.engine.healings().rests("n0", world.now));
+  CHECK_FALSE(world.engine->healings().rests("n0", world.now));
   world.end_program(0);
   world.advance(minutes{1});
   CHECK(world.programs("shutdown") == 0);
-  CHECK(world.engine.healings().idle());
+  CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing would have run") == 1);
 }
 

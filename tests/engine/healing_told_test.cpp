@@ -93,13 +93,13 @@ TEST_CASE("the last mail of a healing that has called a person says that it has"
   CHECK(world.records.back().kind == RecordKind::HealingEnded);
   CHECK(world.records.back().severity == Severity::Warning);
   CHECK(world.count(RecordKind::HealingFailed) == 0);
-  const auto told = told_of(world.records.back(), *world.engine.graph());
+  const auto told = told_of(world.records.back(), *world.engine->graph());
   REQUIRE(told);
   CHECK(told->turn == HealingTurn::Called);
   CHECK(to_string(told->turn) == "called");
-  REQUIRE(world.engine.healings().memory().targets.size() == 1);
-  CHECK(world.engine.healings().memory().targets.front().end == HealingEnd::Called);
-  CHECK(world.engine.healings().memory().targets.front().in_vain());
+  REQUIRE(world.engine->healings().memory().targets.size() == 1);
+  CHECK(world.engine->healings().memory().targets.front().end == HealingEnd::Called);
+  CHECK(world.engine->healings().memory().targets.front().in_vain());
 }
 
 TEST_CASE(
@@ -107,7 +107,7 @@ TEST_CASE(
     "[healing]") {
   FleetWorld world({.targets = 5, .tries = 1, .breaker = Breaker{.failed = 2, .within = hours{1}}});
   const auto memory = [&]() -> const WorkflowMemory& {
-    return *std::ranges::find(world.engine.healings().memory().workflows, "rebuild", &WorkflowMemory::workflow);
+    return *std::ranges::find(world.engine->healings().memory().workflows, "rebuild", &WorkflowMemory::workflow);
   };
   world.fail(3);
   world.wait_for("guard");
@@ -138,10 +138,10 @@ TEST_CASE("a list is called as the rules write it, wherever healing speaks of it
   CHECK(std::ranges::any_of(world.records, [](const Record& record) {
     return record.text == "workflow rebuild is paused: 4 of 6 in list NODE are not well, more than 50 %";
   }));
-  REQUIRE(world.engine.healings().memory().closed.size() == 2);              // the machines are a group, too
-  CHECK(world.engine.healings().memory().closed.back().group == "${node}");  // what is saved is in one case
-  CHECK(world.engine.healings().written("${Node}") == "${NODE}");
-  CHECK(world.engine.healings().written("${other}") == "${other}");
+  REQUIRE(world.engine->healings().memory().closed.size() == 2);              // the machines are a group, too
+  CHECK(world.engine->healings().memory().closed.back().group == "${node}");  // what is saved is in one case
+  CHECK(world.engine->healings().written("${Node}") == "${NODE}");
+  CHECK(world.engine->healings().written("${other}") == "${other}");
 }
 
 TEST_CASE("a breaker that opens names its targets, and the next target learns at once that it is not healed",
@@ -207,11 +207,11 @@ TEST_CASE("a fleet that is a list and a group at once is paused and resumed by o
   FleetWorld world({.targets = 6, .listed = true, .written = true});
   for (int i = 0; i < 4; ++i) world.fail(i);
   world.advance(minutes{1});
-  CHECK(world.engine.healings().memory().closed.size() == 2);
+  CHECK(world.engine->healings().memory().closed.size() == 2);
   CHECK(world.alerts_of("Healing paused") == 1);
   for (int i = 0; i < 4; ++i) world.heal(i);
   world.advance(minutes{1});
-  CHECK(world.engine.healings().memory().closed.empty());
+  CHECK(world.engine->healings().memory().closed.empty());
   CHECK(world.alerts_of("Healing resumed") == 1);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("what lacks a secret is refused before its guard, uses no try, and is 
   CHECK(events(world) == std::vector<std::string>{"Healing refused"});
   CHECK(last_mail(world, "Healing refused") == "healing of n0 with rebuild refused: secret x: others may read it");
   CHECK(world.count(RecordKind::HealingFailed) == 0);
-  for (const WorkflowMemory& memory : world.engine.healings().memory().workflows) CHECK(memory.counts.failed == 0);
+  for (const WorkflowMemory& memory : world.engine->healings().memory().workflows) CHECK(memory.counts.failed == 0);
   world.secret_trouble.clear();
   CHECK(world.wait_for("guard") == "n0");
 }

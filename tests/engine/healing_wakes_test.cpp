@@ -92,8 +92,8 @@ std::size_t wakes(FleetWorld& world, Duration span) {
 }
 
 const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine.healings().all().size() == 1);
-  return world.engine.healings().all().begin()->second;
+  REQUIRE(world.engine->healings().all().size() == 1);
+  return world.engine->healings().all().begin()->second;
 }
 
 struct Brake {
@@ -131,7 +131,7 @@ std::vector<Brake> brakes() {
       {.reason = "doubt: healer's own event loop was late",
        .hold =
            [](FleetWorld& world) {
-             const Duration late = *world.engine.next_deadline() + seconds{2};
+             const Duration late = *world.engine->next_deadline() + seconds{2};
              world.now.wall += late - world.now.mono;
              world.now.mono = late;
              world.handle(event::Wake{});
@@ -167,8 +167,8 @@ std::vector<Brake> brakes() {
        .hold =
            [](FleetWorld& world) {
              heal(world, 0, true);
-             REQUIRE(world.engine.healings().idle());
-             return world.engine.healings().memory().targets.front().cooldown.mono;
+             REQUIRE(world.engine->healings().idle());
+             return world.engine->healings().memory().targets.front().cooldown.mono;
            }},
       {.reason = "again: ",
        .hold =
@@ -307,7 +307,7 @@ TEST_CASE("a maintenance window ends to the second", "[pauses]") {
   FleetWorld world = world_of(std::move(rules), 1);
   const ServiceId id = world.id("n0");
   for (int second = 0; second < 180; ++second) {
-    CHECK(world.engine.in_maintenance(id, world.now) == (second % 60 < 50));
+    CHECK(world.engine->maintenance().in_force(id, world.now) == (second % 60 < 50));
     world.advance(seconds{1});
   }
 }

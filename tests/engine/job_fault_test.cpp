@@ -44,7 +44,7 @@ TEST_CASE("a stop that failed is tried again at each run") {
   world.run(seconds{35});
   CHECK(world.programs == Programs{"stop web"});  // it waits for its end
   const auto failure = [&]() -> const Rare<ActionFailure>& {
-    return world.engine.service(world.id("web")).trouble->action_failure;
+    return world.engine->service(world.id("web")).trouble->action_failure;
   };
   REQUIRE(failure());
   CHECK(failure()->text.starts_with("stop failed: failed to stop (exit status 1)"));
@@ -53,7 +53,7 @@ TEST_CASE("a stop that failed is tried again at each run") {
   world.run(seconds{20});
   CHECK(world.programs == Programs{"stop web", "stop web"});
   CHECK_FALSE(world.is_up("web"));
-  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine->service(world.id("web")).monitored);
   CHECK_FALSE(failure());
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a program is not told to end before it is told to begin") {
   settle_up(world, {"web"});
   world.commits = false;
   world.command(Kind::Stop, {"web"});
-  const std::uint64_t job = world.engine.jobs().begin()->first;
+  const std::uint64_t job = world.engine->jobs().begin()->first;
   event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
   cancel.job = JobId{job};
   world.handle(cancel);
@@ -185,7 +185,7 @@ TEST_CASE("what cannot be looked at is neither stopped nor missing") {
   world.run(seconds{40});
   REQUIRE(world.replies.size() == 1);
   CHECK_FALSE(world.replies[0].ok);
-  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.engine->service(world.id("web")).monitored);
   CHECK(world.programs.empty());
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("the last words of a program that took too long are told as soon as th
   world.doings["start web"] = {.hangs = true, .output = "loading\nwaiting for a lock\n"};
   world.start();
   world.run(milliseconds{30'100});
-  const std::string& told = world.engine.service(world.id("web")).trouble->start_failure;
+  const std::string& told = world.engine->service(world.id("web")).trouble->start_failure;
   CHECK(told == "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
 }
 
@@ -312,9 +312,9 @@ TEST_CASE("a reload into shadow ends what is under way") {
   world.command(Kind::Restart, {"web"});
   world.run(seconds{1});
   rules.settings.shadow = true;
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rules)});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rules)});
   world.settle();
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   world.run(seconds{30});
   CHECK(world.programs == Programs{"stop web"});
 }
@@ -328,7 +328,7 @@ TEST_CASE("what a person has cancelled is not begun again at once") {
   world.run(seconds{22});
   REQUIRE(world.programs == Programs{"stop web"});
   event::Command cancel{.id = CommandId{7}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
-  cancel.job = JobId{world.engine.jobs().begin()->first};
+  cancel.job = JobId{world.engine->jobs().begin()->first};
   world.handle(cancel);
   world.settle();
   world.run(seconds{20});
@@ -341,7 +341,7 @@ TEST_CASE("a person's word goes before a rule's") {
   world.doings["stop a"] = {.status = 4, .works = false};
   world.die("d");
   world.run(seconds{8});
-  REQUIRE(world.engine.jobs().size() == 1);  // the rule's restart of d: a does not stop
+  REQUIRE(world.engine->jobs().size() == 1);  // the rule's restart of d: a does not stop
   SECTION("stop") {
     world.doings["stop a"] = {.status = 4, .works = true};
     world.doings.clear();
@@ -349,7 +349,7 @@ TEST_CASE("a person's word goes before a rule's") {
     world.run(seconds{60});
     REQUIRE(world.replies.size() == 1);
     CHECK(world.replies[0].ok);
-    CHECK_FALSE(world.engine.service(world.id("d")).monitored);
+    CHECK_FALSE(world.engine->service(world.id("d")).monitored);
     CHECK_FALSE(world.is_up("d"));
   }
   SECTION("start: it is under way, so its end is the answer") {
@@ -392,7 +392,7 @@ TEST_CASE("validate: what has just died or is being started is not in order, wha
   CHECK_FALSE(world.replies.back().ok);
   CHECK(world.replies.back().text == "web failed");
   world.run(seconds{2});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   world.command(Kind::Validate, {"web"});
   CHECK_FALSE(world.replies.back().ok);
   world.run(seconds{3});
@@ -406,7 +406,7 @@ TEST_CASE("the limit of restarts counts cycles, also where each start takes as l
   world.doings["start web"] = {.hangs = true};
   world.start();
   world.run(minutes{30});
-  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine->service(world.id("web")).monitored);
   CHECK(world.programs.size() <= 6);
   CHECK(world.programs.size() >= 5);
 }
@@ -419,8 +419,8 @@ TEST_CASE("what a failed restart has left down is known at once, and says what i
   world.command(Kind::Restart, {"base"});
   world.run(seconds{1});
   CHECK_FALSE(world.is_up("app"));
-  CHECK(world.engine.rules(world.id("app"))[0].status == RuleStatus::Failed);
-  CHECK(world.engine.service(world.id("app")).trouble->waits == "it depends on base, which is not running");
+  CHECK(world.engine->rules(world.id("app"))[0].status == RuleStatus::Failed);
+  CHECK(world.engine->service(world.id("app")).trouble->waits == "it depends on base, which is not running");
   world.doings.clear();
   world.run(seconds{3});
   CHECK(world.is_up("app"));
@@ -527,7 +527,7 @@ TEST_CASE("a job that waits for an earlier program to end writes nothing meanwhi
   world.run(seconds{31});
   world.command(Kind::Start, {"web"});
   world.run(seconds{1});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   REQUIRE(world.ended.size() == 1);
   const std::size_t before = world.effects.size();
   world.run(seconds{20});
@@ -543,7 +543,7 @@ TEST_CASE("what a person has paused is not stopped by the rule of another servic
   world.run(seconds{20});
   CHECK_FALSE(world.is_up("d"));
   CHECK(world.is_up("a"));
-  CHECK(world.engine.service(world.id("a")).monitored);
+  CHECK(world.engine->service(world.id("a")).monitored);
   SECTION("but by a person") {
     world.command(Kind::Stop, {"d"});
     world.run(seconds{5});
@@ -574,12 +574,12 @@ TEST_CASE("a person who starts what a rule is starting, but was unmonitored mean
   world.doings["start web"] = {.takes = seconds{10}};
   world.start();
   world.run(seconds{2});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   world.command(Kind::Unmonitor, {"web"});
   world.command(Kind::Start, {"web"});
   world.run(seconds{20});
   CHECK(world.replies.back().ok);
-  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.engine->service(world.id("web")).monitored);
   CHECK(world.programs == Programs{"start web"});
 }
 
@@ -590,7 +590,7 @@ TEST_CASE("what waits for a job is looked at when that has ended, however far up
   world.command(Kind::Stop, {"a"});
   world.die("c");
   world.run(seconds{3});
-  CHECK(world.engine.service(world.id("c")).trouble->waits == "the stop of a is under way");
+  CHECK(world.engine->service(world.id("c")).trouble->waits == "the stop of a is under way");
   world.run(seconds{4});
   CHECK(world.is_up("c"));
 }
@@ -598,7 +598,7 @@ TEST_CASE("what waits for a job is looked at when that has ended, however far up
 TEST_CASE("a run that was asked for and serves as the scheduled one is the only one of its cycle that counts") {
   const Rule rule = running_rule(ActionKind::Alert, {.count = 4, .window = 4});
   ProcessWorld world(rule_set({process("web", {rule})}, seconds{10}));
-  const auto held = [&] { return world.engine.rules(world.id("web"))[0].window.failed(4); };
+  const auto held = [&] { return world.engine->rules(world.id("web"))[0].window.failed(4); };
   settle_up(world, {"web"});
   world.run(seconds{3});
   world.handle(event::Command{

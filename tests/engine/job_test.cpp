@@ -45,7 +45,7 @@ TEST_CASE("a process that is missing is started by its first run") {
   world.run(milliseconds{500});
   CHECK(world.programs == Programs{"start web"});
   CHECK(world.is_up("web"));
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.count(RecordKind::JobEnded) == 1);
   CHECK(world.count(RecordKind::RuleRecovered) == 1);  // without waiting for the next cycle
   world.run(seconds{2});
@@ -163,13 +163,13 @@ TEST_CASE("the order of Monit: what depends is stopped first and started last") 
     world.command(Kind::Stop, {"d"});
     world.run(seconds{4});
     CHECK(world.programs == Programs{"stop a", "stop b", "stop c", "stop d"});
-    for (const char* name : {"a", "b", "c", "d"}) CHECK_FALSE(world.engine.service(world.id(name)).monitored);
+    for (const char* name : {"a", "b", "c", "d"}) CHECK_FALSE(world.engine->service(world.id(name)).monitored);
     CHECK(world.replies.back().ok);
     world.programs.clear();
     world.command(Kind::Start, {"a"});
     world.run(seconds{4});
     CHECK(world.programs == Programs{"start d", "start c", "start b", "start a"});
-    for (const char* name : {"a", "b", "c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
+    for (const char* name : {"a", "b", "c", "d"}) CHECK(world.engine->service(world.id(name)).monitored);
   }
   SECTION("stop d, restart b") {
     world.command(Kind::Stop, {"d"});
@@ -179,8 +179,8 @@ TEST_CASE("the order of Monit: what depends is stopped first and started last") 
       world.command(Kind::Restart, {"b"});
       world.run(seconds{4});
       CHECK(world.programs == Programs{"start d", "start c", "start b"});
-      for (const char* name : {"b", "c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
-      CHECK_FALSE(world.engine.service(world.id("a")).monitored);
+      for (const char* name : {"b", "c", "d"}) CHECK(world.engine->service(world.id(name)).monitored);
+      CHECK_FALSE(world.engine->service(world.id("a")).monitored);
       CHECK(world.replies.back().ok);
     }
     SECTION("is no start of b where what it needs does not start") {
@@ -197,14 +197,14 @@ TEST_CASE("the order of Monit: what depends is stopped first and started last") 
     world.command(Kind::Restart, {"c"});
     world.run(seconds{4});
     CHECK(world.programs == Programs{"stop c", "start c"});
-    for (const char* name : {"c", "d"}) CHECK(world.engine.service(world.id(name)).monitored);
+    for (const char* name : {"c", "d"}) CHECK(world.engine->service(world.id(name)).monitored);
   }
   SECTION("unmonitor c, monitor a") {
     world.command(Kind::Unmonitor, {"c"});
-    CHECK(world.engine.service(world.id("d")).monitored);
-    for (const char* name : {"a", "b", "c"}) CHECK_FALSE(world.engine.service(world.id(name)).monitored);
+    CHECK(world.engine->service(world.id("d")).monitored);
+    for (const char* name : {"a", "b", "c"}) CHECK_FALSE(world.engine->service(world.id(name)).monitored);
     world.command(Kind::Monitor, {"a"});
-    for (const char* name : {"a", "b", "c"}) CHECK(world.engine.service(world.id(name)).monitored);
+    for (const char* name : {"a", "b", "c"}) CHECK(world.engine->service(world.id(name)).monitored);
     CHECK(world.programs.empty());
   }
   SECTION("stop all, start all") {
@@ -272,7 +272,7 @@ TEST_CASE("a program in the foreground has started the service while it runs") {
   world.run(milliseconds{50});
   world.bring_up("web");
   world.run(seconds{1});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.count(RecordKind::JobEnded) == 1);
   world.run(seconds{60});
   CHECK(world.ended.empty());
@@ -326,7 +326,7 @@ TEST_CASE("three restarts within five cycles: unmonitored before the fourth") {
   world.doings["start web"].status = 1;
   world.start();
   world.run(seconds{60});
-  CHECK(world.engine.service(world.id("web")).monitored == false);
+  CHECK(world.engine->service(world.id("web")).monitored == false);
   // At most one counts per cycle, so quick retries do not use the limit up at once: three cycles with restarts.
   CHECK(said(world, RecordKind::RuleFailed, "restarted 3 times within"));
   const std::size_t started = world.programs.size();
@@ -340,7 +340,7 @@ TEST_CASE("what waits for another service is not restarted: it is not given up f
   world.doings["start db"] = {.status = 1};
   world.start();
   world.run(minutes{2});
-  CHECK(world.engine.service(world.id("app")).monitored);
+  CHECK(world.engine->service(world.id("app")).monitored);
   world.doings.clear();
   world.run(seconds{15});
   CHECK(world.is_up("app"));
@@ -410,7 +410,7 @@ TEST_CASE("a command that is refused ends no job of a rule") {
   world.doings["start db"] = {.takes = seconds{5}};
   world.start();
   world.run(seconds{1});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   world.command(Kind::Restart, {"web"});
   CHECK(world.replies.back().text == "web: it has no start program");
   world.run(seconds{5});
@@ -443,7 +443,7 @@ TEST_CASE("a job survives a crash at every point, and starts nothing twice") {
       CHECK(second.is_up(name));
       CHECK(std::ranges::count(all, std::string("start ") + name) == 1);
     }
-    CHECK(second.engine.jobs().empty());
+    CHECK(second.engine->jobs().empty());
     CHECK(second.saved.jobs.empty());
   }
 }
@@ -463,16 +463,16 @@ TEST_CASE("a restart program that is taken out of the rules before its turn has 
   world.run(seconds{31});
   world.command(Kind::Restart, {"web"});  // waits for the start program to end
   world.run(seconds{1});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   SECTION("by a reload") {
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), with_restart(false))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), with_restart(false))});
     world.settle();
     world.run(seconds{1});
     CHECK(world.replies.back().text == "web: failed to restart: it has no restart program");
   }
   SECTION("between two daemons") { world.crash(seconds{1}, make_graph(with_restart(false))); }
   world.run(seconds{1});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.saved.jobs.empty());
 }
 
@@ -495,10 +495,10 @@ TEST_CASE("the time of a start program does not begin anew at a restart of heale
   world.crash(seconds{1});
   world.run(seconds{30});
   CHECK(failures() == 0);
-  CHECK(world.engine.jobs().size() == 1);
+  CHECK(world.engine->jobs().size() == 1);
   world.run(seconds{6});
   CHECK(failures() == 1);
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.programs == Programs{"start web"});
 }
 
@@ -513,7 +513,7 @@ TEST_CASE("a step whose time went by without healer has failed only when it is k
   world.crash(minutes{5});
   world.run(seconds{5});
   CHECK(world.is_up("web"));
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(std::ranges::count(world.records, RecordKind::JobFailed, &Record::kind) == 0);
 }
 
@@ -523,18 +523,18 @@ TEST_CASE("how a service was started is saved at once, though its job goes on") 
   world.doings["start a"] = {.takes = seconds{10}};
   world.command(Kind::Restart, {"d"});
   world.run(seconds{2});
-  REQUIRE(world.engine.jobs().size() == 1);
-  REQUIRE(world.engine.service(world.id("d")).starts->last);
-  CHECK(world.saved.services.at("d").starts == world.engine.service(world.id("d")).starts);
+  REQUIRE(world.engine->jobs().size() == 1);
+  REQUIRE(world.engine->service(world.id("d")).starts->last);
+  CHECK(world.saved.services.at("d").starts == world.engine->service(world.id("d")).starts);
 }
 
 TEST_CASE("a reload that takes a service away ends its job and leaves the others") {
   ProcessWorld world(chain());
   all_up(world, {"a", "b", "c", "d"});
   world.command(Kind::Restart, {"d"});
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({process("d")}, seconds{5}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({process("d")}, seconds{5}))});
   world.settle();
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK_FALSE(world.replies.back().ok);
   world.run(seconds{10});
   CHECK(world.is_up("d"));
@@ -576,7 +576,7 @@ TEST_CASE("any mix of deaths, commands, reloads, crashes: order kept, every job 
         case 7: {
           std::vector<std::shared_ptr<ServiceBlock>> some = blocks;
           if (roll(2) == 0) some.pop_back();
-          world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set(some, seconds{5}))});
+          world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set(some, seconds{5}))});
           world.settle();
           break;
         }
@@ -584,8 +584,8 @@ TEST_CASE("any mix of deaths, commands, reloads, crashes: order kept, every job 
       }
       world.run(milliseconds{roll(4000)});
       std::map<std::uint32_t, int> jobs_of;
-      for (const auto& [number, job] : world.engine.jobs()) {
-        std::vector<bool> counted(world.engine.graph()->slots.size());
+      for (const auto& [number, job] : world.engine->jobs()) {
+        std::vector<bool> counted(world.engine->graph()->slots.size());
         for (const JobStep& each : job.steps) {
           if (counted[each.service.index()]) continue;
           counted[each.service.index()] = true;
@@ -597,14 +597,14 @@ TEST_CASE("any mix of deaths, commands, reloads, crashes: order kept, every job 
       REQUIRE(world.twice == Programs{});
     }
     world.doings.clear();
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set(blocks, seconds{5}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set(blocks, seconds{5}))});
     std::vector<std::string> all;
     for (unsigned i = 0; i < count; ++i) all.push_back(name(i));
     world.run(minutes{5});
     world.command(Kind::Start, all);
     world.run(minutes{5});
     for (const std::string& each : all) REQUIRE(world.is_up(each));
-    REQUIRE(world.engine.jobs().empty());
+    REQUIRE(world.engine->jobs().empty());
     REQUIRE(world.saved.jobs.empty());
   }
 }

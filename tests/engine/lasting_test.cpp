@@ -18,7 +18,7 @@ namespace {
 const Rule kOne = status_rule(Comparison::NotEqual, 0);
 const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
 
-void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(next))}); }
+void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(next))}); }
 
 World restart(const World& world, const RuleSet& rules, Duration away = Duration{0}) {
   const Instant at{world.now.boot, world.now.mono + away, world.now.wall + away};
@@ -110,7 +110,7 @@ TEST_CASE("the counts of a daily check go on over a restart in between, not over
   world.answer = [](ServiceId) { return 1; };
   world.start();
   world.advance(days{2});
-  REQUIRE(world.engine.service(world.id("s")).runs == 2);
+  REQUIRE(world.engine->service(world.id("s")).runs == 2);
   SECTION("restarted at once") {
     World next = restart(world, rules, minutes{1});
     next.answer = world.answer;
@@ -263,7 +263,7 @@ TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
     swap(next, rule_set({edited}));
     next.advance(seconds{3});
     CHECK(next.execs.empty());
-    REQUIRE(next.engine.queued_of("s").size() == 1);
+    REQUIRE(next.engine->programs().queued_of("s").size() == 1);
     next.handle(event::ActionEnded{.action = first, .unseen = true});
     CHECK(next.execs.size() == 1);
   }
@@ -301,7 +301,7 @@ TEST_CASE("a service that is written in another case now is the same to the next
                               .by = ByPerson{"root"}});
   World second(rule_set({service("Web", {})}), first.saved);
   second.start();
-  CHECK_FALSE(second.engine.service(second.id("web")).monitored);
+  CHECK_FALSE(second.engine->service(second.id("web")).monitored);
   CHECK(second.saved.services.count("web") == 0);
   REQUIRE(second.saved.services.count("Web") == 1);
   CHECK_FALSE(second.saved.services.at("Web").monitored);
@@ -333,7 +333,7 @@ TEST_CASE("services that a reload adds are spread, and each keeps its rate from 
   world.advance(seconds{5});
   CHECK(world.open.size() == 1001);
   world.open.clear();
-  world.engine.handle(event::Wake{}, world.now, world);
+  world.engine->handle(event::Wake{}, world.now, world);
   CHECK(world.count(RecordKind::RunOverrun) == 0);  // none is due again within the cycle
 }
 
@@ -398,11 +398,11 @@ TEST_CASE("when the hour comes twice, a cron schedule of that hour runs once, on
   }
   const Instant start{.boot = 1, .mono = hours{1}, .wall = two - hours{1} - minutes{1}};
   World world(make_graph(rule_set({cron_service(spec)})), {}, start);
-  world.engine = Engine(world.engine.graph(), zone(two, seconds{0}), {}, start);
+  world.engine = std::make_unique<Engine>(world.engine->graph(), zone(two, seconds{0}), SavedState{}, start);
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(hours{3} - seconds{1});
-  CHECK(world.engine.service(world.id("s")).runs == expected);
+  CHECK(world.engine->service(world.id("s")).runs == expected);
 }
 
 TEST_CASE("when an hour is left out, its cron schedule runs once after the gap", "[engine]") {
@@ -412,13 +412,13 @@ TEST_CASE("when an hour is left out, its cron schedule runs once after the gap",
   spec.hours = 1U << utc_civil(two + hours{1}).hour;  // local time goes from this hour's start on by one hour
   const Instant start{.boot = 1, .mono = hours{1}, .wall = two - hours{1}};
   World world(make_graph(rule_set({cron_service(spec)})), {}, start);
-  world.engine = Engine(world.engine.graph(), zone(two, seconds{7200}), {}, start);
+  world.engine = std::make_unique<Engine>(world.engine->graph(), zone(two, seconds{7200}), SavedState{}, start);
   world.answer = [](ServiceId) { return 0; };
   world.start();
   world.advance(hours{4});
-  CHECK(world.engine.service(world.id("s")).runs == 1);
+  CHECK(world.engine->service(world.id("s")).runs == 1);
   world.advance(hours{21});
-  CHECK(world.engine.service(world.id("s")).runs == 2);
+  CHECK(world.engine->service(world.id("s")).runs == 2);
 }
 
 TEST_CASE("a cron list matches each of its minutes once; steps of the clock repeat nothing", "[engine]") {
@@ -428,7 +428,7 @@ TEST_CASE("a cron list matches each of its minutes once; steps of the clock repe
   World world(make_graph(rule_set({cron_service(spec)})), {}, start);
   world.answer = [](ServiceId) { return 0; };
   world.start();
-  const auto runs = [&] { return world.engine.service(world.id("s")).runs; };
+  const auto runs = [&] { return world.engine->service(world.id("s")).runs; };
   world.advance(hours{2});
   CHECK(runs() == 6);
   world.advance(minutes{6});  // :06, it has run at :05
@@ -486,7 +486,7 @@ TEST_CASE("a slot that is used again begins afresh, whatever still travels from 
     if (run.service == slot)
       world.handle(event::measured(slot, run.run, {.status = 1, .output = std::make_shared<const std::string>()}));
   CHECK(world.execs.empty());
-  CHECK(world.engine.service(slot).initialising);
+  CHECK(world.engine->service(slot).initialising);
 }
 
 TEST_CASE("a rule that is moved to another service begins anew there and is gone where it was", "[engine]") {

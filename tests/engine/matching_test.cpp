@@ -72,7 +72,7 @@ TEST_CASE("what a pattern finds counts at once where it is another process, or t
   }
   world.run(seconds{1});
   CHECK(said(world, RecordKind::JobStep, "started with pid " + std::to_string(world.pid("db"))));
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
 }
 
 TEST_CASE("a start program that stays is the service when the time of its start is over") {
@@ -83,7 +83,7 @@ TEST_CASE("a start program that stays is the service when the time of its start 
   world.bring_up("db", kProgram);
   SECTION("it stays") {
     world.run(milliseconds{29'900});
-    CHECK(world.engine.jobs().size() == 1);
+    CHECK(world.engine->jobs().size() == 1);
     world.run(minutes{2});
     CHECK(said(world, RecordKind::JobStep, "started with pid 4000"));
     CHECK(world.count(RecordKind::JobEnded) == 1);
@@ -106,7 +106,7 @@ TEST_CASE("the process that a pid file names is the service at once, whoever it 
   world.run(milliseconds{10});
   world.bring_up("db", kProgram);
   world.run(seconds{1});
-  CHECK(world.engine.jobs().empty());
+  CHECK(world.engine->jobs().empty());
   CHECK(world.count(RecordKind::JobEnded) == 1);
 }
 

@@ -59,7 +59,7 @@ class Rules {
 
 /// Whether the next daemon would find a job where it is.
 bool is_saved(const ProcessWorld& world, const Job& job) {
-  const Graph& graph = *world.engine.graph();
+  const Graph& graph = *world.engine->graph();
   const auto saved = std::ranges::find(world.saved.jobs, job.id, &effect::SavedJob::job);
   return saved != world.saved.jobs.end() && saved->position == job.position &&
          (saved->action == job.action || job.action == ActionId{}) &&
@@ -70,16 +70,16 @@ bool is_saved(const ProcessWorld& world, const Job& job) {
 
 /// Whether a crash now would lose nothing of what people and starts have made of the services, and no step of a job.
 bool is_saved(const ProcessWorld& world) {
-  return std::ranges::all_of(world.engine.graph()->order,
+  return std::ranges::all_of(world.engine->graph()->order,
                              [&](ServiceId id) {
-                               const SavedService now = world.engine.save(id, world.now);
-                               const auto found = world.saved.services.find(world.engine.graph()->at(id).name);
+                               const SavedService now = world.engine->save(id, world.now);
+                               const auto found = world.saved.services.find(world.engine->graph()->at(id).name);
                                const SavedService then =
                                    found == world.saved.services.end() ? SavedService{} : found->second;
                                return now.monitored == then.monitored && now.starts == then.starts &&
                                       now.pause == then.pause && now.known == then.known;
                              }) &&
-         std::ranges::all_of(world.engine.jobs(), [&](const auto& job) { return is_saved(world, job.second); });
+         std::ranges::all_of(world.engine->jobs(), [&](const auto& job) { return is_saved(world, job.second); });
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered onc
           break;
         case 4:
           rules.change(roll(kServices));
-          world.handle(event::Swap{plan_swap(*world.engine.graph(), rules.get())});
+          world.handle(event::Swap{plan_swap(*world.engine->graph(), rules.get())});
           world.settle();
           break;
         case 5:
@@ -127,13 +127,13 @@ TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered onc
           break;
         case 6: world.commits = false; break;  // the disk is slow
         case 7:
-          if (world.engine.jobs().empty()) break;
+          if (world.engine->jobs().empty()) break;
           ++asked;
           world.handle(event::Command{.id = CommandId{100'000 + asked},
                                       .kind = Kind::Cancel,
                                       .services = {},
                                       .by = ByPerson{"root"},
-                                      .job = JobId{world.engine.jobs().begin()->first}});
+                                      .job = JobId{world.engine->jobs().begin()->first}});
           break;
         default:
           ++asked;
@@ -160,9 +160,9 @@ TEST_CASE("any mix of commands, deaths, reloads and crashes: all is answered onc
     world.run(minutes{5});
     for (const std::string& each : all) REQUIRE(world.is_up(each));
     REQUIRE(world.replies.size() == asked + 2);
-    REQUIRE(world.engine.jobs().empty());
+    REQUIRE(world.engine->jobs().empty());
     REQUIRE(world.saved.jobs.empty());
-    REQUIRE(world.saved.execs.size() == world.engine.actions().size());
+    REQUIRE(world.saved.execs.size() == world.engine->programs().all().size());
   }
 }
 

@@ -34,7 +34,7 @@ struct SlowStart {
     }
     world.start();
     world.run(seconds{3});
-    REQUIRE(world.engine.jobs().size() == 1);
+    REQUIRE(world.engine->jobs().size() == 1);
     REQUIRE(world.programs.back() == "start db");
   }
 };
@@ -92,9 +92,9 @@ TEST_CASE("a person's stop of a dependent leaves the start of what it depends on
   if (up) expected.emplace_back("stop web");
   CHECK(world.programs == expected);
   CHECK(world.is_up("db"));
-  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
-  CHECK_FALSE(world.engine.service(world.id("app")).monitored);
-  CHECK(world.engine.jobs().empty());
+  CHECK_FALSE(world.engine->service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine->service(world.id("app")).monitored);
+  CHECK(world.engine->jobs().empty());
   CHECK(world.saved.jobs.empty());
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
   CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
   CHECK(world.replies.empty());
   CHECK(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
-  CHECK(explain(world.engine, world.id("web"), world.now)
+  CHECK(explain(*world.engine, world.id("web"), world.now)
             .notes.front()
             .find("it waits for the job of db, which it depends on") != std::string::npos);
   world.run(seconds{30});
@@ -149,9 +149,9 @@ TEST_CASE("what a start waits for may go from the rules meanwhile") {
   REQUIRE(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
   auto alone = process("web");
   alone->key = hash128("alone");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({alone}, seconds{5}))});
-  const Job& job = world.engine.jobs().begin()->second;
-  CHECK(job_waits_for(world.engine, job) == "a check of web");
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({alone}, seconds{5}))});
+  const Job& job = world.engine->jobs().begin()->second;
+  CHECK(job_waits_for(*world.engine, job) == "a check of web");
   world.settle();
   world.run(seconds{5});
   CHECK(world.is_up("web"));
@@ -201,7 +201,7 @@ TEST_CASE("a person's start of what was stopped a moment ago waits for the rule'
                                 .kind = Kind::Cancel,
                                 .services = {},
                                 .by = ByPerson{"root"},
-                                .job = JobId{world.engine.jobs().begin()->first}});
+                                .job = JobId{world.engine->jobs().begin()->first}});
     world.run(seconds{1});
     REQUIRE(world.replies.size() == 3);
     CHECK(world.replies[2].text == "web: not started: it depends on db, which is not running");
@@ -284,7 +284,7 @@ TEST_CASE("a start of what is no process and has no program says what was done, 
   const effect::Reply started = answer(Kind::Start, {world.id("probe")});
   CHECK(started.ok);
   CHECK(started.text == "probe is monitored; it has no start program");
-  CHECK(world.engine.service(world.id("probe")).monitored);
+  CHECK(world.engine->service(world.id("probe")).monitored);
   const effect::Reply restarted = answer(Kind::Restart, {world.id("probe")});
   CHECK_FALSE(restarted.ok);
   CHECK(restarted.text == "probe: it has no start program");
@@ -302,7 +302,7 @@ TEST_CASE("a process without programs is only monitored or not by the words of p
   world.bring_up("web");
   world.start();
   world.run(seconds{1});
-  const auto monitored = [&world] { return world.engine.service(world.id("only")).monitored; };
+  const auto monitored = [&world] { return world.engine->service(world.id("only")).monitored; };
   const bool alone = GENERATE(true, false);
   const std::vector<std::string> names =
       alone ? std::vector<std::string>{"only"} : std::vector<std::string>{"only", "web"};
@@ -378,9 +378,9 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
     world.command(Kind::Unmonitor, {"web"});
     world.command(Kind::Monitor, {"web"});
     world.run(seconds{10});
-    REQUIRE(world.engine.jobs().size() == 1);
+    REQUIRE(world.engine->jobs().size() == 1);
     event::Command cancel{.id = CommandId{91}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
-    cancel.job = JobId{world.engine.jobs().begin()->first};
+    cancel.job = JobId{world.engine->jobs().begin()->first};
     world.handle(cancel);
     CHECK(told().empty());
   }
@@ -466,13 +466,13 @@ struct Restart {
     world.run(seconds{10});
     world.die("db");
     world.run(milliseconds{1500 + 1000 * at});
-    REQUIRE(world.engine.jobs().size() == 1);
+    REQUIRE(world.engine->jobs().size() == 1);
   }
 
   /// Gives a command, and looks at whom it hurts.
   void command(Kind kind, const Names& named) {
     std::map<std::uint64_t, std::string> running;
-    for (const auto& [number, action] : world.engine.actions()) running[number] = action.exec.command.arguments.back();
+    for (const auto& [number, action] : world.engine->programs().all()) running[number] = action.exec.command.arguments.back();
     const std::size_t before = world.ended.size();
     world.command(kind, named);
     const Names may = stopped_by(kind, named);
@@ -485,7 +485,7 @@ struct Restart {
   void check_end(Kind kind, const Names& named) {
     world.run(minutes{4});
     CHECK(world.early.empty());
-    CHECK(world.engine.jobs().empty());
+    CHECK(world.engine->jobs().empty());
     CHECK(world.saved.jobs.empty());
     Names those;
     if (kind == Kind::Stop) those = stopped_by(kind, named);

@@ -37,7 +37,7 @@ void settle_up(ProcessWorld& world, const std::vector<std::string>& names) {
 }
 
 void forget_programs(ProcessWorld& world) {
-  REQUIRE(world.engine.jobs().empty());
+  REQUIRE(world.engine->jobs().empty());
   world.programs.clear();
 }
 

@@ -70,9 +70,9 @@ TEST_CASE("the stop of a person called rule, healing 7 or daemon is a person's s
   world.run(seconds{1});
   // A rule or a healing would have left running what is paused.
   CHECK(world.programs == Programs{"stop web", "stop db"});
-  REQUIRE(world.engine.taken_out(world.id("db")) != nullptr);
-  CHECK(world.engine.taken_out(world.id("db"))->by == Origin(ByPerson{world.person}));
-  CHECK_FALSE(world.engine.taken_out(world.id("db"))->given_up());
+  REQUIRE(world.engine->taken_out(world.id("db")) != nullptr);
+  CHECK(world.engine->taken_out(world.id("db"))->by == Origin(ByPerson{world.person}));
+  CHECK_FALSE(world.engine->taken_out(world.id("db"))->given_up());
 }
 
 TEST_CASE("the restart of a person called rule is theirs over the end of the daemon") {
@@ -81,10 +81,10 @@ TEST_CASE("the restart of a person called rule is theirs over the end of the dae
   world.doings["stop db"] = {.takes = seconds{8}};
   world.command(Kind::Restart, {"db"});
   world.run(seconds{2});
-  REQUIRE(world.engine.jobs().size() == 1);
+  REQUIRE(world.engine->jobs().size() == 1);
   world.crash(seconds{1});
-  REQUIRE(world.engine.jobs().size() == 1);
-  CHECK(world.engine.jobs().begin()->second.by == Origin(ByPerson{world.person}));
+  REQUIRE(world.engine->jobs().size() == 1);
+  CHECK(world.engine->jobs().begin()->second.by == Origin(ByPerson{world.person}));
   // No other person's restart goes before it, as it would before that of a rule.
   world.command(Kind::Restart, {"db"});
   REQUIRE(world.replies.size() == 1);

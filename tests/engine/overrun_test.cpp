@@ -39,8 +39,8 @@ TEST_CASE("services that are late at every cycle are told of once, and summed up
   const auto run = [&](int cycles) {  // each run takes two cycles: every other is left out
     for (int i = 0; i < cycles; ++i) {
       world.advance(milliseconds{1500});
-      for (const ServiceId id : world.engine.graph()->order)
-        if (world.engine.service(id).flight) world.observe(id, 0);
+      for (const ServiceId id : world.engine->graph()->order)
+        if (world.engine->service(id).flight) world.observe(id, 0);
       world.advance(milliseconds{500});
     }
   };
@@ -56,8 +56,8 @@ TEST_CASE("services that are late at every cycle are told of once, and summed up
   CHECK(sums().back() == "in the last 1 m 1500 runs of 50 services were skipped: the previous runs had not finished");
   // In time for more than a minute, and late again: that is told again.
   world.answer = [](ServiceId) { return 0; };
-  for (const ServiceId id : world.engine.graph()->order)
-    if (world.engine.service(id).flight) world.observe(id, 0);
+  for (const ServiceId id : world.engine->graph()->order)
+    if (world.engine->service(id).flight) world.observe(id, 0);
   world.advance(seconds{150});
   const std::size_t before = world.count(RecordKind::RunOverrun);
   CHECK(before <= 50 + 4);

@@ -35,7 +35,7 @@ FleetWorld watching(RuleSet rules, int targets) {
 std::string say(FleetWorld& world, event::Command command) {
   command.id = CommandId{77};
   command.by = ByPerson{"anna"};
-  if (command.everything || !command.groups.empty()) command.services = world.engine.graph()->order;
+  if (command.everything || !command.groups.empty()) command.services = world.engine->graph()->order;
   world.handle(command);
   return world.replies.back().text;
 }
@@ -57,14 +57,14 @@ TEST_CASE("a pause of everything, or of a group, holds what comes later, too", "
     const auto* const commit = std::get_if<effect::Commit>(&one);
     return commit != nullptr && commit->wide_pauses && commit->durability() == effect::Durability::Synced;
   }));
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), fleet_rules({.targets = 2}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2}))});
   world.failed.push_back(true);
   world.advance(minutes{2});
   CHECK(world.execs.empty());
-  CHECK(world.engine.paused(world.id("n1"), world.now));
+  CHECK(world.engine->pauses().in_force(world.id("n1"), world.now));
 
   // Over a restart, and until it is resumed.
-  FleetWorld next(world.engine.graph(), world.saved, world.failed, world.now);
+  FleetWorld next(world.engine->graph(), world.saved, world.failed, world.now);
   next.advance(minutes{1});
   CHECK(next.execs.empty());
   CHECK(say(next, {.kind = Kind::Resume, .services = {next.id("n1")}}) ==
@@ -80,11 +80,11 @@ TEST_CASE("a pause of a group ends when its time has come, and the narrowest is 
   FleetWorld world({.targets = 1});
   say(world, {.kind = Kind::Pause, .until = world.now.wall + minutes{1}, .everything = true});
   say(world, {.kind = Kind::Pause, .until = world.now.wall + minutes{2}, .groups = {"nodes"}});
-  CHECK(world.engine.pause_of(world.id("n0"), world.now)->with() == " with group nodes");
+  CHECK(world.engine->pauses().of(world.id("n0"), world.now)->with() == " with group nodes");
   world.advance(seconds{90});
-  CHECK(world.engine.wide_pauses(world.now).size() == 1);
+  CHECK(world.engine->pauses().wide(world.now).size() == 1);
   world.advance(seconds{40});
-  CHECK_FALSE(world.engine.paused(world.id("n0"), world.now));
+  CHECK_FALSE(world.engine->pauses().in_force(world.id("n0"), world.now));
   CHECK(say(world, {.kind = Kind::Resume, .everything = true}) == "n0 is not paused");
   CHECK(world.saved.wide_pauses.empty());
 }
@@ -103,7 +103,7 @@ TEST_CASE("what is acknowledged is not reminded of until it has recovered", "[pa
   CHECK(alerts(world) == before);
   CHECK(world.saved.services.at("n0").acknowledged->by == Origin(ByPerson{"anna"}));
 
-  FleetWorld next(world.engine.graph(), world.saved, world.failed, world.now);
+  FleetWorld next(world.engine->graph(), world.saved, world.failed, world.now);
   const std::size_t again = alerts(next);  // the mailer has not said that it has them
   next.advance(seconds{10});
   CHECK(alerts(next) == again);
@@ -132,7 +132,7 @@ TEST_CASE("alerts wait for the end of a maintenance window, and what has recover
   world.fail(0);
   world.fail(1);
   world.advance(seconds{20});
-  CHECK(world.engine.in_maintenance(world.id("n0"), world.now));
+  CHECK(world.engine->maintenance().in_force(world.id("n0"), world.now));
   const std::size_t during = alerts(world);
   world.heal(1);
   world.heal(2);
@@ -140,7 +140,7 @@ TEST_CASE("alerts wait for the end of a maintenance window, and what has recover
   CHECK(world.alerts_of("Status succeeded") == 1);  // people had been told of n2
   CHECK(alerts(world) == during);
   world.advance(seconds{75});
-  CHECK_FALSE(world.engine.in_maintenance(world.id("n0"), world.now));
+  CHECK_FALSE(world.engine->maintenance().in_force(world.id("n0"), world.now));
   CHECK(alerts(world) > during);
   for (const effect::Alert& alert : world.alerts) CHECK(alert.cause->service != "n1");
 }

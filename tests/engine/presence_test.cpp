@@ -164,10 +164,10 @@ class Account {
   }
 
   void check() const {
-    for (const ServiceId id : world_.engine.graph()->order) {
-      const ServiceState& state = world_.engine.service(id);
-      INFO(world_.engine.graph()->at(id).name << " is " << to_string(state.presence.state()) << ", its child "
-                                              << to_string(state.child->state()));
+    for (const ServiceId id : world_.engine->graph()->order) {
+      const ServiceState& state = world_.engine->service(id);
+      INFO(world_.engine->graph()->at(id).name << " is " << to_string(state.presence.state()) << ", its child "
+                                               << to_string(state.child->state()));
       check_presence(id, state);
       check_child(id, state);
     }
@@ -180,44 +180,44 @@ class Account {
   void hear(const event::ActionStarted& event) { numbered_.insert(event.action); }
   void hear(const event::ActionReady& event) { spoken_.insert(event.action); }
   void hear(const event::Measured& event) {
-    const ServiceState& state = world_.engine.service(event.service);
+    const ServiceState& state = world_.engine->service(event.service);
     if (state.last_run != event.run || !state.last || event.evidence->answer == Answer::Unknown) return;
     // The look was taken; it may have told the job of its service to do more.
     const bool up = process_of(*event.evidence) != nullptr;
-    INFO(world_.engine.graph()->at(event.service).name << " is " << to_string(state.presence.state()));
+    INFO(world_.engine->graph()->at(event.service).name << " is " << to_string(state.presence.state()));
     if (state.looked == world_.now.mono && !state.job && up) CHECK(state.presence.is_up());
     if (state.looked == world_.now.mono && !state.job && !up) CHECK_FALSE(state.presence.is_up());
   }
   void hear(const event::ProcessDied& event) {
-    const ServiceState& state = world_.engine.service(event.service);
+    const ServiceState& state = world_.engine->service(event.service);
     const ProcessFacts* last = state.last ? process_of(*state.last) : nullptr;
-    if (world_.engine.graph()->at(event.service).foreground() || last == nullptr) return;
+    if (world_.engine->graph()->at(event.service).foreground() || last == nullptr) return;
     if (last->pid == event.pid && last->start_ticks == event.start_ticks) CHECK(state.presence.is_gone());
   }
   void hear(const event::ActionEnded& event) {
-    for (const ServiceId id : world_.engine.graph()->order)
-      CHECK_FALSE(world_.engine.service(id).child->is(event.action));
+    for (const ServiceId id : world_.engine->graph()->order)
+      CHECK_FALSE(world_.engine->service(id).child->is(event.action));
   }
 
   void check_presence(ServiceId id, const ServiceState& state) const {
     const PresenceState presence = state.presence.state();
     CHECK(was_seen_up(presence) == (state.last && process_of(*state.last) != nullptr));
     if (presence == PresenceState::Absent) CHECK(state.last);
-    const bool by_looks = !world_.engine.graph()->at(id).foreground();  // a child may be started after its look
+    const bool by_looks = !world_.engine->graph()->at(id).foreground();  // a child may be started after its look
     if (by_looks && !was_seen_up(presence) && presence != PresenceState::Absent) CHECK_FALSE(state.last);
     if (is_gone(presence)) CHECK_FALSE(state.presence.how().empty());
-    if (state.presence.is_settling(world_.now.mono)) CHECK(world_.engine.graph()->settings->settle > Duration{0});
+    if (state.presence.is_settling(world_.now.mono)) CHECK(world_.engine->graph()->settings->settle > Duration{0});
   }
 
   void check_child(ServiceId id, const ServiceState& state) const {
     const Child& child = *state.child;
     const Child::About& about = child.about();
-    if (child.exists()) CHECK(world_.engine.graph()->at(id).foreground());
+    if (child.exists()) CHECK(world_.engine->graph()->at(id).foreground());
     if (child.is_living()) CHECK(about.pid != 0);
     CHECK((about.action != ActionId{}) == is_own(child.state()));
     if (!is_own(child.state())) return;
-    const auto running = world_.engine.actions().find(about.action.number());
-    REQUIRE(running != world_.engine.actions().end());
+    const auto running = world_.engine->programs().all().find(about.action.number());
+    REQUIRE(running != world_.engine->programs().all().end());
     CHECK(running->second.exec.foreground);
     CHECK(running->second.pid == about.pid);
     CHECK(running->second.start_ticks == about.start_ticks);
@@ -284,7 +284,7 @@ TEST_CASE("in any mix, presence and child are what the engine was told") {
           break;
         case 4:
           if (const unsigned i = roll(kServices); true) blocks[i] = some_block(i, ++made, random);
-          world.handle(event::Swap{plan_swap(*world.engine.graph(), rules())});
+          world.handle(event::Swap{plan_swap(*world.engine->graph(), rules())});
           world.settle();
           break;
         case 5:
@@ -293,7 +293,7 @@ TEST_CASE("in any mix, presence and child are what the engine was told") {
           break;
         case 6: roll(2) == 0 ? (void)world.blind.insert(one) : world.blind.clear(); break;
         case 7:
-          if (world.is_up(one) && is_own(world.engine.service(world.id(one)).child->state())) world.say_ready(one);
+          if (world.is_up(one) && is_own(world.engine->service(world.id(one)).child->state())) world.say_ready(one);
           break;
         default: {
           constexpr Kind kKinds[] = {Kind::Start,  Kind::Stop,    Kind::Restart,   Kind::Pause,

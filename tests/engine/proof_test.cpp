@@ -56,7 +56,7 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
     world.ticks["web"] = 777;
     world.run(seconds{6});
     CHECK(world.programs == Programs{"start web"});
-    CHECK(*world.engine.service(world.id("web")).last->output ==
+    CHECK(*world.engine->service(world.id("web")).last->output ==
           "process is not running (process 50 is not the one its pid file was written for)");
     world.files["web"] = kWritten + 1;  // its pid file is rewritten, for a process of that number
     world.run(seconds{40});
@@ -96,12 +96,12 @@ TEST_CASE("of a process that can no longer be found it is said why, and not that
     look({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
     CHECK(world.records.back().text == "process 50 can no longer be found: " + empty);
-    CHECK(world.engine.service(world.id("web")).presence.how() == empty);
+    CHECK(world.engine->service(world.id("web")).presence.how() == empty);
   }
   SECTION("by the next") {
     const RuleSet rules = rule_set({process("web")}, seconds{5});
     const SavedState left = world.saved;
-    world.engine = Engine(make_graph(rules), utc_civil, left, world.now);
+    world.engine = std::make_unique<Engine>(make_graph(rules), utc_civil, left, world.now);
     world.open.clear();
     world.start();
     world.advance(seconds{1});
@@ -243,7 +243,7 @@ const std::string kStranger =
     "signal it before `healerctl accept web --pid`";
 
 bool explains(const ProcessWorld& world, const std::string& note) {
-  const auto notes = explain(world.engine, world.id("web"), world.now).notes;
+  const auto notes = explain(*world.engine, world.id("web"), world.now).notes;
   return std::ranges::find(notes, note) != notes.end();
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("a pid file that is older than the process it names is told of, until 
   see_web(world);
   world.run(seconds{20});
   CHECK(std::ranges::count(world.records, "p" + kStranger, &Record::text) == 1);
-  CHECK(world.engine.process_doubt(world.id("web")) == "p" + kStranger);
+  CHECK(world.engine->process_doubt(world.id("web")) == "p" + kStranger);
   CHECK(explains(world, "P" + kStranger + "."));
 
   CHECK(accept_process(world, JobId{51}) == "nothing accepted; the process of web is 50");
@@ -314,7 +314,7 @@ TEST_CASE("what healer has started is no stranger, however old its pid file is")
   world.run(seconds{10});
   REQUIRE(world.programs == Programs{"start web"});
   REQUIRE(world.is_up("web"));
-  CHECK(world.engine.process_doubt(world.id("web")).empty());
+  CHECK(world.engine->process_doubt(world.id("web")).empty());
   CHECK_FALSE(said(world, RecordKind::JobHeld, "may belong to another service"));
   world.command(Kind::Stop, {"web"});
   world.run(seconds{3});
@@ -409,7 +409,7 @@ TEST_CASE("another pid file begins afresh") {
   auto moved = process("web");
   moved->process->pid_file = "/run/elsewhere.pid";
   moved->key = hash128("moved");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({moved}, seconds{5}))});
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({moved}, seconds{5}))});
   world.ticks["web"] = 777;
   world.run(seconds{12});
   CHECK(world.programs.empty());
@@ -418,15 +418,15 @@ TEST_CASE("another pid file begins afresh") {
 TEST_CASE("a death that no look has told of goes with the process, where its name means another kind of service") {
   ProcessWorld world(rule_set({process("web")}, seconds{5}));
   see_web(world);
-  const ServiceId web = world.engine.graph()->order.front();
+  const ServiceId web = world.engine->graph()->order.front();
   world.blind.insert("web");
   world.die("web");
   world.run(seconds{1});
-  REQUIRE(world.engine.service(web).presence.is_gone());
+  REQUIRE(world.engine->service(web).presence.is_gone());
   auto other = service("web", {missing_rule()});
   other->key = hash128("other");
-  world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({other}, seconds{5}))});
-  CHECK_FALSE(world.engine.service(web).presence.is_gone());
+  world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({other}, seconds{5}))});
+  CHECK_FALSE(world.engine->service(web).presence.is_gone());
 }
 
 // ---- what a start program leaves behind ---------------------------------------------------------------------------
@@ -504,7 +504,7 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
     auto web = process("web");
     web->end_leftovers = true;
     web->key = hash128("ended");
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({web}, seconds{5}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({web}, seconds{5}))});
     world.run(seconds{10});
     CHECK(world.signals.size() == 1);
     CHECK(world.programs == Programs{"start web", "start web"});
@@ -543,7 +543,7 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
     CHECK(said(world, RecordKind::JobStep, left + ", and may stand in the way: 'with leftovers ended' ends it first"));
     world.run(seconds{10});
     CHECK(world.is_up("web"));
-    CHECK(world.engine.left_over(world.id("web")).empty());
+    CHECK(world.engine->left_over(world.id("web")).empty());
     CHECK(world.signals.empty());
   }
   SECTION("and when that fails, also by the next daemon") {
@@ -552,8 +552,8 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
     world.run(seconds{20});
     CHECK(world.programs.size() > 1);
     CHECK(said(world, RecordKind::JobFailed, "; " + left));
-    CHECK(world.engine.left_over(world.id("web")) == left);
-    const auto notes = explain(world.engine, world.id("web"), world.now).notes;
+    CHECK(world.engine->left_over(world.id("web")) == left);
+    const auto notes = explain(*world.engine, world.id("web"), world.now).notes;
     const std::string note =
         "P" + left.substr(1) + ", and may stand in the way of the next: 'with leftovers ended' ends it first.";
     CHECK(std::ranges::find(notes, note) != notes.end());
@@ -642,7 +642,7 @@ TEST_CASE("a start that waits for what an earlier one has left does so no longer
   world.left["web"] = 777;
   world.start();
   world.run(seconds{40});
-  REQUIRE(world.engine.service(world.id("web")).trouble->waits.find("has left process 777") != std::string::npos);
+  REQUIRE(world.engine->service(world.id("web")).trouble->waits.find("has left process 777") != std::string::npos);
   world.doings.clear();
   world.now.wall -= days{3};
   world.run(seconds{20});

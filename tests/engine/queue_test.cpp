@@ -50,7 +50,7 @@ void fire_twice(World& world) {
   world.handle(event::ActionStarted{world.execs[0].action, 44});
   world.advance(seconds{1});
   REQUIRE(world.execs.size() == 1);
-  REQUIRE(world.engine.queued_of("s").size() == 1);
+  REQUIRE(world.engine->programs().queued_of("s").size() == 1);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("a firing that waits is run while its rule stands failed", "[queue]") 
   fire_twice(world);
   end(world, world.execs[0].action);
   REQUIRE(world.execs.size() == 2);
-  CHECK(world.engine.queued().empty());
+  CHECK(world.engine->programs().queued().empty());
 }
 
 TEST_CASE("a firing that waits is not run when its rule has recovered", "[queue]") {
@@ -94,7 +94,7 @@ TEST_CASE("a firing of the else branch that waits is not run when the rule has f
   REQUIRE(world.execs.size() == 2);  // /bin/heal, /bin/tell
   turn_to(1);
   turn_to(0);  // both wait
-  REQUIRE(world.engine.queued_of("s").size() == 2);
+  REQUIRE(world.engine->programs().queued_of("s").size() == 2);
   turn_to(1);
   end(world, world.execs[1].action);
   CHECK(world.execs.size() == 2);
@@ -155,7 +155,7 @@ TEST_CASE("a firing that waits does so under the next daemon, too", "[queue]") {
   next.answer = world.answer;
   next.start();
   CHECK(next.execs.empty());
-  REQUIRE(next.engine.queued_of("s").size() == 1);
+  REQUIRE(next.engine->programs().queued_of("s").size() == 1);
   SECTION("until it is run") {
     end(next, world.execs[0].action);
     CHECK(next.execs.size() == 1);
@@ -175,11 +175,11 @@ TEST_CASE("a firing that waits can be cancelled alone", "[queue]") {
   fire_twice(world);
   event::Command cancel{
       .id = CommandId{7}, .kind = event::Command::Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
-  cancel.job = JobId{world.engine.queued_of("s").front().exec.action.number()};
+  cancel.job = JobId{world.engine->programs().queued_of("s").front().exec.action.number()};
   world.handle(cancel);
   CHECK(world.replies.back().text == "exec /bin/heal cancelled");
-  CHECK(world.engine.queued().empty());
-  CHECK(world.engine.actions().size() == 1);
+  CHECK(world.engine->programs().queued().empty());
+  CHECK(world.engine->programs().all().size() == 1);
   CHECK(world.saved.execs.size() == 1);
 }
 
@@ -188,18 +188,18 @@ TEST_CASE("how the last program of an action failed is known until one ends well
   World world(rule_set({service("s", {healing()})}));
   world.answer = [&](ServiceId) { return status; };
   const auto failure = [&]() -> std::string {
-    const auto& kept = world.engine.service(world.id("s")).trouble->action_failure;
+    const auto& kept = world.engine->service(world.id("s")).trouble->action_failure;
     return kept ? kept->text : std::string();
   };
   world.start();
   world.advance(seconds{0});
   end(world, world.execs[0].action, 2);
   CHECK(failure() == "exec /bin/heal exited with status 2 after 3 s");
-  const auto notes = explain(world.engine, world.id("s"), world.now).notes;
+  const auto notes = explain(*world.engine, world.id("s"), world.now).notes;
   CHECK(std::ranges::find(notes, "Its last action failed 0 ms ago: exec /bin/heal exited with status 2 after 3 s.") !=
         notes.end());
   World next(make_graph(rule_set({service("s", {healing()})})), world.saved, world.now);
-  CHECK(next.engine.service(next.id("s")).trouble->action_failure.has_value());
+  CHECK(next.engine->service(next.id("s")).trouble->action_failure.has_value());
   SECTION("one has ended well") {
     world.advance(seconds{1});
     end(world, world.execs[1].action);
@@ -223,12 +223,12 @@ TEST_CASE("what a program has written after its time is shown with its last run"
   world.observe(run.service, 9, Outcome::TimedOut, "begins\n");
   const auto all = std::make_shared<const std::string>("begins\nis told to end\n");
   world.handle(event::RunWrote{run.service, run.run, all});
-  CHECK(*world.engine.service(run.service).last->output == *all);
+  CHECK(*world.engine->service(run.service).last->output == *all);
   CHECK(last(world, RecordKind::RunTimedOut).output == *all);
   world.advance(seconds{1});
   world.observe(run.service, 0);
   world.handle(event::RunWrote{run.service, run.run, all});  // of a former run
-  CHECK(world.engine.service(run.service).last->output->empty());
+  CHECK(world.engine->service(run.service).last->output->empty());
 }
 
 }  // namespace queue_test

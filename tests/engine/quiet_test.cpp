@@ -105,16 +105,17 @@ TEST_CASE("what is not to be started after a reboot is not started when it is ne
   auto other = process("other");
   ProcessWorld world(rule_set({other}, seconds{30}));
   SECTION("to healer") {
-    world.engine = Engine(make_graph(rule_set({block, other}, seconds{30})), utc_civil, {}, world.now);
+    world.engine =
+        std::make_unique<Engine>(make_graph(rule_set({block, other}, seconds{30})), utc_civil, SavedState{}, world.now);
     world.start();
   }
   SECTION("in the rules") {
     world.start();
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({block, other}, seconds{30}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({block, other}, seconds{30}))});
   }
   world.run(minutes{2});
   CHECK(world.programs == Programs{"start other"});
-  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine->service(world.id("web")).monitored);
   world.command(Kind::Start, {"web"});
   world.run(seconds{2});
   CHECK(world.programs == Programs{"start other", "start web"});
@@ -130,14 +131,14 @@ TEST_CASE("the limit of restarts counts on over a reload and a crash") {
   world.doings["start web"] = {.status = 1, .works = false};
   world.start();
   world.run(seconds{6});  // two cycles
-  CHECK(world.engine.service(world.id("web")).monitored);
+  CHECK(world.engine->service(world.id("web")).monitored);
   SECTION("a reload") {
     auto after = process("web", {missing_rule(), restarts_rule(3, 8), missing_rule(ActionKind::Alert)});
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({after}, seconds{5}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({after}, seconds{5}))});
   }
   SECTION("a crash") { world.crash(seconds{1}); }
   world.run(seconds{11});
-  CHECK_FALSE(world.engine.service(world.id("web")).monitored);
+  CHECK_FALSE(world.engine->service(world.id("web")).monitored);
   world.programs.clear();
   world.run(minutes{2});
   CHECK(world.programs.empty());
@@ -151,7 +152,7 @@ TEST_CASE("a rule starts nothing that needs what is not monitored, and says so; 
   world.run(minutes{2});
   CHECK(world.programs.empty());
   CHECK(world.count(RecordKind::JobHeld) == 1);
-  CHECK(world.engine.service(world.id("top")).trouble->waits == "it depends on base, which is not monitored");
+  CHECK(world.engine->service(world.id("top")).trouble->waits == "it depends on base, which is not monitored");
   SECTION("of what it needs") { world.command(Kind::Start, {"base"}); }
   SECTION("of itself") { world.command(Kind::Start, {"top"}); }
   world.run(seconds{5});

@@ -13,7 +13,7 @@ using namespace healer::test;
 
 namespace {
 
-void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine.graph(), std::move(next))}); }
+void swap(World& world, RuleSet next) { world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(next))}); }
 
 const Rule kThree = status_rule(Comparison::NotEqual, 0, {3, 3, Duration{0}});
 const Rule kTwo = status_rule(Comparison::Equal, 2, {2, 2, Duration{0}});
@@ -29,7 +29,7 @@ TEST_CASE("swapping in an equal graph yields no effects", "[engine]") {
   world.effects.clear();
   swap(world, rules());
   CHECK(world.effects.empty());
-  CHECK(world.engine.graph()->generation == 2);
+  CHECK(world.engine->graph()->generation == 2);
 }
 
 TEST_CASE("counters go on over a reload that moves and adds rules", "[engine]") {
@@ -53,7 +53,7 @@ TEST_CASE("a removed service is forgotten and its run cancelled; another keeps i
   const ServiceId b = world.id("b");
   swap(world, rule_set({service("b", {kThree}), service("c", {kThree})}));
   CHECK(world.id("b") == b);
-  CHECK_FALSE(world.engine.graph()->find("a"));
+  CHECK_FALSE(world.engine->graph()->find("a"));
   world.advance(Duration{0});
   CHECK(world.open.size() == 2);  // b's is still under way, c's has begun
   CHECK(world.saved.services.count("a") == 0);
@@ -136,7 +136,7 @@ TEST_CASE("an exec never overlaps itself, though its service is written in anoth
   world.advance(milliseconds{1500});
   REQUIRE(world.execs.size() == 1);
   world.handle(event::ActionStarted{world.execs[0].action, 44});
-  auto renamed = std::make_shared<ServiceBlock>(world.engine.graph()->at(world.id("web")));
+  auto renamed = std::make_shared<ServiceBlock>(world.engine->graph()->at(world.id("web")));
   renamed->name = "Web";
   swap(world, rule_set({renamed}));
   world.advance(seconds{3});

@@ -97,9 +97,9 @@ TEST_CASE("it is watched when it is ready, by the next daemon too, and as a relo
   }
   SECTION("after a reload") {
     Watched world;
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({watched(seconds{5})}, seconds{30}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({watched(seconds{5})}, seconds{30}))});
     CHECK(watches(world) == std::vector<std::string>{"30 s", "5 s"});
-    world.handle(event::Swap{plan_swap(*world.engine.graph(), rule_set({watched(Duration{0})}, seconds{30}))});
+    world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({watched(Duration{0})}, seconds{30}))});
     CHECK(watches(world).back() == "0 ms");
     world.fall_silent();
     CHECK(world.programs.size() == 1);
@@ -134,7 +134,7 @@ TEST_CASE("a start or a stop lasts as long as the process asks for", "[watchdog]
     world.run(seconds{30});
     CHECK(world.count(RecordKind::JobFailed) == 0);
     world.say_ready("web");
-    CHECK(world.engine.jobs().empty());
+    CHECK(world.engine->jobs().empty());
   }
   SECTION("but not longer") {
     world.handle(event::ActionExtended{world.execs.back().action, seconds{60}});
@@ -168,15 +168,15 @@ TEST_CASE("the exit status of a foreground process is tested when it has died", 
     world.start();
     world.run(minutes{5});
     CHECK(world.programs.size() == 1);
-    REQUIRE(world.engine.given_up(world.id("web")) != nullptr);
-    CHECK(world.engine.given_up(world.id("web"))->rule == "if status = 78 then unmonitor");
+    REQUIRE(world.engine->given_up(world.id("web")) != nullptr);
+    CHECK(world.engine->given_up(world.id("web"))->rule == "if status = 78 then unmonitor");
     SECTION("but when a person has taken it up, which its last status does not undo") {
       world.doings.clear();
       world.command(Kind::Monitor, {"web"});
       world.run(seconds{5});
       CHECK(world.programs.size() == 2);
       world.run(minutes{1});
-      CHECK(world.engine.service(world.id("web")).monitored);
+      CHECK(world.engine->service(world.id("web")).monitored);
     }
   }
   SECTION("nor where it ends so during its start") {
@@ -184,14 +184,14 @@ TEST_CASE("the exit status of a foreground process is tested when it has died", 
     world.start();
     world.run(minutes{5});
     CHECK(world.programs.size() == 1);
-    CHECK(world.engine.given_up(world.id("web")) != nullptr);
+    CHECK(world.engine->given_up(world.id("web")) != nullptr);
   }
   SECTION("another status is a death as any") {
     world.doings["run web"] = {.takes = seconds{5}, .status = 1};
     world.start();
     world.run(minutes{1});
     CHECK(world.programs.size() > 1);
-    CHECK(world.engine.service(world.id("web")).monitored);
+    CHECK(world.engine->service(world.id("web")).monitored);
   }
 }
 

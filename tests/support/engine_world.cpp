@@ -53,13 +53,13 @@ RuleSet rule_set(std::vector<std::shared_ptr<ServiceBlock>> services, Duration c
 World::World(RuleSet rules, SavedState left) : World(make_graph(std::move(rules)), std::move(left)) {}
 
 World::World(std::shared_ptr<const Graph> graph, SavedState left, Instant at)
-    : now(at), engine(std::move(graph), utc_civil, left, at), saved(std::move(left)) {}
+    : now(at), engine(std::make_unique<Engine>(std::move(graph), utc_civil, left, at)), saved(std::move(left)) {}
 
 World::~World() = default;
 
 void World::handle(const Event& event) {
   const std::size_t before = inbox_.size();
-  engine.handle(event, now, *this);
+  engine->handle(event, now, *this);
   if (traces_effects()) trace_turn(now, {inbox_.begin() + static_cast<std::ptrdiff_t>(before), inbox_.end()});
   if (heard) heard(event);
   if (std::exchange(busy_, true)) return;  // the call further out goes on: effects are taken in order
@@ -74,7 +74,7 @@ void World::handle(const Event& event) {
 void World::advance(Duration span) {
   const Duration end = now.mono + span;
   while (true) {
-    const auto deadline = engine.next_deadline();
+    const auto deadline = engine->next_deadline();
     if (!deadline || *deadline > end) break;
     move_to(std::max(*deadline, now.mono));
     handle(event::Wake{});

@@ -41,7 +41,7 @@ class World : public EffectSink {
       .boot = 7, .mono = hours{1}, .wall = WallTime{seconds{1'795'235'040}}};  // a full minute
 
   Instant now;
-  Engine engine;
+  std::unique_ptr<Engine> engine;     ///< never null; replaced where the daemon is restarted
   bool commits = true;                ///< answer commits at once
   bool unjournalled = false;          ///< in that they cannot be written
   std::vector<Effect> effects;        ///< all, in order
@@ -74,7 +74,7 @@ class World : public EffectSink {
   void observe(ServiceId id, std::int64_t status, Outcome outcome = Outcome::Exited, std::string output = {},
                std::uint64_t matches = 0);
 
-  [[nodiscard]] ServiceId id(std::string_view name) const { return engine.graph()->find(name).value(); }
+  [[nodiscard]] ServiceId id(std::string_view name) const { return engine->graph()->find(name).value(); }
   [[nodiscard]] std::size_t count(RecordKind kind) const;
 
  private:

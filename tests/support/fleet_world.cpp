@@ -116,7 +116,7 @@ FleetWorld::FleetWorld(const Fleet& fleet)
 FleetWorld::FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> states, Instant at)
     : World(std::move(graph), std::move(left), at), failed(std::move(states)) {
   answer = [this](ServiceId id) -> std::optional<std::int64_t> {
-    const std::string& name = engine.graph()->at(id).name;
+    const std::string& name = engine->graph()->at(id).name;
     const bool is_target = name.starts_with('n');
     const bool fails =
         name == kSentinel ? sentinel_failed : is_target && failed[static_cast<std::size_t>(std::stoi(name.substr(1)))];

@@ -54,7 +54,7 @@ void ProcessWorld::die(const std::string& name, std::optional<ProcessEnd> end) {
   died_[name] = now.mono;
   if (const auto child = children_.find(name); child != children_.end())
     return end_child(child->second, {.outcome = Outcome::Signalled, .status = 9});
-  const auto known = engine.graph()->find(name);
+  const auto known = engine->graph()->find(name);
   if (!deaf && known) handle(event::ProcessDied{*known, pid, began, end});
   settle();
 }
@@ -69,7 +69,7 @@ void ProcessWorld::run(Duration span) {
   const Duration end = now.mono + span;
   settle();
   while (true) {
-    std::optional<Duration> next = engine.next_deadline();
+    std::optional<Duration> next = engine->next_deadline();
     for (const auto& [when, what] : later_)
       if (!next || when < *next) next = when;
     if (!next || *next > end) break;
@@ -103,7 +103,7 @@ void ProcessWorld::crash(Duration away, std::shared_ptr<const Graph> graph) {
     what();
     dead_ = false;
   }
-  engine = Engine(graph ? std::move(graph) : engine.graph(), utc_civil, saved, now);
+  engine = std::make_unique<Engine>(graph ? std::move(graph) : engine->graph(), utc_civil, saved, now);
   start();
   settle();
 }
@@ -111,7 +111,7 @@ void ProcessWorld::crash(Duration away, std::shared_ptr<const Graph> graph) {
 void ProcessWorld::command(event::Command::Kind kind, const std::vector<std::string>& names) {
   event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = ByPerson{person}};
   for (const std::string& name : names)
-    if (const auto known = engine.graph()->find(name)) told.services.push_back(*known);
+    if (const auto known = engine->graph()->find(name)) told.services.push_back(*known);
   if (told.services.empty()) return;
   handle(told);
   settle();
@@ -123,7 +123,7 @@ void ProcessWorld::settle() {
     while (!open.empty()) {
       const effect::Measure run = open.front();
       open.erase(open.begin());
-      if (slow.contains(engine.graph()->at(run.service).name)) continue;
+      if (slow.contains(engine->graph()->at(run.service).name)) continue;
       answer_look(run);
       more = true;
     }
@@ -147,7 +147,7 @@ std::uint64_t ProcessWorld::ticks_of(const std::string& name) const {
 }
 
 void ProcessWorld::answer_look(const effect::Measure& run) {
-  const ServiceBlock& block = engine.graph()->at(run.service);
+  const ServiceBlock& block = engine->graph()->at(run.service);
   auto facts = std::make_shared<Facts>();
   const auto found = up_.find(block.name);
   const bool exact = block.foreground() || unnamed.contains(block.name);
@@ -211,13 +211,13 @@ void ProcessWorld::start_program(const effect::Exec& exec) {
 }
 
 void ProcessWorld::note_early(const effect::Exec& exec, const std::string& name) {
-  const auto job = engine.jobs().find(exec.job.number());
-  const auto known = engine.graph()->find(name);
-  if (job == engine.jobs().end() || !known) return;
-  for (const std::string& needed : engine.graph()->at(*known).depends) {
-    const auto id = engine.graph()->find(needed);
+  const auto job = engine->jobs().find(exec.job.number());
+  const auto known = engine->graph()->find(name);
+  if (job == engine->jobs().end() || !known) return;
+  for (const std::string& needed : engine->graph()->at(*known).depends) {
+    const auto id = engine->graph()->find(needed);
     const bool died = died_.contains(needed) && died_.at(needed) >= job->second.begun;
-    if (id && engine.service(*id).monitored && !is_up(needed) && !died) early.push_back(name + " before " + needed);
+    if (id && engine->service(*id).monitored && !is_up(needed) && !died) early.push_back(name + " before " + needed);
   }
 }
 

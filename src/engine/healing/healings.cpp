@@ -306,7 +306,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
             id};
   }
   Healing healing{
-      .id = HealingId{world.next_id()},
+      .id = world.ids().healing(),
       .target = target,
       .service = block.name,
       .rule = trigger.rule,

@@ -85,7 +85,7 @@ void Healings::ask_anew(Healing& healing) {
 /// What people were asked for, or have approved, is not what would be done now: that is another healing, in its place.
 void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   Healing next = healing;
-  next.id = HealingId{world.next_id()};
+  next.id = world.ids().healing();
   next.queued = healing.place_in_queue();
   next.approved_by.clear();
   next.approved_early = false;

@@ -102,7 +102,7 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
     return run_over(world, healing, step, run, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
                     kNeverAgain);
   effect::Request& request = filled.request;
-  request.request = ActionId{world.next_id()};
+  request.request = world.ids().action();
   request.healing = healing.id;
   request.safe = request.safe || step.repeatable;
   request.timeout = patience_of(step);
@@ -304,7 +304,7 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
                     kNeverAgain);
   }
   effect::Request& request = filled.request;
-  request.request = ActionId{world.next_id()};
+  request.request = world.ids().action();
   request.healing = healing.id;
   request.safe = true;
   request.timeout = std::min(patience_of(step), its.due->left(world.now()));

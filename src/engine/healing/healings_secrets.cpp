@@ -4,6 +4,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/events/event.hpp"
 #include "engine/healing/healings.hpp"
 #include "engine/healing/variables.hpp"
 
@@ -24,7 +25,7 @@ bool Healings::has_secrets(HealingWorld& world, Healing& healing) {
   const bool is_old = now - check.asked > kSecretsKnown;
   if (check.there && !is_old) return true;
   if (check.flight != ActionId{} && !is_old) return false;
-  check = {.flight = ActionId{world.next_id()}, .asked = now};
+  check = {.flight = world.ids().action(), .asked = now};
   effect::Request request{.request = check.flight,
                           .healing = healing.id,
                           .method = "secrets",

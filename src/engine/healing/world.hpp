@@ -64,7 +64,7 @@ class HealingWorld {
   [[nodiscard]] virtual std::optional<Duration> time_releases() const = 0;
 
   // What is done.
-  [[nodiscard]] virtual std::uint64_t next_id() = 0;
+  [[nodiscard]] virtual IdSource& ids() = 0;
   /// Looks at a service soon, without counting. Healings::looked() tells of the end.
   virtual void look(ServiceId service) = 0;
   /// Starts a program of a healing when the journal knows of it; Healings::program_ended() tells of its end.

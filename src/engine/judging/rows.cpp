@@ -13,7 +13,7 @@
 namespace healer::engine {
 
 std::set<std::string> failed_rows(const Engine& engine, const std::string& list) {
-  std::set<std::string> names = engine.failed_absent_rows(list);
+  std::set<std::string> names = engine.absent().failed_rows(list);
   const Graph& graph = *engine.graph();
   for (const ServiceId id : graph.order) {
     const auto& row = graph.at(id).row;

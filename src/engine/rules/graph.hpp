@@ -69,6 +69,10 @@ struct Graph {
   /// Whether rows of that variable come from a command or a file.
   [[nodiscard]] bool reads(std::string_view list) const;
   [[nodiscard]] const ServiceBlock& at(ServiceId id) const { return *slots[id.index()]; }
+  /// Null: there is no such service, or none any more.
+  [[nodiscard]] const ServiceBlock* block(ServiceId id) const {
+    return id.index() < slots.size() ? slots[id.index()].get() : nullptr;
+  }
   /// Finds out, from `slots` and `order`, which services the names in them mean. A name that is none is left out.
   void resolve_names();
 

@@ -124,7 +124,7 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
   const bool recovery = state.status == RuleStatus::Failed;
   const bool again = rule->each_run || rule->action.repeat != 0 || rule->action.is_job();  // while it stands failed
   const Action& action = recovery && !again ? rule->recovery->action : rule->action;
-  const Hold hold = engine.hold(service, rule, state, action.kind, now);
+  const Hold hold = engine.held_back().of(service, rule, state, action.kind, now);
   if (hold != Hold::None || action.kind != ActionKind::Exec || action.overlapping) return hold;
   auto cause = std::make_shared<effect::Cause>();
   cause->service = block.name;
@@ -134,7 +134,7 @@ Hold hold_of(const Engine& engine, ServiceId service, const Rule& rule, const Ru
                           .recovery = &action == &rule->recovery->action,
                           .command = *action.command,
                           .cause = std::move(cause)};
-  return engine.in_the_way(next) != nullptr ? Hold::AlreadyRunning : Hold::None;
+  return engine.programs().in_the_way(next) != nullptr ? Hold::AlreadyRunning : Hold::None;
 }
 
 /// What a person or a job has to do with the service; of an unmonitored one too.
@@ -153,7 +153,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
   }
   if (!state.trouble->waits.empty())
     notes.push_back(fmt::format("A start or restart that its rules want is on hold: {}.", state.trouble->waits));
-  if (const auto paused = engine.pause_of(service, now)) {
+  if (const auto paused = engine.pauses().of(service, now)) {
     std::string text = "It is paused" + paused->with();
     if (paused->pause->until) text += fmt::format(" for {} more", lasting(*paused->pause->until - now.wall));
     text += fmt::format(" by {}", words_of(paused->pause->by));
@@ -162,12 +162,11 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                     fmt::format(": checks and alerts continue, nothing else is done; `healerctl resume {}` ends it.",
                                 paused->resumed_by(block.name)));
   }
-  if (state.trouble->acknowledged)
-    notes.push_back(
-        fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
-                    words_of(state.trouble->acknowledged->by), state.trouble->acknowledged->reason.empty() ? "" : " (",
-                    state.trouble->acknowledged->reason, state.trouble->acknowledged->reason.empty() ? "" : ")"));
-  if (engine.in_maintenance(service, now))
+  if (const Acknowledgement* const known = engine.alerts().acknowledged(service))
+    notes.push_back(fmt::format("{} has acknowledged that it failed{}{}{}: there are no reminders until it recovers.",
+                                words_of(known->by), known->reason.empty() ? "" : " (", known->reason,
+                                known->reason.empty() ? "" : ")"));
+  if (engine.maintenance().in_force(service, now))
     notes.push_back(
         "It is in a maintenance window: checks continue, nothing is done, and what still fails when the window is over "
         "is "
@@ -179,7 +178,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
                                     : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
   if (const std::string doubt = engine.process_doubt(service); !doubt.empty())
     notes.push_back(fmt::format("P{}.", doubt.substr(1)));  // it begins with "process"
-  for (const QueuedExec& queued : engine.queued_of(block.name))
+  for (const QueuedExec& queued : engine.programs().queued_of(block.name))
     notes.push_back(
         fmt::format("exec {} has been queued for {}: it will be run when the program before it has ended, if "
                     "its rule still asks for it.",
@@ -232,7 +231,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     std::string text;
     for (std::size_t i = 0; i < std::min(members.size(), kMost); ++i)
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", engine.graph()->at(members[i]).name,
-                          to_string(engine.health(members[i])));
+                          to_string(engine.composites().health(members[i])));
     if (members.size() > kMost) text += fmt::format(" and {} more", members.size() - kMost);
     notes.push_back(members.empty() ? "It has no members now." : fmt::format("Its members: {}.", text));
   }

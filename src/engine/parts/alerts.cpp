@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "engine/parts/alerts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/parts/maintenance.hpp"
+#include "engine/parts/rule_states.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
+
+namespace healer::engine {
+
+const Acknowledgement* Alerts::acknowledged(ServiceId id) const {
+  const auto found = acknowledged_.find(id);
+  return found == acknowledged_.end() ? nullptr : &found->second;
+}
+
+// ---- telling ------------------------------------------------------------------------------------------------------
+
+void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+  if (recipients.empty()) return;
+  turn.acts.emplace_back(effect::Alert{ids_.alert(), std::move(recipients), std::move(cause)});
+  turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
+}
+
+void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
+                  const std::string& text, Turn& turn, bool listed_only, std::string_view what) {
+  const ServiceBlock& block = graph_->at(id);
+  if (graph_->settings->shadow) return;
+  std::vector<Recipient> recipients;
+  for (const Recipient& recipient : *block.recipients)
+    if (recipient.events.test(static_cast<std::size_t>(event)) && (recipient.listed || !listed_only))
+      recipients.push_back(recipient);
+  cause.service = block.name;
+  cause.event = event;
+  cause.state = state;
+  cause.event_text = what.empty() ? event_text(event, state) : what;
+  cause.action_text = "alert";
+  cause.description = text;
+  cause.when = turn.now.wall;
+  send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
+}
+
+void Alerts::send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what) {
+  if (graph_->settings->shadow) return;
+  std::vector<Recipient> recipients;
+  for (const Recipient& recipient : graph_->settings->mail.recipients)
+    if (recipient.events.test(static_cast<std::size_t>(EventKind::Instance))) recipients.push_back(recipient);
+  auto cause = std::make_shared<effect::Cause>();
+  cause->service = "healer";
+  cause->event = EventKind::Instance;
+  cause->state = effect::Cause::State::Changed;
+  cause->event_text = what.empty() ? event_text(cause->event, cause->state) : what;
+  cause->action_text = action;
+  cause->description = text;
+  cause->when = turn.now.wall;
+  send(std::move(recipients), std::move(cause), turn);
+}
+
+// ---- acknowledgements ---------------------------------------------------------------------------------------------
+
+void Alerts::forget_acknowledged(ServiceId id, Turn& turn) {
+  const auto known = acknowledged_.find(id);
+  if (known == acknowledged_.end() || std::ranges::any_of(rules_.of(id), [](const RuleState& rule) {
+        return rule.status == RuleStatus::Failed && rule.told == Told::Acknowledged;
+      }))
+    return;
+  acknowledged_.erase(known);
+  turn.save(id);
+}
+
+// ---- what a window keeps ------------------------------------------------------------------------------------------
+
+bool Alerts::keeps(ServiceId id) const {
+  return std::ranges::any_of(rules_.of(id), [](const RuleState& rule) {
+    return rule.status == RuleStatus::Failed && rule.told == Told::Kept;
+  });
+}
+
+void Alerts::keep(ServiceId id, Instant now) {
+  if (kept_.insert(id).second && !release_at_) release_at_ = now.mono;
+}
+
+void Alerts::release(Duration soonest, Turn& turn) {
+  if (kept_.empty()) return;
+  const std::optional<WallTime> end = maintenance_.first_end(turn.now);
+  if (!end || end != first_window_ || *release_at_ <= turn.now.mono) {
+    first_window_ = end;
+    std::erase_if(kept_, [&](ServiceId id) {
+      const bool known = graph_->block(id) != nullptr;
+      if (known && maintenance_.in_force(id, turn.now)) return false;
+      if (known && keeps(id)) turn.tell(fact::LookWanted{id, Reason::Again, soonest});
+      return true;
+    });
+  }
+  release_at_.reset();
+  if (!kept_.empty()) release_at_ = turn.now.mono + (*end - turn.now.wall);
+}
+
+// ---- life ---------------------------------------------------------------------------------------------------------
+
+void Alerts::restore(ServiceId id, const SavedService& saved) {
+  acknowledged_.erase(id);
+  if (saved.acknowledged) acknowledged_.emplace(id, *saved.acknowledged);
+}
+
+void Alerts::save(ServiceId id, SavedService& out) const {
+  if (const Acknowledgement* const word = acknowledged(id)) out.acknowledged = *word;
+}
+
+void Alerts::forget(ServiceId id) {
+  start_failed_.erase(id);
+  acknowledged_.erase(id);
+}
+
+void Alerts::reload(Instant now) {
+  if (!kept_.empty()) release_at_ = now.mono;
+}
+
+}  // namespace healer::engine

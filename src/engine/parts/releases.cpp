@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "engine/parts/releases.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/healings.hpp"
+#include "engine/job.hpp"
+#include "engine/turn.hpp"
+
+namespace healer::engine {
+
+void Releases::hold(Sequence commit, Turn& turn) {
+  for (auto& act : turn.acts) std::visit([&](auto& known) { waiting_.emplace_back(commit, std::move(known)); }, act);
+  for (effect::Reply& reply : turn.replies) waiting_.emplace_back(commit, std::move(reply));
+}
+
+void Releases::hear_journal(const event::Committed& event, Turn& turn) {
+  if (event.unjournalled == sick_) return;
+  sick_ = event.unjournalled;
+  if (sick_)
+    turn.record(RecordKind::StoreSick, Severity::Error, {},
+                fmt::format("the state cannot be written, supervision continues without a journal: {}", event.reason));
+  else
+    turn.record(RecordKind::StoreWell, Severity::Info, {}, "the state is written again");
+  turn.tell(fact::JournalTurned{sick_});
+}
+
+/// A step of a healing, or what starts or stops a service for one.
+bool Releases::heals(const Effect& act) const {
+  const auto* const exec = std::get_if<effect::Exec>(&act);
+  if (exec == nullptr) return std::holds_alternative<effect::Request>(act);
+  const auto job = jobs_.find(exec->job.number());
+  return exec->healing != HealingId{} || (job != jobs_.end() && is_healing(job->second.by));
+}
+
+void Releases::release(const event::Committed& event, Turn& turn) {
+  while (!waiting_.empty() && waiting_.front().first <= event.up_to) {
+    auto& [sequence, act] = waiting_.front();
+    const auto* const ends = std::get_if<effect::EndAction>(&act);
+    const auto held = ends == nullptr ? unjournalled_.end() : std::ranges::find_if(unjournalled_, [&](const auto& one) {
+      const auto* const exec = std::get_if<effect::Exec>(&one.second);
+      return exec != nullptr && exec->action == ends->action;
+    });
+    if (held != unjournalled_.end()) {  // it had not been let go yet, and is now dropped
+      unjournalled_.erase(held);
+      turn.tell(fact::NeverBegun{ends->action});
+    } else if (event.unjournalled && heals(act)) {
+      unjournalled_.emplace_back(sequence, std::move(act));
+    } else {
+      let_go(std::move(act), turn);
+    }
+    waiting_.pop_front();
+  }
+}
+
+void Releases::release_journalled(const event::Committed& event, Turn& turn) {
+  if (event.unjournalled) return;
+  auto held = std::exchange(unjournalled_, {});
+  const auto journalled = std::ranges::find_if(held, [&](const auto& one) { return one.first > event.up_to; });
+  unjournalled_.assign(std::make_move_iterator(journalled), std::make_move_iterator(held.end()));
+  held.erase(journalled, held.end());
+  for (auto& [sequence, act] : held) let_go(std::move(act), turn);
+}
+
+/// A request whose answer nobody waits for by now is not made.
+void Releases::let_go(Effect act, Turn& turn) const {
+  const auto* const request = std::get_if<effect::Request>(&act);
+  if (request == nullptr || healings_.awaits(request->request)) turn.sink.emit(std::move(act));
+}
+
+}  // namespace healer::engine

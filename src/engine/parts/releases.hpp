@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What waits for its commit to be on disk, and is let go by that; or held back where the journal cannot be written.
+//
+// Owns    acts and replies that wait, in the order of their commits; apart from them the acts of healings that wait for
+//         the journal to be well again, so that alerts never wait behind them.
+// Hears   what a turn has decided; that a commit is on disk, or that the journal is sick.
+// Tells   JournalTurned; NeverBegun, of a program that was to end before it was let go.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/events/effect.hpp"
+#include "engine/events/event.hpp"
+#include "engine/ids.hpp"
+
+namespace healer::engine {
+
+struct Job;
+struct Turn;
+class Healings;
+
+class Releases {
+ public:
+  /// Requires: `jobs` (by id) and `healings` outlive it.
+  Releases(const std::map<std::uint64_t, Job>& jobs, const Healings& healings) : jobs_(jobs), healings_(healings) {}
+
+  // ---- view
+  /// Whether the state cannot be written now, so that what is done is forgotten when healerd ends.
+  [[nodiscard]] bool is_sick() const { return sick_; }
+
+  // ---- what it hears
+  /// The acts and replies of a turn wait for its commit.
+  void hold(Sequence commit, Turn& turn);
+  /// Whether the journal is sick, as it was told with a commit.
+  void hear_journal(const event::Committed& event, Turn& turn);
+  /// Lets go what these commits have waited for.
+  void release(const event::Committed& event, Turn& turn);
+  /// After that, and what it has told: also what was held back while the journal was sick, where it is well.
+  void release_journalled(const event::Committed& event, Turn& turn);
+
+ private:
+  [[nodiscard]] bool heals(const Effect& act) const;
+  void let_go(Effect act, Turn& turn) const;
+
+  const std::map<std::uint64_t, Job>& jobs_;
+  const Healings& healings_;
+  std::deque<std::pair<Sequence, Effect>> waiting_;
+  std::vector<std::pair<Sequence, Effect>> unjournalled_;  // acts of healings
+  bool sick_ = false;
+};
+
+}  // namespace healer::engine

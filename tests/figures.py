@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Figures of the structure of src/: one `name value` a line, with its goal. Fails where one is worse than it was.
+
+usage: figures.py SOURCE_DIR
+"""
+import re
+import sys
+from pathlib import Path
+
+from layers import code_only
+
+# What a figure is to be, and what it may be until then: whoever makes one better lowers the second.
+LIMITS = {
+    "Engine.functions": (80, 999),
+    "Engine.members": (25, 999),
+    "engine.hpp.lines": (250, 9999),
+    "engine.cpp.lines": (250, 9999),
+    "Healings.functions": (60, 999),
+    "Daemon.functions": (60, 999),
+    "Daemon.members": (40, 999),
+    "parts.that.change.each.other": (0, 0),
+    "parts.that.include.the.engine": (0, 0),
+    "longest.function.lines": (80, 999),
+}
+
+
+def class_body(text: str, name: str) -> str:
+    """What is between the braces of `class NAME ... {`."""
+    begin = re.search(rf"\bclass {name}\b[^;{{]*\{{", text)
+    if begin is None:
+        sys.exit(f"there is no class {name}")
+    depth, at = 1, begin.end()
+    while depth:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return text[begin.end():at - 1]
+
+
+def declarations(body: str) -> tuple[int, int]:
+    """The functions and the members that a class declares, without those of classes within it."""
+    functions = members = 0
+    statement, depth = "", 0
+    for c in body:
+        if c == "{":
+            depth += 1
+        elif c == "}":
+            depth -= 1
+            if depth == 0 and "(" in statement and not re.match(r"\s*(struct|class|enum)\b", statement):
+                functions += 1
+                statement = ""
+            continue
+        if depth:
+            continue
+        if c != ";":
+            statement += c
+            continue
+        statement = re.sub(r"\b(public|private|protected):", "", statement).strip()
+        if re.match(r"(struct|class|enum|using|friend|static constexpr)\b", statement) or not statement:
+            pass
+        elif re.search(r"\w_$", statement):
+            members += 1
+        elif "(" in statement:
+            functions += 1
+        statement = ""
+    return functions, members
+
+
+def longest_function(src: Path) -> tuple[int, str]:
+    """Of the functions that begin at the left margin. Tables are none."""
+    longest = (0, "")
+    for path in sorted(src.rglob("*.cpp")):
+        begin, name = None, ""
+        for number, line in enumerate(code_only(path.read_text()).splitlines(), 1):
+            if begin is None and re.match(r"[A-Za-z].*\)( const)?( override)? \{$", line):
+                begin, name = number, line
+            elif line == "}" and begin is not None:
+                longest = max(longest, (number - begin + 1, f"{path.relative_to(src)}: {name}"))
+                begin = None
+    return longest
+
+
+def parts_at_fault(parts: Path) -> tuple[list[str], list[str]]:
+    """The parts that hold another one so that they could change it; those that include the engine."""
+    headers = {path: code_only(path.read_text()) for path in sorted(parts.glob("*.hpp"))}
+    classes = {name for text in headers.values() for name in re.findall(r"^class (\w+) (?:final )?\{", text, re.M)}
+    change = [f"{path.name} holds {name}" for path, text in headers.items()
+              for const, name in re.findall(r"^\s+(const )?(\w+)& \w+_;", text, re.M) if name in classes and not const]
+    include = [path.name for path in sorted(parts.iterdir())
+               if path.suffix in (".hpp", ".cpp") and '"engine/engine.hpp"' in path.read_text()]
+    return change, include
+
+
+def main() -> int:
+    src = Path(sys.argv[1]).resolve() / "src"
+    figures: dict[str, int] = {}
+    notes: dict[str, str] = {}
+    for name, path in (("Engine", "engine/engine.hpp"), ("Healings", "engine/healing/healings.hpp"),
+                       ("Daemon", "daemon/daemon_impl.hpp")):
+        functions, members = declarations(class_body(code_only((src / path).read_text()), name))
+        figures[f"{name}.functions"], figures[f"{name}.members"] = functions, members
+    for name in ("engine.hpp", "engine.cpp"):
+        figures[f"{name}.lines"] = (src / "engine" / name).read_text().count("\n")
+    change, include = parts_at_fault(src / "engine/parts")
+    figures["parts.that.change.each.other"], figures["parts.that.include.the.engine"] = len(change), len(include)
+    notes["parts.that.change.each.other"], notes["parts.that.include.the.engine"] = "; ".join(change), "; ".join(include)
+    figures["longest.function.lines"], notes["longest.function.lines"] = longest_function(src)
+    worse = 0
+    for name, value in figures.items():
+        goal, limit = LIMITS.get(name, (value, value))
+        worse += value > limit
+        text = f"{name} {value}"
+        if value > goal:
+            text += f"  (goal: {goal}{f'; at most {limit} now' if value > limit else ''})"
+        print(text + (f"  {notes[name]}" if value > goal and notes.get(name) else ""))
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
