@@ -69,14 +69,14 @@ std::vector<std::string> split_command(std::string_view written) {
       arguments.emplace_back(argument);
       continue;
     }
-    std::string said = replace_escapes(argument.substr(1, argument.size() - 2));
+    std::string unquoted = replace_escapes(argument.substr(1, argument.size() - 2));
     // Here quotes at the ends are none of the writer's: they are taken away, as in Monit.
     if (ends_early(argument, written)) {
       constexpr std::string_view kEnds = " \t\r\n\"'";
-      said.erase(std::min(said.find_last_not_of(kEnds) + 1, said.size()));
-      said.erase(0, std::min(said.find_first_not_of(kEnds), said.size()));
+      unquoted.erase(std::min(unquoted.find_last_not_of(kEnds) + 1, unquoted.size()));
+      unquoted.erase(0, std::min(unquoted.find_first_not_of(kEnds), unquoted.size()));
     }
-    arguments.push_back(std::move(said));
+    arguments.push_back(std::move(unquoted));
   }
   return arguments;
 }

@@ -183,16 +183,16 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   const auto allowed = expectation.kinds | expectation.near;
   const auto did_you_mean = [](std::string_view word) { return fmt::format("did you mean '{}'?", spelled(word)); };
   const auto written = tokens.text_of(token);
-  if (auto told = remedy_of_habit(tokens, token, expectation); !told.empty()) return told;
+  if (auto remedy = remedy_of_habit(tokens, token, expectation); !remedy.empty()) return remedy;
   if (const auto meant = slip(written, allowed); !meant.empty()) return did_you_mean(meant);
   if (const auto meant = apart(written, expectation.texts); !meant.empty()) return did_you_mean(meant);
-  if (auto told = program_in_check(tokens, token); !told.empty()) return told;
-  if (auto told = unquoted_command(tokens, token); !told.empty()) return told;
-  if (auto told = dropped_word(tokens, token); !told.empty()) return told;
-  if (auto told = part(tokens, token); !told.empty()) return told;
-  if (auto told = part_before(tokens, token); !told.empty()) return told;
-  if (auto told = words_of_group(tokens, token); !told.empty()) return told;
-  if (auto told = comment(written); !told.empty()) return told;
+  if (auto remedy = program_in_check(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = unquoted_command(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = dropped_word(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = part(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = part_before(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = words_of_group(tokens, token); !remedy.empty()) return remedy;
+  if (auto remedy = comment(written); !remedy.empty()) return remedy;
   if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
   // cpu<>5%: Operator can stand only after a word, so what is before the sign decides.
   if (const auto parts = tight_comparison(written); parts && !parts->operator_text.empty()) {

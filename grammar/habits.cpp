@@ -341,12 +341,12 @@ std::string remedy_of_habit(const TokenStream& tokens, std::size_t token, const 
   if (const Kind kind = tokens.tokens[token].kind;
       token > 0 && tokens.tokens[token - 1].kind == Kind::Status && (kind == Kind::Then || is_action(kind)))
     return "say which status, as in: if status != 0 then alert";
-  for (const auto& told :
+  for (const auto& remedy :
        {after_action(tokens, token), port_behind_host(tokens, token), url_without_scheme(tokens, token)})
-    if (!told.empty()) return told;
+    if (!remedy.empty()) return remedy;
   for (const Habit& habit : kHabits)
     if (is_expected(habit.where, expectation) && fits(habit, tokens, token)) return std::string(habit.remedy);
-  if (auto told = missing_then(tokens, token, expectation); !told.empty()) return told;
+  if (auto remedy = missing_then(tokens, token, expectation); !remedy.empty()) return remedy;
   return yaml(tokens, token, expectation);
 }
 

@@ -109,12 +109,12 @@ class Lexer : TokenWriter {
     const std::size_t word = before.offset;
     const std::string_view gap = text().substr(word + before.length, begin - word - before.length);
     if (gap.empty() || !std::ranges::all_of(gap, is_blank)) return false;
-    const std::string_view said = text().substr(word, before.length);
-    if (iequals(said, "define")) {
+    const std::string_view previous = text().substr(word, before.length);
+    if (iequals(previous, "define")) {
       const char next = peek(skip(end, is_blank));
       return (before.flags & kFirstOfLine) != 0 && (class_of(next) == Class::Quote || next == '/' || is_digit(next));
     }
-    return iequals(said, "each") && iequals(last_word(text().substr(0, word)), "for");
+    return iequals(previous, "each") && iequals(last_word(text().substr(0, word)), "for");
   }
 
   static std::string_view last_word(std::string_view before) {

@@ -70,8 +70,8 @@ std::size_t pieces_of_heal(std::string_view text, std::size_t end) {
 }  // namespace
 
 OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begin, std::size_t end, Kind before,
-                                         std::string_view said, std::string_view gap, bool is_first) {
-  if (form_ != Form::None && ends(text, begin, end, said, gap, is_first)) form_ = Form::None;
+                                         std::string_view ending_word, std::string_view gap, bool is_first) {
+  if (form_ != Form::None && ends(text, begin, end, ending_word, gap, is_first)) form_ = Form::None;
   if (form_ == Form::Heal && --left_ == 0) {
     form_ = Form::None;
     return Reading::Own;
@@ -94,7 +94,7 @@ OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begi
 }
 
 /// Where a statement of a file begins, an own one that is not closed is over; a name may be such a word.
-bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t end, std::string_view said,
+bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t end, std::string_view ending_word,
                         std::string_view gap, bool is_first) const {
   const std::string_view word = text.substr(begin, end - begin);
   if (form_ == Form::Heal)
@@ -105,8 +105,8 @@ bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t en
                               (iequals(word, "for") && iequals(piece_at(text, end), "each"));
   if (!begins_another) return false;
   if (form_ == Form::Block)
-    return left_ > 0 && is_first && !is_one_of(said, {"start", "stop", "restart", "with", "group"});
-  return !is_one_of(said, {"while", "group"}) && !has_comma(gap);
+    return left_ > 0 && is_first && !is_one_of(ending_word, {"start", "stop", "restart", "with", "group"});
+  return !is_one_of(ending_word, {"while", "group"}) && !has_comma(gap);
 }
 
 void OwnStatement::quoted() {

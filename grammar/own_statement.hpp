@@ -23,14 +23,14 @@ class OwnStatement {
   /// Reads the word [begin, end) of `text`. `before`: the kind of the token before it, `said` its text, `gap` what
   /// stands between; `is_first`: of its line.
   [[nodiscard]] Reading read(std::string_view text, std::size_t begin, std::size_t end, Kind before,
-                             std::string_view said, std::string_view gap, bool is_first);
+                             std::string_view ending_word, std::string_view gap, bool is_first);
   /// Text in quotes comes, which may be a name.
   void quoted();
   /// `{` or `}` comes.
   void brace(bool opens);
 
  private:
-  [[nodiscard]] bool ends(std::string_view text, std::size_t begin, std::size_t end, std::string_view said,
+  [[nodiscard]] bool ends(std::string_view text, std::size_t begin, std::size_t end, std::string_view ending_word,
                           std::string_view gap, bool is_first) const;
 
   enum class Form : std::uint8_t {

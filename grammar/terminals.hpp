@@ -76,8 +76,8 @@ struct text {
 
   static bool match(TokenInput& in) {
     if (in.kind() != Kind::String) return false;
-    const auto said = in.text();
-    if (std::ranges::none_of(kTexts, [&](std::string_view one) { return iequals(one, said); })) return false;
+    const auto word = in.text();
+    if (std::ranges::none_of(kTexts, [&](std::string_view one) { return iequals(one, word); })) return false;
     in.bump(1);
     return true;
   }
@@ -105,8 +105,8 @@ struct named_text {
 
   static bool match(TokenInput& in) {
     if (in.kind() != Kind::String && in.kind() != Kind::Quoted) return false;
-    const std::string_view said = in.text();
-    if (reference_end(said, said.front() == '"' || said.front() == '\'' ? 1 : 0) == 0) return false;
+    const std::string_view word = in.text();
+    if (reference_end(word, word.front() == '"' || word.front() == '\'' ? 1 : 0) == 0) return false;
     in.bump(1);
     return true;
   }

@@ -20,20 +20,20 @@ constexpr std::uint32_t kFirstNumber = 500'000;  // in the keys of such mails; p
 /// The more urgent first. "told" is of mails that an older healer has left.
 constexpr std::array<std::string_view, 6> kWords{"failed", "matched", "changed", "recovered", "handled", "told"};
 
-struct Told {
+struct Digest {
   std::vector<MailItem> items;
   std::uint32_t unlisted = 0;
 
   [[nodiscard]] std::size_t count() const { return items.size() + unlisted; }
 };
 
-Told told_by(std::span<const Message> mails) {
-  Told told;
+Digest digest_of(std::span<const Message> mails) {
+  Digest digest;
   for (const Message& mail : mails) {
-    told.unlisted += mail.unlisted;
-    told.items.insert(told.items.end(), mail.items.begin(), mail.items.end());
+    digest.unlisted += mail.unlisted;
+    digest.items.insert(digest.items.end(), mail.items.begin(), mail.items.end());
   }
-  return told;
+  return digest;
 }
 
 /// "web, db failed; cache recovered": each service once, by what has happened to it last.
@@ -74,7 +74,7 @@ std::string names_by_word(const std::vector<MailItem>& items) {
 
 /// The subject of several mails. Where a mail-format has one it stays, of the most urgent of them, since people's
 /// filters go by it; `told` says how many there are.
-std::string subject_of(std::span<const Message> mails, const std::string& told, const std::string& usual) {
+std::string subject_of(std::span<const Message> mails, const std::string& digest, const std::string& usual) {
   const auto urgency = [](const Message& mail) {
     const std::string_view word =
         mail.items.empty() ? std::string_view("told") : std::string_view(mail.items.front().word);
@@ -83,20 +83,20 @@ std::string subject_of(std::span<const Message> mails, const std::string& told, 
   const Message* most = nullptr;
   for (const Message& mail : mails)
     if (mail.own_subject && (most == nullptr || urgency(mail) < urgency(*most))) most = &mail;
-  return most == nullptr ? usual : fmt::format("{} ({})", most->subject, told);
+  return most == nullptr ? usual : fmt::format("{} ({})", most->subject, digest);
 }
 
-std::string lines_of(const Told& told, const MailWorld& world) {
-  const std::size_t listed = std::min(told.items.size(), kMaxLines);
+std::string lines_of(const Digest& digest, const MailWorld& world) {
+  const std::size_t listed = std::min(digest.items.size(), kMaxLines);
   std::string text;
-  for (const MailItem& item : std::span(told.items).first(listed))
+  for (const MailItem& item : std::span(digest.items).first(listed))
     text += fmt::format("  {}  {}: {}\n", format_civil(world.civil(item.when)), item.service, item.event);
-  if (told.count() > listed) text += fmt::format("  and {} more that are not listed here\n", told.count() - listed);
+  if (digest.count() > listed) text += fmt::format("  and {} more that are not listed here\n", digest.count() - listed);
   return text;
 }
 
 /// The mail around `text`, with the sender of the first of `mails`, whose place it takes.
-Message merge(std::span<const Message> mails, Told told, const std::string& subject, std::string_view text,
+Message merge(std::span<const Message> mails, Digest digest, const std::string& subject, std::string_view text,
               const MailWorld& world, WallTime now) {
   const Message& first = mails.front();
   Message merged;
@@ -119,29 +119,29 @@ Message merge(std::span<const Message> mails, Told told, const std::string& subj
                            .version = world.version,
                            .id = fmt::format("{}.{}.{}", now.time_since_epoch().count(), mails.size(), id)},
                           mail_body(text));
-  const std::size_t count = told.count();
-  if (told.items.size() > kMaxLines) told.items.resize(kMaxLines);
-  merged.items = std::move(told.items);
+  const std::size_t count = digest.count();
+  if (digest.items.size() > kMaxLines) digest.items.resize(kMaxLines);
+  merged.items = std::move(digest.items);
   merged.unlisted = static_cast<std::uint32_t>(count - merged.items.size());
   for (const Message& mail : mails) merged.covers.push_back(key_of(mail));
   return merged;
 }
 
-std::string span_of(const Told& told, const MailWorld& world) {
-  const auto [first, last] = std::ranges::minmax(told.items, {}, &MailItem::when);
+std::string span_of(const Digest& digest, const MailWorld& world) {
+  const auto [first, last] = std::ranges::minmax(digest.items, {}, &MailItem::when);
   return fmt::format("from {} to {}", format_civil(world.civil(first.when)), format_civil(world.civil(last.when)));
 }
 
 }  // namespace
 
 Message compose_digest(std::span<const Message> mails, const MailWorld& world, WallTime now) {
-  Told told = told_by(mails);
-  const std::size_t count = told.count();
-  const std::string names = names_by_word(told.items);
+  Digest digest = digest_of(mails);
+  const std::size_t count = digest.count();
+  const std::string names = names_by_word(digest.items);
   const std::string subject = subject_of(mails, fmt::format("{} alerts: {}", count, names),
                                          fmt::format("healer: {} alerts on {}: {}", count, world.host, names));
-  std::string text = fmt::format("{} alerts on {}, {}:\n\n", count, world.host, span_of(told, world));
-  text += lines_of(told, world);
+  std::string text = fmt::format("{} alerts on {}, {}:\n\n", count, world.host, span_of(digest, world));
+  text += lines_of(digest, world);
   std::size_t full = 0;
   for (const Message& mail : mails) {
     const std::string body = body_of(mail.text);
@@ -152,37 +152,37 @@ Message compose_digest(std::span<const Message> mails, const MailWorld& world, W
     }
     text += fmt::format("\n---- {} of {}: {} ----\n\n{}", ++full, mails.size(), mail.subject, body);
   }
-  return merge(mails, std::move(told), subject, text, world, now);
+  return merge(mails, std::move(digest), subject, text, world, now);
 }
 
 Message compose_held_back(std::span<const Message> mails, const std::optional<engine::MailLimit>& limit,
                           const MailWorld& world, WallTime now) {
-  Told told = told_by(mails);
-  const std::size_t count = told.count();
-  const std::string names = names_by_word(told.items);
+  Digest digest = digest_of(mails);
+  const std::size_t count = digest.count();
+  const std::string names = names_by_word(digest.items);
   const std::string subject =
       subject_of(mails, fmt::format("{} alerts held back: {}", count, names),
                  fmt::format("healer: {} alerts held back on {}: {}", count, world.host, names));
   const std::string text = fmt::format(
       "The limit of {} to {} was reached on {}. {} alerts were held back, {}:\n\n{}\n"
       "Their descriptions are in the history: healerctl history\n",
-      limit ? describe(*limit) : "mails", mails.front().to, world.host, count, span_of(told, world),
-      lines_of(told, world));
-  return merge(mails, std::move(told), subject, text, world, now);
+      limit ? describe(*limit) : "mails", mails.front().to, world.host, count, span_of(digest, world),
+      lines_of(digest, world));
+  return merge(mails, std::move(digest), subject, text, world, now);
 }
 
 Message compose_dropped(const Message& dropped, const MailWorld& world, WallTime now) {
   const std::span<const Message> mails(&dropped, 1);
-  Told told = told_by(mails);
-  const std::size_t count = told.count();
+  Digest digest = digest_of(mails);
+  const std::size_t count = digest.count();
   const std::string alerts = fmt::format("{} {}", count, count == 1 ? "alert" : "alerts");
   const std::string subject =
-      fmt::format("healer: {} dropped on {}: {}", alerts, world.host, names_by_word(told.items));
+      fmt::format("healer: {} dropped on {}: {}", alerts, world.host, names_by_word(digest.items));
   const std::string text = fmt::format(
       "The mail queue on {} was full. {} to {} {} dropped, {}:\n\n{}\n"
       "Their descriptions are in the history: healerctl history\n",
-      world.host, alerts, dropped.to, count == 1 ? "was" : "were", span_of(told, world), lines_of(told, world));
-  Message message = merge(mails, std::move(told), subject, text, world, now);
+      world.host, alerts, dropped.to, count == 1 ? "was" : "were", span_of(digest, world), lines_of(digest, world));
+  Message message = merge(mails, std::move(digest), subject, text, world, now);
   message.covers.clear();
   return message;
 }

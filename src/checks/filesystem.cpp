@@ -41,7 +41,7 @@ constexpr std::array kFlags{
                  .event = EventKind::FsFlags,
                  .sentence = {.changed = "filesystem flags changed from '{before}' to '{now}'",
                               .unchanged = "filesystem flags has not changed [current flags '{now}']"},
-                 .told = true}};
+                 .alerts_on_change = true}};
 constexpr auto kAttributes = joined(kOwnerAttributes, kFlags);
 
 constexpr std::array kSummary{Metric::SpaceUsage, Metric::InodeUsage};

@@ -39,9 +39,9 @@ std::string place_among(const Document& document, const Sources& files, const Ne
     if (name(files.at(i).path) == name(file.path)) return files.at(i).path;
 
   Sources alone;
-  Diagnostics unsaid;
+  Diagnostics discarded;
   const NewFileEnvironment machine(file, environment);
-  const std::set<std::string> own = services_of(read_documents(file.path, machine, alone, unsaid), 0);
+  const std::set<std::string> own = services_of(read_documents(file.path, machine, alone, discarded), 0);
   std::string nearest;
   std::size_t most = 0;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
@@ -71,14 +71,14 @@ std::string format_all(const Diagnostics& diagnostics, const Sources& sources, b
 }
 
 CheckOutcome outcome_of(const LoadResult& result, const CheckOptions& options) {
-  Diagnostics said = result.diagnostics;
-  if (!options.verbose) std::erase_if(said, [](const Diagnostic& one) { return one.on_request; });
+  Diagnostics selected = result.diagnostics;
+  if (!options.verbose) std::erase_if(selected, [](const Diagnostic& one) { return one.on_request; });
   CheckOutcome outcome;
-  outcome.err = format_all(said, result.sources, options.color, options.verbose ? kMostShown : kMostErrors);
+  outcome.err = format_all(selected, result.sources, options.color, options.verbose ? kMostShown : kMostErrors);
   const auto count = [&](DiagnosticSeverity severity) {
-    return std::ranges::count(said, severity, &Diagnostic::severity);
+    return std::ranges::count(selected, severity, &Diagnostic::severity);
   };
-  if (has_errors(said)) {
+  if (has_errors(selected)) {
     outcome.status = 1;
     outcome.err += counted(count(DiagnosticSeverity::Error), "error");
     if (const auto warnings = count(DiagnosticSeverity::Warning); warnings > 0)
@@ -98,8 +98,8 @@ CheckOutcome check(const std::filesystem::path& path, const CheckOptions& option
 LoadResult load_with(const std::filesystem::path& context, NewFile file, const LoadOptions& options,
                      const Environment& environment) {
   Sources files;
-  Diagnostics unsaid;
-  const Document document = read_documents(context.string(), environment, files, unsaid);
+  Diagnostics discarded;
+  const Document document = read_documents(context.string(), environment, files, discarded);
   file.replaces = place_among(document, files, file, environment);
   file.directory = document.directory;
   if (file.replaces.empty() && file.directory.empty()) {

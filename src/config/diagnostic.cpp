@@ -276,30 +276,30 @@ std::string first_error(const std::vector<Diagnostic>& diagnostics, const Source
   return {};
 }
 
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
-            std::string remedy) {
-  said.push_back({.severity = severity,
-                  .range = range,
-                  .path = {},
-                  .message = std::move(message),
-                  .remedy = std::move(remedy),
-                  .code = code});
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, const SourceRange& range,
+            std::string message, std::string remedy) {
+  diagnostics.push_back({.severity = severity,
+                         .range = range,
+                         .path = {},
+                         .message = std::move(message),
+                         .remedy = std::move(remedy),
+                         .code = code});
 }
 
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
-            std::string remedy, std::vector<std::uint32_t> blamed) {
-  report(said, severity, code, range, std::move(message), std::move(remedy));
-  said.back().blamed = std::move(blamed);
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, const SourceRange& range,
+            std::string message, std::string remedy, std::vector<std::uint32_t> causing_rows) {
+  report(diagnostics, severity, code, range, std::move(message), std::move(remedy));
+  diagnostics.back().causing_rows = std::move(causing_rows);
 }
 
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, std::string path, std::string message,
             std::string remedy) {
-  said.push_back({.severity = severity,
-                  .range = std::nullopt,
-                  .path = std::move(path),
-                  .message = std::move(message),
-                  .remedy = std::move(remedy),
-                  .code = code});
+  diagnostics.push_back({.severity = severity,
+                         .range = std::nullopt,
+                         .path = std::move(path),
+                         .message = std::move(message),
+                         .remedy = std::move(remedy),
+                         .code = code});
 }
 
 std::string in_quotes(std::string_view text) {

@@ -111,7 +111,7 @@ struct Diagnostic {
   std::string row{};   ///< which row of `for each` it is about, where it stands in one
   Code code = Code::Syntax;
   /// Rows of lists from outside at which it lies, as SourceRange::row, where that is not the one of `range`.
-  std::vector<std::uint32_t> blamed{};
+  std::vector<std::uint32_t> causing_rows{};
   bool on_request = false;  ///< a note that is said with -v only, and where rules are new
 };
 
@@ -130,13 +130,13 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
-            std::string remedy = {});
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, const SourceRange& range,
+            std::string message, std::string remedy = {});
 /// About one thing that several rows of lists make wrong together.
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message,
-            std::string remedy, std::vector<std::uint32_t> blamed);
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, const SourceRange& range,
+            std::string message, std::string remedy, std::vector<std::uint32_t> causing_rows);
 /// About a file as a whole.
-void report(Diagnostics& said, DiagnosticSeverity severity, Code code, std::string path, std::string message,
+void report(Diagnostics& diagnostics, DiagnosticSeverity severity, Code code, std::string path, std::string message,
             std::string remedy = {});
 
 /// A short command line or name for a message: quoted, control characters visible, cut where it is long.

@@ -17,8 +17,8 @@ namespace healer::config {
 namespace {
 
 /// In the order of the files; what concerns no place of a file comes first.
-void sort_by_place(Diagnostics& said) {
-  std::ranges::stable_sort(said, {}, [](const Diagnostic& diagnostic) {
+void sort_by_place(Diagnostics& diagnostics) {
+  std::ranges::stable_sort(diagnostics, {}, [](const Diagnostic& diagnostic) {
     const SourceRange range = diagnostic.range.value_or(SourceRange{});
     return std::tuple(diagnostic.range.has_value(), range.file, range.begin);
   });
@@ -51,28 +51,28 @@ struct Found {
 Found load_once(const std::filesystem::path& path, const LoadOptions& options, const Environment& environment) {
   Found found;
   LoadResult& result = found.result;
-  Diagnostics& said = result.diagnostics;
-  Document document = read_documents(path.string(), environment, result.sources, said, options.monit);
+  Diagnostics& diagnostics = result.diagnostics;
+  Document document = read_documents(path.string(), environment, result.sources, diagnostics, options.monit);
   result.unmatched = std::move(document.unmatched);
   result.lists = document.expansion.lists;
   result.rows_left_out = document.expansion.left_out;
   result.named = named_settings(document);
-  check_trust(document, path.string(), environment, result.sources, said);
-  if (options.secrets) check_secrets(document, environment, said);
-  check_dialect(document, options, said);
-  validate(document, result.sources, said);
-  check_depends(document, said);
-  check_workflows(document, result.sources, said);
-  check_composites(document, said);
-  lint(document, result.sources, said);
-  lint_versions(document, said);
-  if (options.advice) advise(document, result.sources, said);
-  if (options.advice) advise_newer_monit(document, said);
+  check_trust(document, path.string(), environment, result.sources, diagnostics);
+  if (options.secrets) check_secrets(document, environment, diagnostics);
+  check_dialect(document, options, diagnostics);
+  validate(document, result.sources, diagnostics);
+  check_depends(document, diagnostics);
+  check_workflows(document, result.sources, diagnostics);
+  check_composites(document, diagnostics);
+  lint(document, result.sources, diagnostics);
+  lint_versions(document, diagnostics);
+  if (options.advice) advise(document, result.sources, diagnostics);
+  if (options.advice) advise_newer_monit(document, diagnostics);
   apply_defaults(document);
-  const Lookups lookups = resolve(document, environment, said);
-  drop_unknown(said, document.expansion);
-  sort_by_place(said);
-  if (!has_errors(said)) result.rules = compile(document, lookups, result.sources);
+  const Lookups lookups = resolve(document, environment, diagnostics);
+  drop_unknown(diagnostics, document.expansion);
+  sort_by_place(diagnostics);
+  if (!has_errors(diagnostics)) result.rules = compile(document, lookups, result.sources);
   found.expansion = std::move(document.expansion);
   return found;
 }
@@ -125,9 +125,9 @@ std::map<RowKey, std::string> rows_at_fault(const Found& found) {
   std::map<RowKey, std::string> rows;
   for (const Diagnostic& one : found.result.diagnostics) {
     if (!is_error(one)) continue;
-    std::vector<std::uint32_t> blamed = one.blamed;
-    if (blamed.empty() && one.range) blamed.push_back(one.range->row);
-    for (const std::uint32_t row : blamed) {
+    std::vector<std::uint32_t> causing_rows = one.causing_rows;
+    if (causing_rows.empty() && one.range) causing_rows.push_back(one.range->row);
+    for (const std::uint32_t row : causing_rows) {
       const RowOrigin origin = found.expansion.origin(row);
       if (!origin.is_known()) continue;
       std::string why = one.message;
@@ -187,22 +187,22 @@ bool keep_errors_of_rules(Found& found, const LoadResult& alone) {
 }
 
 /// What is told of rows that are left out: a few of each list by their names.
-void tell_left_out(const LoadResult& result, Diagnostics& said) {
+void report_left_out(const LoadResult& result, Diagnostics& diagnostics) {
   constexpr std::size_t kMostNamed = 5;
   for (const ListDeclaration& list : result.lists) {
     std::size_t count = 0;
     for (const RowLeftOut& one : result.rows_left_out)
       if (one.source == list.source && ++count <= kMostNamed)
-        report(said, DiagnosticSeverity::Warning, Code::RefusedRow, list.range, left_out_text(one));
+        report(diagnostics, DiagnosticSeverity::Warning, Code::RefusedRow, list.range, left_out_text(one));
     if (count > kMostNamed)
-      report(said, DiagnosticSeverity::Warning, Code::RefusedRow, list.range,
+      report(diagnostics, DiagnosticSeverity::Warning, Code::RefusedRow, list.range,
              fmt::format("{} more rows of the list {} are refused", count - kMostNamed, list.source.name));
   }
 }
 
 LoadResult finished(Found found, const LoadOptions& options) {
   LoadResult& result = found.result;
-  tell_left_out(result, result.diagnostics);
+  report_left_out(result, result.diagnostics);
   sort_by_place(result.diagnostics);
   join_rows(result.diagnostics, found.expansion);
   if (options.strict)

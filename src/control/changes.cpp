@@ -21,7 +21,7 @@ namespace {
 using engine::ServiceBlock;
 using engine::SlotChange;
 
-constexpr std::size_t kMostTold = 100;  // services in the text; the view has all of them
+constexpr std::size_t kMostListed = 100;  // services in the text; the view has all of them
 
 std::string place_of(const engine::Graph& graph, const engine::SourcePlace& place) {
   if (place.line == 0 || place.file >= graph.files.size()) return {};
@@ -51,8 +51,8 @@ std::string text_of(const ChangeView& change) {
     text += ": its rules keep what they have counted";
   text += '\n';
   const bool all_kept = change.begun.empty() && change.gone.empty();
-  const auto rules = [&](std::string_view word, const std::vector<std::string>& told) {
-    for (const std::string& rule : told) text += fmt::format("           {:<12} {}\n", word, printable(rule));
+  const auto rules = [&](std::string_view word, const std::vector<std::string>& changed_rules) {
+    for (const std::string& rule : changed_rules) text += fmt::format("           {:<12} {}\n", word, printable(rule));
   };
   if (!all_kept) rules("keeps", change.kept);
   rules("starts over", change.begun);
@@ -63,25 +63,26 @@ std::string text_of(const ChangeView& change) {
 
 /// What another version of Monit means by the same words.
 std::vector<std::string> meaning_of(MonitVersion before, MonitVersion after) {
-  std::vector<std::string> told;
-  if (before == after) return told;
-  told.push_back(fmt::format("set monit {} -> {}", to_string(before), to_string(after)));
+  std::vector<std::string> changes_of_settings;
+  if (before == after) return changes_of_settings;
+  changes_of_settings.push_back(fmt::format("set monit {} -> {}", to_string(before), to_string(after)));
   const bool newer = after >= MonitVersion::V6;
   if (newer != (before >= MonitVersion::V6)) {
-    told.push_back(newer ? "recovery within a window: only runs after the failure count as clear"
-                         : "recovery within a window: what was before the failure counts as clear");
-    told.push_back(newer ? "'repeat': also in clear runs before the recovery" : "'repeat': only in failing runs");
-    told.push_back(newer ? "memory of processes: their share (PSS), which is less than what is resident"
-                         : "memory of processes: all that is resident (RSS)");
-    told.push_back(newer ? "checksums without a kind: SHA256; what they were is taken anew"
-                         : "checksums without a kind: MD5; what they were is taken anew");
+    changes_of_settings.push_back(newer ? "recovery within a window: only runs after the failure count as clear"
+                                        : "recovery within a window: what was before the failure counts as clear");
+    changes_of_settings.push_back(newer ? "'repeat': also in clear runs before the recovery"
+                                        : "'repeat': only in failing runs");
+    changes_of_settings.push_back(newer ? "memory of processes: their share (PSS), which is less than what is resident"
+                                        : "memory of processes: all that is resident (RSS)");
+    changes_of_settings.push_back(newer ? "checksums without a kind: SHA256; what they were is taken anew"
+                                        : "checksums without a kind: MD5; what they were is taken anew");
   }
   const bool verifies = after >= MonitVersion::V6_1;
   if (verifies != (before >= MonitVersion::V6_1))
-    told.push_back(verifies
-                       ? "certificates and the names of hosts in them are verified, unless 'verify: disable' is said"
-                       : "certificates are verified only where 'verify: enable' is said");
-  return told;
+    changes_of_settings.push_back(
+        verifies ? "certificates and the names of hosts in them are verified, unless 'verify: disable' is said"
+                 : "certificates are verified only where 'verify: enable' is said");
+  return changes_of_settings;
 }
 
 }  // namespace
@@ -125,10 +126,10 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
 std::string changes_text(const ChangesView& changes) {
   if (changes.services.empty() && !changes.settings && !changes.workflows) return "nothing has changed";
   std::string text;
-  std::size_t told = 0;
+  std::size_t listed = 0;
   for (const ChangeView& change : changes.services) {
-    if (told++ == kMostTold) {
-      text += fmt::format("and {} more services\n", changes.services.size() - kMostTold);
+    if (listed++ == kMostListed) {
+      text += fmt::format("and {} more services\n", changes.services.size() - kMostListed);
       break;
     }
     text += text_of(change);

@@ -164,7 +164,8 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     if (run->state == StepRun::State::Running || run->state == StepRun::State::Ending)
       view.action = run->action.number();
   }
-  if (const auto program = engine.programs().all().find(view.action); view.action != 0 && program != engine.programs().all().end())
+  if (const auto program = engine.programs().all().find(view.action);
+      view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;
   if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
@@ -335,7 +336,7 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
     if (healing.waits()) view.brakes = views_of(engine.verdicts(healing, now));
   } else {
     if (plan != nullptr) view.mode = to_string(engine::mode_of(*plan, *engine.graph()->settings, order.dry_run));
-    view.brakes = views_of(engine.would_say(service, order, now));
+    view.brakes = views_of(engine.preview_brakes(service, order, now));
   }
   if (plan != nullptr && plan->guard && !plan->guard->program.command.arguments.empty())
     view.guard = plan->guard->program.command.arguments.front();

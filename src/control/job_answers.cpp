@@ -50,10 +50,10 @@ class FollowAnswer : public Answer {
         place_ = std::move(page_->place());
         page_.reset();
         if (!text->empty()) {
-          told_.text = *text;
-          out += item_line(told_);
+          current_.text = *text;
+          out += item_line(current_);
         } else if (last_) {
-          told_.action = 0;
+          current_.action = 0;
         }
       }
       if (follower_->last || !ask(out)) {
@@ -69,8 +69,8 @@ class FollowAnswer : public Answer {
   bool ask(std::string& out) {
     const auto job = view_job(daemon_.engine(), id_, daemon_.now());
     // Of a program what it has written is told before what comes next.
-    if (job && (told_.action == 0 || told_.action == job->action)) tell_stage(*job, out);
-    if (told_.action == 0) {
+    if (job && (current_.action == 0 || current_.action == job->action)) report_stage(*job, out);
+    if (current_.action == 0) {
       if (!job) return false;
       // Between two programs there is nothing to read: an empty page is time that passes.
       place_ = {};
@@ -80,19 +80,19 @@ class FollowAnswer : public Answer {
         place_.path = daemon_.output_path(action);
         place_.ask_secrets = daemon_.given_secrets(action);
       }
-      told_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
+      current_ = {.action = job->action, .service = job->service, .doing = job->doing, .text = {}};
       if (hidden) {
-        told_.text = kHiddenOutput;
-        out += item_line(told_);
+        current_.text = kHiddenOutput;
+        out += item_line(current_);
       }
     }
-    last_ = told_.action != 0 && (!job || job->action != told_.action);
+    last_ = current_.action != 0 && (!job || job->action != current_.action);
     page_ = reader_.ask(std::move(place_), last_, wake_);
     return true;
   }
 
   /// What is done now, where that has changed; of a program that is followed by itself there is nothing to tell.
-  void tell_stage(const JobView& job, std::string& out) {
+  void report_stage(const JobView& job, std::string& out) {
     if (job.action == id_) return;
     // How long it waits changes all the time, and is told once.
     std::string stage = fmt::format("{}\n{}", job.doing, job.waits_for.substr(0, job.waits_for.find(": ")));
@@ -119,8 +119,8 @@ class FollowAnswer : public Answer {
   std::uint64_t id_;
   std::shared_ptr<Follower> follower_;
   Wake wake_;
-  std::string stage_;  ///< that was told last
-  OutputView told_;    ///< whose program is read; action 0: none
+  std::string stage_;   ///< that was told last
+  OutputView current_;  ///< whose program is read; action 0: none
   OutputReader::Place place_;
   std::shared_ptr<OutputReader::Page> page_;
   bool last_ = false;  ///< the program had ended when the page was asked for

@@ -61,7 +61,7 @@ class OutputAnswer : public Answer {
         const auto records = query_->take();
         if (!records) return Next::Waiting;
         query_.reset();
-        if (told_ != 0 || waits_)
+        if (last_read_ != 0 || waits_)
           take_next(*records);
         else if (!take_last(*records, out))
           return Next::Done;
@@ -78,7 +78,7 @@ class OutputAnswer : public Answer {
         return Next::Done;
       }
       if (chosen_ && hidden()) {
-        tell_hidden(out);
+        report_hidden(out);
         if (!follower_ || service_.empty()) return Next::Done;
       } else if (chosen_) {
         ask();
@@ -135,7 +135,7 @@ class OutputAnswer : public Answer {
 
   void read(Chosen what) {
     chosen_ = std::move(what);
-    told_ = std::max(told_, chosen_->action);
+    last_read_ = std::max(last_read_, chosen_->action);
     place_ = {};
     place_.path = daemon_.output_path(ActionId{chosen_->action});
     place_.ask_secrets = daemon_.given_secrets(ActionId{chosen_->action});
@@ -177,11 +177,11 @@ class OutputAnswer : public Answer {
 
   /// The first that was started since, where there is one; its own process before all others.
   void take_next(const HistoryReader::Records& records) {
-    if (auto running = foremost_running(); running && running->own && running->action > told_)
+    if (auto running = foremost_running(); running && running->own && running->action > last_read_)
       return read(std::move(*running));
     if (!records) return;  // a disk that is sick now may be well at the next
     for (const engine::Record& record : *records) {
-      if (record.subject <= told_) continue;
+      if (record.subject <= last_read_) continue;
       sequence_ = record.sequence - 1;  // more may have been started with it
       const auto running = daemon_.engine().programs().all().find(record.subject);
       const bool runs = running != daemon_.engine().programs().all().end();
@@ -217,7 +217,7 @@ class OutputAnswer : public Answer {
   }
 
   [[nodiscard]] bool hidden() const { return daemon_.hides_output(ActionId{chosen_->action}); }
-  void tell_hidden(std::string& out) {
+  void report_hidden(std::string& out) {
     const std::string what = chosen_->doing.empty() ? fmt::format("program {}", chosen_->action) : chosen_->doing;
     if (follower_ && !service_.empty())
       out += item_line(OutputView{.action = chosen_->action,
@@ -246,7 +246,7 @@ class OutputAnswer : public Answer {
   Wake wake_;
   std::shared_ptr<HistoryReader::Query> query_;
   std::optional<Chosen> chosen_;   // none: the next one is waited for
-  std::uint64_t told_ = 0;         // the highest number that was read
+  std::uint64_t last_read_ = 0;    // the highest number that was read
   engine::Sequence sequence_ = 0;  // of the history, what was looked through for the next one
   bool waits_ = false;             // for the next one
   OutputReader::Place place_;

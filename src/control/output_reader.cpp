@@ -20,9 +20,9 @@ namespace {
 constexpr std::string_view kLeftOut = "\n[... output left out ...]\n";
 constexpr std::size_t kShown = 256;  // of what was told: enough to know the place again
 // The daemon leaves no more of a file than this. What is longer is as its program wants it, whose file it is.
-constexpr std::size_t kLookedThrough = 256 * 1024;
+constexpr std::size_t kSearchedThrough = 256 * 1024;
 constexpr std::size_t kMostHeld = 256 * 1024;  // of a line
-constexpr int kLooks = 64;                     // for the end of a hole, or of zeros, in one page
+constexpr int kReads = 64;                     // for the end of a hole, or of zeros, in one page
 
 class File {
  public:
@@ -82,13 +82,13 @@ std::string struck_out(const OutputReader::Place& place) {
 /// The file has become smaller than it was: its middle was taken out at the program's end, or its secrets. Goes on
 /// behind what was told last, or, where that was taken out too, behind the gap. Returns what is said in place of that.
 std::string_view find_again(OutputReader::Place& place, const File& file, std::uint64_t size) {
-  const std::string text = file.read(0, static_cast<std::size_t>(std::min<std::uint64_t>(size, kLookedThrough)));
+  const std::string text = file.read(0, static_cast<std::size_t>(std::min<std::uint64_t>(size, kSearchedThrough)));
   const std::size_t gap = text.find(kLeftOut);
   place.size = size;
   if (gap != std::string::npos && place.offset <= gap) return {};  // what comes before it is as it was
   for (const std::string& shown : {place.shown, struck_out(place)})
-    if (const std::size_t told = text.rfind(shown); told != std::string::npos && !shown.empty()) {
-      place.offset = told + shown.size();
+    if (const std::size_t at_shown = text.rfind(shown); at_shown != std::string::npos && !shown.empty()) {
+      place.offset = at_shown + shown.size();
       return {};
     }
   place.offset = gap == std::string::npos ? size : gap + kLeftOut.size();
@@ -117,7 +117,7 @@ std::string OutputReader::read_some(Place& place, bool last) {
     place.size = *size;
     std::string bytes;
     bool hole = false;
-    for (int looks = 0; looks < kLooks && bytes.empty() && place.offset < *size; ++looks) {
+    for (int reads = 0; reads < kReads && bytes.empty() && place.offset < *size; ++reads) {
       const std::uint64_t data = file.data_from(place.offset, *size);
       bytes = file.read(data, kPage);
       hole = hole || data > place.offset || bytes.starts_with('\0');
@@ -201,7 +201,7 @@ void OutputReader::run() {
     if (waiting.empty()) continue;
     std::unique_lock lock(mutex_);
     // A page that is asked for meanwhile is looked at now; the others are a little early then.
-    if (pages_.empty()) changed_.wait_for(lock, kLook, [this] { return stopping_ || !pages_.empty(); });
+    if (pages_.empty()) changed_.wait_for(lock, kReadInterval, [this] { return stopping_ || !pages_.empty(); });
     pages_.splice(pages_.end(), waiting);
   }
 }

@@ -26,7 +26,7 @@ class OutputReader {
   /// Most bytes of a page.
   static constexpr std::size_t kPage = 16 * 1024;
   /// How often a file that has not grown is looked at, and for how long a page waits for something to come.
-  static constexpr Duration kLook{100};
+  static constexpr Duration kReadInterval{100};
   static constexpr Duration kPatience{400};
 
   /// How far a file has been read. Handed from page to page.

@@ -51,7 +51,7 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
 }
 
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
-std::string describe_look(const engine::CheckKind& kind, const engine::Facts& facts) {
+std::string describe_check(const engine::CheckKind& kind, const engine::Facts& facts) {
   if (facts.further->members) return describe(*facts.further->members);
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
   for (const engine::Metric metric : kind.summary) {
@@ -72,8 +72,8 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
   std::string text(cut_line(trim(seen)));
   const std::string& end = state.child->last_end();
   // A foreground process is said to be gone by how it has ended, and so is a start of it that has failed so.
-  const bool said = !end.empty() && state.trouble->start_failure.ends_with(end);
-  if (state.trouble->start_failure.empty() || said) return text;
+  const bool is_included = !end.empty() && state.trouble->start_failure.ends_with(end);
+  if (state.trouble->start_failure.empty() || is_included) return text;
   return text + "; " + std::string(cut_line(engine::brief_failure(state.trouble->start_failure, block)));
 }
 
@@ -108,15 +108,15 @@ std::string connection_texts(const engine::Rule& rule, const engine::Evidence& l
 
 /// The values that the rule compares: "cpu 95.0%, memory 12.3 MB". Empty: it compares none.
 std::string compared_values(const engine::CheckKind& kind, const engine::Rule& rule, const engine::Evidence& last) {
-  std::vector<engine::Metric> told;
+  std::vector<engine::Metric> listed;
   std::string text;
   for (const engine::Test& asked : rule->condition->tests) {
     const auto* test = std::get_if<engine::Compare>(&asked);
-    if (test == nullptr || std::ranges::find(told, test->what) != told.end()) continue;
+    if (test == nullptr || std::ranges::find(listed, test->what) != listed.end()) continue;
     const engine::Quantity* row = kind.find(test->what);
     const auto value = engine::value_of(last, test->what);
     if (row == nullptr || !value) continue;
-    told.push_back(test->what);
+    listed.push_back(test->what);
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", row->words, format_value(engine::unit_of(test->what), *value));
   }
@@ -136,8 +136,8 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
   if (!state.last) return {};
   const engine::Evidence& last = *state.last;
   if (!block.is_run()) {
-    const bool there = last.facts && (last.answer == engine::Answer::Told || last.facts->process);
-    if (there) return describe_look(*block.kind, *last.facts);
+    const bool there = last.facts && (last.answer == engine::Answer::Present || last.facts->process);
+    if (there) return describe_check(*block.kind, *last.facts);
     return describe_missing(last.output && !last.output->empty() ? *last.output : engine::describe_absence(block),
                             block, state);
   }

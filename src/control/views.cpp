@@ -224,7 +224,8 @@ JobView view(const Engine& engine, const engine::Job& job, Instant now) {
                .rule = job.cause ? job.cause->rule : std::string{},
                .action = job.action_ended ? 0 : job.action.number()};
   if (job.phase == engine::Job::Phase::Acting) view.left = std::max(job.deadline - now.mono, Duration{0});
-  if (const auto program = engine.programs().all().find(view.action); view.action != 0 && program != engine.programs().all().end())
+  if (const auto program = engine.programs().all().find(view.action);
+      view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;
   return view;
 }
@@ -334,17 +335,18 @@ std::string rule_state(Condition condition) {
 
 RuleView view_rule(const Engine& engine, ServiceId service, const engine::Rule& rule, const engine::RuleState& state,
                    Instant now) {
-  RuleView view{.text = rule->text,
-                .place = place_of(engine, rule.place),
-                .state = rule_state(engine::condition_of(rule, state)),
-                .failed = static_cast<std::uint32_t>(state.window.failed(rule->tolerance.window)),
-                .count = rule->tolerance.count,
-                .window = rule->tolerance.window,
-                .since = state.past->changed,
-                .held_back = std::string(to_string(engine.held_back().of(service, rule, state, rule->action.kind, now))),
-                .restarts = rule->counts_restarts()};
+  RuleView view{
+      .text = rule->text,
+      .place = place_of(engine, rule.place),
+      .state = rule_state(engine::condition_of(rule, state)),
+      .failed = static_cast<std::uint32_t>(state.window.failed(rule->tolerance.window)),
+      .count = rule->tolerance.count,
+      .window = rule->tolerance.window,
+      .since = state.past->changed,
+      .held_back = std::string(to_string(engine.held_back().of(service, rule, state, rule->action.kind, now))),
+      .restarts = rule->counts_restarts()};
   const engine::ServiceState& seen = engine.service(service);
-  if (view.state == "ok" && ((seen.trouble->unknown && !state.judged) || !engine::untold(rule, seen).empty()))
+  if (view.state == "ok" && ((seen.trouble->unknown && !state.judged) || !engine::unreported(rule, seen).empty()))
     view.state = to_string(Condition::Unknown);
   if (rule->tolerance.held > Duration{0}) {
     view.hold = rule->tolerance.held;
@@ -407,8 +409,8 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   view.groups = block.groups;
   view.depends = block.depends;
   for (const ServiceId member : engine.graph()->members[service.index()])
-    view.members.push_back(
-        {.name = engine.graph()->at(member).name, .health = std::string(to_string(engine.composites().health(member)))});
+    view.members.push_back({.name = engine.graph()->at(member).name,
+                            .health = std::string(to_string(engine.composites().health(member)))});
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule->text;
   if (state.last)

@@ -64,12 +64,12 @@ std::optional<std::uint32_t> offset_of(std::string_view text, const Place& place
 /// The files that are told of, as far as they can be read.
 class Files {
  public:
-  std::optional<config::SourceRange> range(const control::DiagnosticView& told) {
-    const auto place = place_of(told.place);
+  std::optional<config::SourceRange> range(const control::DiagnosticView& diagnostic) {
+    const auto place = place_of(diagnostic.place);
     const auto file = place ? find(place->path) : std::nullopt;
     const auto offset = file ? offset_of(sources_.at(*file).text, *place) : std::nullopt;
     if (!offset) return std::nullopt;
-    const std::uint64_t end = std::min<std::uint64_t>(*offset + told.length, sources_.at(*file).text.size());
+    const std::uint64_t end = std::min<std::uint64_t>(*offset + diagnostic.length, sources_.at(*file).text.size());
     return config::SourceRange{*file, *offset, static_cast<std::uint32_t>(end)};
   }
   [[nodiscard]] const config::Sources& sources() const { return sources_; }
@@ -97,12 +97,12 @@ DiagnosticSeverity severity_of(std::string_view word) {
 std::string diagnostics_text(const std::vector<control::DiagnosticView>& diagnostics, bool colour) {
   Files files;
   std::string text;
-  for (const control::DiagnosticView& told : diagnostics)
-    text += config::format({.severity = severity_of(told.severity),
-                            .range = files.range(told),
-                            .path = told.place,
-                            .message = told.message,
-                            .remedy = told.remedy},
+  for (const control::DiagnosticView& diagnostic : diagnostics)
+    text += config::format({.severity = severity_of(diagnostic.severity),
+                            .range = files.range(diagnostic),
+                            .path = diagnostic.place,
+                            .message = diagnostic.message,
+                            .remedy = diagnostic.remedy},
                            files.sources(), colour);
   return text;
 }

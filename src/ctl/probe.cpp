@@ -104,7 +104,7 @@ std::string table(const ProbePlan& plan, const ProbeResult& result) {
 int probe(const std::string& host, const std::vector<std::string>& words, Output& output) {
   const std::string text = fmt::format("{}", fmt::join(words, " "));
   config::ProbeReading read = config::read_probe(host, text);
-  for (const config::Diagnostic& one : read.said) {
+  for (const config::Diagnostic& one : read.diagnostics) {
     if (output.json() && read.plan) continue;
     if (output.json()) {
       if (one.severity != config::DiagnosticSeverity::Error) continue;
@@ -122,8 +122,8 @@ int probe(const std::string& host, const std::vector<std::string>& words, Output
   runtime::Loop loop;
   runtime::Connector connector(loop);
   ProbeResult result;
-  connector.probe(plan, [&](const ProbeResult& told) {
-    result = told;
+  connector.probe(plan, [&](const ProbeResult& outcome) {
+    result = outcome;
     loop.stop();
   });
   loop.run();

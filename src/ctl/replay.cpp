@@ -48,22 +48,26 @@ std::string sign(ReplayLine::Who who) {
 std::string civil(WallTime when) { return format_civil(runtime::local_civil(when), subsecond_ms(when)); }
 
 std::string row(const ReplayLine& line) {
-  const engine::Deed& deed = line.deed;
-  return fmt::format("{} {}  {}  {}  {}{}\n", sign(line.who), civil(deed.when), printable(deed.service),
-                     to_string(deed.kind), printable(deed.text), line.may_differ ? "  [may differ]" : "");
+  const engine::ActionRecord& action_record = line.action_record;
+  return fmt::format("{} {}  {}  {}  {}{}\n", sign(line.who), civil(action_record.when),
+                     printable(action_record.service), to_string(action_record.kind), printable(action_record.text),
+                     line.may_differ ? "  [may differ]" : "");
 }
 
 Json to_json(const ReplayLine& line) {
-  return {{"when", format_iso(line.deed.when)}, {"service", line.deed.service},
-          {"kind", to_string(line.deed.kind)},  {"text", line.deed.text},
-          {"who", to_string(line.who)},         {"may_differ", line.may_differ}};
+  return {{"when", format_iso(line.action_record.when)},
+          {"service", line.action_record.service},
+          {"kind", to_string(line.action_record.kind)},
+          {"text", line.action_record.text},
+          {"who", to_string(line.who)},
+          {"may_differ", line.may_differ}};
 }
 
 std::string named(const std::vector<std::string>& names) {
-  std::vector<std::string> told(names.begin(),
-                                names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNamed)));
-  if (told.size() < names.size()) told.push_back(fmt::format("{} more", names.size() - told.size()));
-  return join_words(told, "and");
+  std::vector<std::string> listed(names.begin(),
+                                  names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNamed)));
+  if (listed.size() < names.size()) listed.push_back(fmt::format("{} more", names.size() - listed.size()));
+  return join_words(listed, "and");
 }
 
 /// What the reader of the comparison must know of it, a line each.
@@ -163,8 +167,8 @@ int replay_day(const ReplayOptions& options, Output& output) {
   const Replay replay = engine::replay(*loaded.rules, **recording, {*since, *until}, runtime::local_civil,
                                        std::move(day), options.throughout);
 
-  const std::vector<std::string> said = remarks(replay, (*recording)->trouble(), options.throughout);
-  notes.insert(notes.end(), said.begin(), said.end());
+  const std::vector<std::string> remarked = remarks(replay, (*recording)->trouble(), options.throughout);
+  notes.insert(notes.end(), remarked.begin(), remarked.end());
   const bool same = replay.count(ReplayLine::Who::Both) == replay.lines.size();
   const int status = same && (*recording)->trouble().empty() ? kExitDone : kExitFailed;
   if (output.json()) {

@@ -94,17 +94,17 @@ struct ReadLists {
 };
 
 /// The rows of the lists of the rules: as the script has them, else, of a file that can be read, those in it.
-ReadLists read_lists(const Declarations& declared, const std::vector<engine::ScriptedList>& told,
+ReadLists read_lists(const Declarations& declared, const std::vector<engine::ScriptedList>& scripted,
                      const std::string& script, Errors& errors) {
   ReadLists lists;
-  for (const engine::ScriptedList& list : told) lists.statements.push_back(read_statement(list, script, errors));
+  for (const engine::ScriptedList& list : scripted) lists.statements.push_back(read_statement(list, script, errors));
   for (const config::ListDeclaration& list : declared) {
     std::optional<std::vector<config::ListRow>> begin;
     std::vector<config::ListRow> ever;
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      if (!iequals(told[i].name, list.name)) continue;
+    for (std::size_t i = 0; i < scripted.size(); ++i) {
+      if (!iequals(scripted[i].name, list.name)) continue;
       const std::vector<config::ListRow>& rows = lists.statements[i].reading.rows;
-      if (!told[i].later && !begin) begin = rows;
+      if (!scripted[i].later && !begin) begin = rows;
       for (const config::ListRow& row : rows)
         if (std::ranges::none_of(ever, [&](const config::ListRow& known) { return iequals(known.name, row.name); }))
           ever.push_back(row);
@@ -123,8 +123,8 @@ ReadLists read_lists(const Declarations& declared, const std::vector<engine::Scr
 }
 
 /// Lists of a script that the rules do not have.
-void find_unknown(const Declarations& declared, const std::vector<engine::ScriptedList>& told, Errors& errors) {
-  for (const engine::ScriptedList& one : told) {
+void find_unknown(const Declarations& declared, const std::vector<engine::ScriptedList>& scripted, Errors& errors) {
+  for (const engine::ScriptedList& one : scripted) {
     std::vector<std::string_view> known;
     for (const config::ListDeclaration& list : declared) known.push_back(list.name);
     if (std::ranges::any_of(known, [&](std::string_view name) { return iequals(name, one.name); })) continue;
@@ -169,12 +169,12 @@ int simulate(const SimulateOptions& options, Output& output) {
   config::LoadResult loaded = config::load(options.rules, {}, environment);
   const Declarations declared = loaded.lists;
   ReadLists lists;
-  const std::vector<engine::ScriptedList> told = engine::read_lists(*text);
-  if (!loaded.lists.empty() || !told.empty()) {
+  const std::vector<engine::ScriptedList> scripted = engine::read_lists(*text);
+  if (!loaded.lists.empty() || !scripted.empty()) {
     // Rules without the rows that they are for may have other errors: those of the lists come first.
     Errors errors;
-    lists = read_lists(loaded.lists, told, options.script, errors);
-    if (!has_service_list(loaded)) find_unknown(loaded.lists, told, errors);
+    lists = read_lists(loaded.lists, scripted, options.script, errors);
+    if (!has_service_list(loaded)) find_unknown(loaded.lists, scripted, errors);
     if (!errors.empty()) return complain_of_script(errors);
     loaded = load(lists.begin);
   }
@@ -184,7 +184,7 @@ int simulate(const SimulateOptions& options, Output& output) {
   std::fputs(messages.c_str(), stderr);
 
   // The script names what comes later, too.
-  const bool changes = std::ranges::any_of(told, &engine::ScriptedList::later);
+  const bool changes = std::ranges::any_of(scripted, &engine::ScriptedList::later);
   const config::LoadResult ever = changes ? load(lists.ever) : config::LoadResult{};
   if (changes && !ever.ok())
     return complain(config::format_all(ever.diagnostics, ever.sources, false), "the rules", options.rules, output);

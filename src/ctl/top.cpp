@@ -33,7 +33,7 @@ using control::Failure;
 using control::Json;
 using control::Reply;
 using control::Request;
-using control::TopWish;
+using control::TopIntent;
 using control::Verb;
 
 /// A daemon whose queue of clients is full is asked again at the next turn: the keys do not wait for it.
@@ -46,15 +46,15 @@ constexpr int kShare = 5;
 constexpr std::uint32_t kRecords = 50;
 
 /// The questions of one look, in this order.
-constexpr std::array kLook{Verb::Jobs, Verb::History, Verb::Summary};
+constexpr std::array kRefreshed{Verb::Jobs, Verb::History, Verb::Summary};
 
-Request look_request(Verb verb) {
+Request refresh_request(Verb verb) {
   Request request{.verb = verb};
   if (verb == Verb::History) request.limit = kRecords;
   return request;
 }
 
-/// Takes one line of an answer to kLook.
+/// Takes one line of an answer to kRefreshed.
 void take_item(control::TopData& data, Verb verb, const Json& item) {
   if (verb == Verb::Jobs) data.jobs.push_back(item.get<control::JobView>());
   if (verb == Verb::History) data.records.push_back(item.get<control::RecordView>());
@@ -108,7 +108,7 @@ class View {
   int run(int signals) {
     top_.resize(screen_.size());
     while (!left_) {
-      if (!look_ && now() >= next_look_) begin_look();
+      if (!refresh_ && now() >= next_refresh_) begin_refresh();
       draw();
       wait(signals);
     }
@@ -122,22 +122,22 @@ class View {
 
   void wait(int signals) {
     std::vector<pollfd> entries{{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
-    if (look_) entries.push_back({look_->descriptor(), POLLIN, 0});
+    if (refresh_) entries.push_back({refresh_->descriptor(), POLLIN, 0});
     if (shown_) entries.push_back({shown_->descriptor(), POLLIN, 0});
     for (const auto& act : acts_) entries.push_back({act->descriptor(), POLLIN, 0});
     // Times that are shown grow, whether or not somebody answers.
     Duration until = now() + seconds{1};
-    if (!look_) until = std::min(until, next_look_);
+    if (!refresh_) until = std::min(until, next_refresh_);
     poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>((until - now()).count(), 0)));
     const auto ready = [&](int descriptor) {
       return std::ranges::any_of(entries, [&](const pollfd& one) { return one.fd == descriptor && one.revents != 0; });
     };
     if (ready(signals)) take_signal(signals);
     if (entries.front().revents != 0) take_keys((entries.front().revents & (POLLHUP | POLLERR)) != 0);
-    if (look_ && ready(look_->descriptor())) take_look();
-    if (look_ && now() - heard_ > silence_) {
-      look_.reset();
-      failed_look({"timeout", "healerd does not answer", ""});
+    if (refresh_ && ready(refresh_->descriptor())) take_refresh();
+    if (refresh_ && now() - received_ > silence_) {
+      refresh_.reset();
+      failed_refresh({"timeout", "healerd does not answer", ""});
     }
     if (shown_ && ready(shown_->descriptor())) take_shown();
     for (auto act = acts_.begin(); act != acts_.end();) {
@@ -147,18 +147,18 @@ class View {
   }
 
   void take_signal(int signals) {
-    signalfd_siginfo told{};
-    if (read(signals, &told, sizeof told) != sizeof told) return;
-    if (told.ssi_signo == SIGWINCH) {
+    signalfd_siginfo received{};
+    if (read(signals, &received, sizeof received) != sizeof received) return;
+    if (received.ssi_signo == SIGWINCH) {
       screen_.measure();
       top_.resize(screen_.size());
       return;
     }
-    if (told.ssi_signo == SIGCONT) {
+    if (received.ssi_signo == SIGCONT) {
       screen_.spoilt();
       return;
     }
-    signal_ = static_cast<int>(told.ssi_signo);
+    signal_ = static_cast<int>(received.ssi_signo);
     left_ = true;
   }
 
@@ -167,25 +167,25 @@ class View {
     while (const auto key = screen_.key()) {
       any = true;
       if (key->kind == control::TopKey::Kind::Text && key->text.empty()) continue;
-      if (const auto wish = top_.press(*key)) grant(*wish);
+      if (const auto intent = top_.press(*key)) grant(*intent);
     }
     if (gone && !any) left_ = true;  // the terminal has gone
   }
 
-  void grant(const TopWish& wish) {
-    switch (wish.kind) {
-      case TopWish::Kind::Quit: left_ = true; break;
-      case TopWish::Kind::Refresh: next_look_ = {}; break;
-      case TopWish::Kind::Close: shown_.reset(); break;
-      case TopWish::Kind::Act:
-        if (auto question = ask(wish.request)) {
+  void grant(const TopIntent& intent) {
+    switch (intent.kind) {
+      case TopIntent::Kind::Quit: left_ = true; break;
+      case TopIntent::Kind::Refresh: next_refresh_ = {}; break;
+      case TopIntent::Kind::Close: shown_.reset(); break;
+      case TopIntent::Kind::Act:
+        if (auto question = ask(intent.request)) {
           acts_.push_back(std::move(question));
         } else {
           top_.tell(why_, false);
         }
         break;
-      case TopWish::Kind::Show:
-        shown_ = ask(wish.request);
+      case TopIntent::Kind::Show:
+        shown_ = ask(intent.request);
         if (!shown_) top_.ended(why_);
         break;
     }
@@ -206,39 +206,39 @@ class View {
     return nullptr;
   }
 
-  void begin_look() {
-    began_ = heard_ = now();
+  void begin_refresh() {
+    began_ = received_ = now();
     step_ = 0;
     data_ = {};
-    look_ = ask(look_request(kLook.front()));
-    if (!look_) failed_look(failure_);
+    refresh_ = ask(refresh_request(kRefreshed.front()));
+    if (!refresh_) failed_refresh(failure_);
   }
 
-  void failed_look(const Failure& failure) {
+  void failed_refresh(const Failure& failure) {
     top_.lost(failure);
-    next_look_ = now() + std::max(interval_, milliseconds{500});
+    next_refresh_ = now() + std::max(interval_, milliseconds{500});
   }
 
-  void take_look() {
-    heard_ = now();
-    const Verb verb = kLook[step_];
-    const bool whole = look_->advance([&](const Json& item) { take_item(data_, verb, item); });
+  void take_refresh() {
+    received_ = now();
+    const Verb verb = kRefreshed[step_];
+    const bool whole = refresh_->advance([&](const Json& item) { take_item(data_, verb, item); });
     if (!whole) return;
     // Without its history a daemon whose disk is sick is still worth looking at.
-    if (look_->reply().failure && verb != Verb::History) {
-      const Failure failure = *look_->reply().failure;
-      look_.reset();
-      return failed_look(failure);
+    if (refresh_->reply().failure && verb != Verb::History) {
+      const Failure failure = *refresh_->reply().failure;
+      refresh_.reset();
+      return failed_refresh(failure);
     }
-    take_end(data_, verb, look_->reply());
-    if (++step_ < kLook.size()) {
-      if (look_->follow_up(look_request(kLook[step_]))) return;
-      const Failure failure = *look_->reply().failure;
-      look_.reset();
-      return failed_look(failure);
+    take_end(data_, verb, refresh_->reply());
+    if (++step_ < kRefreshed.size()) {
+      if (refresh_->follow_up(refresh_request(kRefreshed[step_]))) return;
+      const Failure failure = *refresh_->reply().failure;
+      refresh_.reset();
+      return failed_refresh(failure);
     }
-    look_.reset();
-    next_look_ = now() + std::max(interval_ - (now() - began_), kShare * (now() - began_));
+    refresh_.reset();
+    next_refresh_ = now() + std::max(interval_ - (now() - began_), kShare * (now() - began_));
     top_.take(std::move(data_), runtime::now().wall);
   }
 
@@ -266,7 +266,7 @@ class View {
       top_.tell(done.text, done.ok);
     }
     acts_.erase(act);
-    next_look_ = {};
+    next_refresh_ = {};
   }
 
   const std::string socket_;
@@ -275,12 +275,12 @@ class View {
   const control::Style style_;
   Screen& screen_;
   control::Top top_;
-  std::unique_ptr<Question> look_;
-  std::size_t step_ = 0;  // of kLook
+  std::unique_ptr<Question> refresh_;
+  std::size_t step_ = 0;  // of kRefreshed
   control::TopData data_;
   Duration began_{0};
-  Duration heard_{0};
-  Duration next_look_{0};
+  Duration received_{0};
+  Duration next_refresh_{0};
   std::unique_ptr<Question> shown_;
   std::list<std::unique_ptr<Question>> acts_;
   std::string why_;
@@ -295,8 +295,8 @@ int print_once(const std::string& socket, const TopOptions& options, Output& out
   auto& client = std::get<Client>(connected);
   if (options.timeout) client.set_limit(*options.timeout);
   control::TopData data;
-  for (const Verb verb : kLook) {
-    Request request = look_request(verb);
+  for (const Verb verb : kRefreshed) {
+    Request request = refresh_request(verb);
     if (verb == Verb::History) request.limit = 10;
     const Reply reply = client.call(request, [&](const Json& item) { take_item(data, verb, item); });
     if (!reply.ok() && verb != Verb::History) return output.fail(*reply.failure);

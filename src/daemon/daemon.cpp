@@ -65,13 +65,13 @@ void Daemon::handle(const Event& event) {
   const Instant now = runtime::now();
   const std::optional<Event> shown = engine_->without_secrets(event);
   const bool woken = std::holds_alternative<event::Wake>(event);
-  witness_->goes_in(shown ? *shown : event, woken ? engine_->next_deadline() : std::nullopt, now);
+  observer_->goes_in(shown ? *shown : event, woken ? engine_->next_deadline() : std::nullopt, now);
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {
     statistics_.note(effect);
-    witness_->comes_out(effect, now);
+    observer_->comes_out(effect, now);
     std::visit([this](auto& known) { perform(known); }, effect);
   }
   if (effects.capacity() <= kMostSpare) {
@@ -94,7 +94,7 @@ void Daemon::perform(effect::Exec& effect) {
   if (effect.foreground) warn_if_never_ready(effect);
   std::vector<std::string> environment =
       effect.foreground
-          ? actions::foreground_environment(base_, identity, effect.cause->service, hear_of_ready(), effect.action)
+          ? actions::foreground_environment(base_, identity, effect.cause->service, receive_notices(), effect.action)
           : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
   if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
     if (const auto& spec = engine_->graph()->at(*service).process->foreground)
@@ -158,25 +158,25 @@ void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, s
 
 void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
 
-void Daemon::perform(effect::Signal& effect) { looks_->signal(effect); }
+void Daemon::perform(effect::Signal& effect) { inspector_->signal(effect); }
 
 void Daemon::perform(effect::Adopt& effect) {
-  if (effect.foreground) hear_of_ready();
+  if (effect.foreground) receive_notices();
   const auto running = engine_->programs().all().find(effect.action.number());
   const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
-  actions_->adopt(
-      effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
-      of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
-      running != engine_->programs().all().end() ? use_of(running->second.exec, *engine_->graph()) : runtime::ProgramUse{});
+  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
+                  of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
+                  running != engine_->programs().all().end() ? use_of(running->second.exec, *engine_->graph())
+                                                             : runtime::ProgramUse{});
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
-std::string Daemon::hear_of_ready() {
+std::string Daemon::receive_notices() {
   if (ready_) return paths_.notify;
   auto made = runtime::ReadySocket::open(loop_, paths_.notify,
-                                         [this](const runtime::Notice& notice) { actions_->told(notice); });
+                                         [this](const runtime::Notice& notice) { actions_->on_notice(notice); });
   if (!made) {
-    say(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
+    write_log(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
     return {};
   }
   ready_ = std::move(*made);
@@ -215,7 +215,7 @@ void Daemon::perform(effect::Commit& effect) {
       std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
   if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
   store_->submit(std::move(effect));
-  tell_status_soon();
+  report_status_soon();
   if (sick_) {
     loop_.post([this] {
       if (sick_) sick(std::string(*sick_));  // it may be well by now
@@ -249,15 +249,15 @@ void Daemon::sick(const std::string& reason) {
 }
 
 /// Whatever the store has noted since.
-void Daemon::say_notes() {
+void Daemon::log_notes() {
   const std::vector<std::string> notes = store_->notes();
-  for (; said_notes_ < notes.size(); ++said_notes_) say(Severity::Warning, notes[said_notes_]);
+  for (; logged_notes_ < notes.size(); ++logged_notes_) write_log(Severity::Warning, notes[logged_notes_]);
 }
 
 /// The engine must have started: else nobody would be sent what it tells.
-void Daemon::tell_damages() {
+void Daemon::report_damages() {
   const std::vector<std::string> damages = store_->damages();
-  while (told_damages_ < damages.size()) handle(event::StateDamaged{damages[told_damages_++]});
+  while (reported_damages_ < damages.size()) handle(event::StateDamaged{damages[reported_damages_++]});
 }
 
 // ---- reload -------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ void Daemon::reload(bool confirmed, Answer answer) {
   }
   confirmed_ = confirmed;
   notify_.reloading();
-  looked_ = false;
+  lists_read_ = false;
   compile_rules();
 }
 
@@ -303,30 +303,31 @@ void Daemon::compare() {
   compiler_->compile(
       options(), engine_->graph(), Purpose::Compare, std::move(input), [this, answers](RulesCompiler::Outcome found) {
         const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
-        control::ReloadOutcome told{.ok = outcome->loaded.result.ok(),
-                                    .text = outcome->loaded.messages(),
-                                    .diagnostics = outcome->loaded.views(),
-                                    .changes = std::move(outcome->changes)};
-        loop_.post([this, answers, outcome, told = std::move(told)]() mutable {
-          if (told.changes) {
-            if (outcome->plan) told.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
-            told.text += told.changes->services.empty() && !told.changes->settings && told.changes->healings.empty()
-                             ? "a reload would change nothing"
-                             : changes_line("a reload would give: ", *told.changes);
+        control::ReloadOutcome report{.ok = outcome->loaded.result.ok(),
+                                      .text = outcome->loaded.messages(),
+                                      .diagnostics = outcome->loaded.views(),
+                                      .changes = std::move(outcome->changes)};
+        loop_.post([this, answers, outcome, report = std::move(report)]() mutable {
+          if (report.changes) {
+            if (outcome->plan) report.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            report.text +=
+                report.changes->services.empty() && !report.changes->settings && report.changes->healings.empty()
+                    ? "a reload would change nothing"
+                    : changes_line("a reload would give: ", *report.changes);
           }
           for (const config::ListDeclaration& list : outcome->loaded.result.lists)
             if (!list.is_read)
-              told.text += fmt::format(
+              report.text += fmt::format(
                   "\nthe list {} was never read: a reload reads it first, and keeps what is known of its services",
                   list.name);
           if (outcome->plan) {
             const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
             if (!loss.ended.empty())
-              told.text +=
+              report.text +=
                   fmt::format("\nit would be refused: {}. To do it anyway: healerctl reload --confirm", loss.text());
           }
           compiler_->release(std::move(outcome));
-          for (const Answer& answer : *answers) answer(told);
+          for (const Answer& answer : *answers) answer(report);
           comparing_ = !diffs_.empty();
           if (comparing_) compare();
         });
@@ -354,22 +355,22 @@ std::string Daemon::unit_status() const {
 }
 
 /// systemd is told that the rules are in force, and how the services are.
-void Daemon::tell_ready() {
-  told_status_ = unit_status();
-  notify_.ready(told_status_);
+void Daemon::report_ready() {
+  reported_status_ = unit_status();
+  notify_.ready(reported_status_);
 }
 
 /// Something has changed: systemd is told what is to be seen of it, at most once a second, of very many services less
 /// often, since all of them are counted.
-void Daemon::tell_status_soon() {
+void Daemon::report_status_soon() {
   if (status_due_ || std::getenv("NOTIFY_SOCKET") == nullptr) return;
   status_due_ = true;
   if (!status_timer_) {
     status_timer_.emplace(loop_.timer([this] {
       status_due_ = false;
-      if (std::string text = unit_status(); !stopping_ && text != told_status_) {
+      if (std::string text = unit_status(); !stopping_ && text != reported_status_) {
         notify_.status(text);
-        told_status_ = std::move(text);
+        reported_status_ = std::move(text);
       }
     }));
   }
@@ -379,14 +380,14 @@ void Daemon::tell_status_soon() {
 /// Files that a running daemon keeps: says so, and returns what it said, a line each.
 std::string Daemon::warn_of_restart(const Settings& settings) {
   const Paths now = paths_of(settings);
-  std::string told;
+  std::string warnings;
   const auto compare = [&](std::string_view what, const std::string& old, const std::string& wanted,
                            std::string_view remedy = {}) {
     if (old == wanted || old == wanted + ".healer" || (old.empty() && what == "control socket")) return;
     const std::string text =
         fmt::format("the {} is {} until healerd is restarted, then {}{}", what, old, wanted, remedy);
-    say(Severity::Warning, text);
-    told += fmt::format("warning: {}\n", text);
+    write_log(Severity::Warning, text);
+    warnings += fmt::format("warning: {}\n", text);
   };
   const Graph& graph = *engine_->graph();
   const bool has_children = std::ranges::any_of(graph.order, [&](ServiceId id) { return graph.at(id).foreground(); });
@@ -399,12 +400,12 @@ std::string Daemon::warn_of_restart(const Settings& settings) {
           : "");
   compare("control socket", paths_.socket, now.socket);
   compare("mail queue", paths_.mail_dir, now.mail_dir);
-  return told;
+  return warnings;
 }
 
 /// What is said of rules that are new.
-void Daemon::say_notes_of(const LoadedRules& loaded) {
-  for (const std::string& note : loaded.notes()) say(Severity::Info, note);
+void Daemon::log_notes_of(const LoadedRules& loaded) {
+  for (const std::string& note : loaded.notes()) write_log(Severity::Info, note);
 }
 
 /// Whether a reload waits for a person's word, since processes of healer's own would end by it. It is given by
@@ -424,13 +425,13 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   stale_.reset();
   std::string text;
   const auto warn = [&](const std::string& what) {
-    say(Severity::Warning, what);
+    write_log(Severity::Warning, what);
     text += fmt::format("warning: {}\n", what);
   };
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
-  witness_->loaded_from(outcome.text);
+  observer_->loaded_from(outcome.text);
   outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
@@ -441,7 +442,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
     configure_log(settings);
   else
     warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
-  if (!outcome.plan->empty()) say_notes_of(outcome.loaded);
+  if (!outcome.plan->empty()) log_notes_of(outcome.loaded);
   text += warn_of_restart(settings);
   const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
   if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
@@ -449,15 +450,15 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
-  if (outcome.plan->empty()) say(Severity::Info, "rules reloaded: nothing has changed");
+  if (outcome.plan->empty()) write_log(Severity::Info, "rules reloaded: nothing has changed");
   return text;
 }
 
 void Daemon::reloaded(RulesCompiler::Outcome outcome) {
   bool good = outcome.plan != nullptr;
   // The rows of a new list are known when its rules come into force: their services may be there already.
-  if (good && !stopping_ && !std::exchange(looked_, true) &&
-      lists_->look(outcome.loaded.result.lists, [this] { compile_rules(); }))
+  if (good && !stopping_ && !std::exchange(lists_read_, true) &&
+      lists_->read_new(outcome.loaded.result.lists, [this] { compile_rules(); }))
     return;
   // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
   std::string text = outcome.loaded.messages();
@@ -468,7 +469,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
       const std::string why = fmt::format(
           "nothing was reloaded: {}. To do it anyway: healerctl reload --confirm, or the same reload once more",
           loss.text());
-      say(Severity::Warning, why);
+      write_log(Severity::Warning, why);
       note_stale(why);
       text += why;
     } else if (!stopping_ && lists_->offered_compiled(outcome.loaded.result.rows_left_out)) {
@@ -481,11 +482,11 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
   if (!good) lists_changed_ = lists_->keep_offered() || lists_changed_;
-  tell_ready();
+  report_ready();
   reloading_ = false;
-  const control::ReloadOutcome told{
+  const control::ReloadOutcome report{
       .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
-  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(told);
+  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(report);
   next_reload();
 }
 

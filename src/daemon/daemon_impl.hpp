@@ -24,7 +24,7 @@
 #include "daemon/vanished.hpp"
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
-#include "replay/witness.hpp"
+#include "replay/observer.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/pid_file.hpp"
 #include "runtime/inspection/inspector.hpp"
@@ -75,30 +75,32 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
   void perform(engine::effect::Request& effect);
-  void look_at_secrets(const engine::effect::Request& request);
+  void inspect_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note& effect);
   void perform(engine::effect::Reply& effect);
   runtime::HttpCaller& caller();
   void action_ended(const engine::event::ActionEnded& ended);
-  std::string hear_of_ready();
+  std::string receive_notices();
   void warn_if_never_ready(const engine::effect::Exec& effect);
   void committed(engine::Sequence up_to);
-  void say(engine::Severity severity, std::string_view text) { log_.write(severity, runtime::now().wall, {}, text); }
+  void write_log(engine::Severity severity, std::string_view text) {
+    log_.write(severity, runtime::now().wall, {}, text);
+  }
   void sick(const std::string& reason);
-  void say_notes();
-  void tell_damages();
+  void log_notes();
+  void report_damages();
   void declare_lists(const LoadedRules& loaded);
-  void tell_no_lists(const std::string& why);
-  void say_notes_of(const LoadedRules& loaded);
+  void report_no_lists(const std::string& why);
+  void log_notes_of(const LoadedRules& loaded);
 
   // life
   Result<void> check_places();
   Result<void> lock_state();
   Result<void> lock();
   void lock_usual_socket();
-  void mend_locks();
+  void repair_locks();
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
@@ -123,8 +125,8 @@ class Daemon : public engine::EffectSink {
   void compare();
   void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
-  void tell_ready();
-  void tell_status_soon();
+  void report_ready();
+  void report_status_soon();
   void compile_rules();
   void reloaded(RulesCompiler::Outcome outcome);
   void begin_lists();
@@ -152,7 +154,7 @@ class Daemon : public engine::EffectSink {
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
-  std::optional<engine::Witness> witness_;  ///< of what the engine is told, for the recorder
+  std::optional<engine::Observer> observer_;  ///< of what the engine is told, for the recorder
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process
@@ -161,7 +163,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::ExitStatusReader> exits_;
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::Reacher> connections_;
-  std::unique_ptr<runtime::Inspector> looks_;
+  std::unique_ptr<runtime::Inspector> inspector_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
@@ -178,7 +180,7 @@ class Daemon : public engine::EffectSink {
   std::optional<runtime::Loop::Timer> beat_;
   std::optional<runtime::Loop::Timer> status_timer_;
   bool status_due_ = false;       ///< the timer runs
-  std::string told_status_;       ///< the last that systemd was told by it
+  std::string reported_status_;   ///< the last that systemd was told by it
   runtime::Loop::Timer settled_;  ///< the first looks are over
   runtime::Loop::Timer last_moment_;
   std::vector<runtime::Loop::SignalWatch> signals_;
@@ -191,7 +193,7 @@ class Daemon : public engine::EffectSink {
   std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
   bool reloading_ = false;
   bool reload_again_ = false;
-  bool looked_ = false;         ///< new lists were read for the reload under way
+  bool lists_read_ = false;     ///< new lists were read for the reload under way
   bool lists_changed_ = false;  ///< since the load under way began
   /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
   std::shared_ptr<const engine::recorded::RulesText> in_force_;
@@ -202,11 +204,11 @@ class Daemon : public engine::EffectSink {
   /// A reload that was held back, and when: the same once more is meant.
   std::optional<std::pair<Vanished, Duration>> held_back_;
   engine::Sequence submitted_ = 0;
-  std::optional<std::string> sick_;  ///< why the store cannot write now
-  std::size_t said_notes_ = 0;       ///< of the store
-  std::size_t told_damages_ = 0;     ///< likewise
-  bool is_up_ = false;               ///< the engine was told that it starts
-  std::string beside_monit_;         ///< the pid file of a monit that runs
+  std::optional<std::string> sick_;   ///< why the store cannot write now
+  std::size_t logged_notes_ = 0;      ///< of the store
+  std::size_t reported_damages_ = 0;  ///< likewise
+  bool is_up_ = false;                ///< the engine was told that it starts
+  std::string beside_monit_;          ///< the pid file of a monit that runs
   runtime::Loop::Timer monit_watch_;
   runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();

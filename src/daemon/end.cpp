@@ -46,7 +46,7 @@ void Daemon::stop() {
   const std::vector<std::string> waits = awaited();
   if (waits.empty()) return end_waiting({});
   waits_for_answers_ = true;
-  for (const std::string& what : waits) say(Severity::Info, "healer is to end, and " + what);
+  for (const std::string& what : waits) write_log(Severity::Info, "healer is to end, and " + what);
   notify_.status(waits.front());
   last_moment_ =
       loop_.timer([this] { end_waiting(fmt::format("it was awaited for {}", format_duration(options_.grace))); });
@@ -57,7 +57,7 @@ void Daemon::stop() {
 void Daemon::end_waiting(const std::string& why) {
   waits_for_answers_ = false;
   for (const std::string& what : engine_->healings().awaited())
-    say(Severity::Warning, fmt::format("healer ends without {}: {}", what, why));
+    write_log(Severity::Warning, fmt::format("healer ends without {}: {}", what, why));
   last_moment_ = loop_.timer([this] { loop_.stop(); });
   last_moment_.set_deadline(runtime::now().mono + seconds{10});
   handle(event::Stopping{});

@@ -16,7 +16,7 @@ void Daemon::begin_lists() {
                  .environment = [this] { return actions::check_environment(base_, {}, "healer"); },
                  .tell =
                      [this](const std::string& text, bool alerts) {
-                       handle(engine::event::ListTold{text, alerts});
+                       handle(engine::event::ListReported{text, alerts});
                      },
                  .read = [this] { handle(lists_->doubted()); },
                  .changed = [this] { reload_lists(); }});
@@ -55,8 +55,8 @@ void Daemon::declare_lists(const LoadedRules& loaded) {
 }
 
 /// The last resort of a start.
-void Daemon::tell_no_lists(const std::string& why) {
-  handle(engine::event::ListTold{
+void Daemon::report_no_lists(const std::string& why) {
+  handle(engine::event::ListReported{
       "the rules are in force without the rows of their lists, whose states, pauses and healings are kept: " + why,
       true});
 }
@@ -71,7 +71,7 @@ void Daemon::lists_reloaded(RulesCompiler::Outcome outcome) {
     const auto stale = stale_;  // what is on disk is as it was
     take_over(outcome, {});
     stale_ = stale;
-    tell_status_soon();
+    report_status_soon();
   }
   compiler_->release(std::make_shared<const RulesCompiler::Outcome>(std::move(outcome)));
   reloading_ = false;

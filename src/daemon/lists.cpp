@@ -175,16 +175,16 @@ void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks ho
       runtime::WorkerPool::Options{.name = "healer rows", .workers = 1, .max_lost = 1, .patience = Duration{60'000}});
 }
 
-bool DaemonLists::look(const std::vector<config::ListDeclaration>& lists, std::function<void()> done) {
+bool DaemonLists::read_new(const std::vector<config::ListDeclaration>& lists, std::function<void()> done) {
   constexpr Duration kPatience = seconds{10};
   std::vector<ListSource> wanted;
   for (const config::ListDeclaration& list : lists)
     if (!lists_.contains(list.source)) wanted.push_back(list.source);
   if (wanted.empty()) return false;
-  looked_ = std::move(done);
-  looks_.insert(wanted.begin(), wanted.end());
-  look_limit_ = loop_->timer([this] { end_look(); });
-  look_limit_.set_deadline(runtime::mono_now() + kPatience);
+  when_read_ = std::move(done);
+  awaited_.insert(wanted.begin(), wanted.end());
+  read_limit_ = loop_->timer([this] { end_reading(); });
+  read_limit_.set_deadline(runtime::mono_now() + kPatience);
   for (const ListSource& source : wanted) {
     lists_[source];
     read(source);
@@ -192,10 +192,10 @@ bool DaemonLists::look(const std::vector<config::ListDeclaration>& lists, std::f
   return true;
 }
 
-void DaemonLists::end_look() {
-  looks_.clear();
-  look_limit_ = {};
-  if (looked_) std::exchange(looked_, {})();
+void DaemonLists::end_reading() {
+  awaited_.clear();
+  read_limit_ = {};
+  if (when_read_) std::exchange(when_read_, {})();
 }
 
 void DaemonLists::declare(const std::vector<config::ListDeclaration>& lists) {
@@ -249,7 +249,7 @@ DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rej
   });
   ListMemory next = *memory;
   Judged judged;
-  judged.offered.said = next.read(*reading, failed, in_repair);
+  judged.offered.records = next.read(*reading, failed, in_repair);
   judged.offered.reading = std::move(*reading);
   judged.same_rows = config::same_rows(memory->rows(), next.rows());
   judged.same = memory->saved() == next.saved();
@@ -270,12 +270,12 @@ void DaemonLists::offer(const ListSource& source, const Memory& before, Judged j
   } else if (before != list.memory) {  // somebody has said something of it meanwhile: it is read again
     if (list.declared) list.due.set_deadline(runtime::mono_now());
   } else if (list.declared && judged.same_rows && !list.offered) {
-    adopt(list, std::move(judged.offered.memory), judged.offered.said, !judged.same);
+    adopt(list, std::move(judged.offered.memory), judged.offered.records, !judged.same);
   } else {
     list.offered = std::move(judged.offered);
     if (list.declared) hooks_.changed();  // else whoever looks has the rules compiled
   }
-  if (looks_.erase(source) != 0 && looks_.empty()) end_look();
+  if (awaited_.erase(source) != 0 && awaited_.empty()) end_reading();
 }
 
 /// Makes a change to what is believed; it gives back whether there was one.
@@ -289,16 +289,16 @@ bool DaemonLists::change(Memory& memory, Change&& change) {
 
 void DaemonLists::fail(One& list, const std::string& why) {
   ListMemory failed = *list.memory;
-  const std::vector<config::ListRecord> said = failed.fail(why);
-  const bool is_new = !said.empty();
-  adopt(list, std::make_shared<const ListMemory>(std::move(failed)), said, is_new);
+  const std::vector<config::ListRecord> records = failed.fail(why);
+  const bool is_new = !records.empty();
+  adopt(list, std::make_shared<const ListMemory>(std::move(failed)), records, is_new);
 }
 
-void DaemonLists::adopt(One& list, Memory memory, const std::vector<config::ListRecord>& said, bool is_new) {
+void DaemonLists::adopt(One& list, Memory memory, const std::vector<config::ListRecord>& records, bool is_new) {
   list.memory = std::move(memory);
   if (list.memory->saved().failure.empty()) list.read = runtime::now().wall;
   if (is_new) save();
-  for (const config::ListRecord& record : said)
+  for (const config::ListRecord& record : records)
     hooks_.tell(fmt::format("list {}: {}", list.declared->name, record.text), record.alerts);
   hooks_.read();
 }
@@ -315,7 +315,7 @@ void DaemonLists::adopt_offered() {
     if (!list.declared || !list.offered || !list.offered->compiling) continue;
     Offered taken = std::move(*std::exchange(list.offered, std::nullopt));
     list.judged = true;
-    adopt(list, std::move(taken.memory), taken.said, true);
+    adopt(list, std::move(taken.memory), taken.records, true);
   }
 }
 
@@ -365,7 +365,7 @@ bool DaemonLists::reject(const ListSource& source, One& list, const std::vector<
   std::erase_if(expected, [&](const ListRow& row) { return rejected.contains(to_lower(row.name)); });
   list.rejected = std::make_shared<const Rejected>(std::move(rejected));
   ListMemory next = *list.memory;
-  offered.said = next.read(offered.reading, failed(source, list), hooks_.in_repair(source.name));
+  offered.records = next.read(offered.reading, failed(source, list), hooks_.in_repair(source.name));
   offered.memory = std::make_shared<const ListMemory>(std::move(next));
   return stays_other || !config::same_rows(std::move(expected), offered.memory->rows());
 }
@@ -387,7 +387,7 @@ std::set<std::string> DaemonLists::failed(const ListSource& source, const One& l
 }
 
 void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
-  constexpr std::size_t kMostTold = 5;
+  constexpr std::size_t kMostListed = 5;
   const std::vector<config::RowLeftOut>& left_out = rules.rows_left_out;
   none_in_force_ = !rules.lists_left_out.empty();
   for (auto& [source, list] : lists_) {
@@ -403,17 +403,17 @@ void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
       for (const ListRow& row : list.memory->rows()) known.insert(to_lower(row.name));
     std::erase_if(now, [&](const auto& row) { return !known.contains(row.first); });
     const std::map<std::string, std::string> before = std::exchange(list.left_out, now);
-    std::size_t told = 0;
+    std::size_t listed = 0;
     for (const auto& [row, why] : now) {
       if (const auto old = before.find(row); old != before.end() && old->second == why) continue;
-      if (++told <= kMostTold)
+      if (++listed <= kMostListed)
         hooks_.tell(fmt::format("list {}: the row '{}' is refused: {}; what is known of its services is kept until it "
                                 "leaves the list",
                                 list.declared->name, row, why),
                     true);
     }
-    if (told > kMostTold)
-      hooks_.tell(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostTold), true);
+    if (listed > kMostListed)
+      hooks_.tell(fmt::format("list {}: {} more rows are refused", list.declared->name, listed - kMostListed), true);
     for (const auto& [row, why] : before)
       if (!now.contains(row) &&
           std::ranges::any_of(list.memory->rows(), [&](const ListRow& one) { return iequals(one.name, row); }))
@@ -425,12 +425,12 @@ std::vector<std::string> DaemonLists::refused() const {
   std::vector<std::string> all;
   for (const auto& [source, list] : lists_) {
     if (!list.declared) continue;
-    std::size_t told = 0;
+    std::size_t listed = 0;
     for (const auto& [row, why] : list.left_out)
-      if (++told <= kMostMissing)
+      if (++listed <= kMostMissing)
         all.push_back(fmt::format("list {}: the row '{}' is refused: {}", list.declared->name, row, why));
-    if (told > kMostMissing)
-      all.push_back(fmt::format("list {}: {} more rows are refused", list.declared->name, told - kMostMissing));
+    if (listed > kMostMissing)
+      all.push_back(fmt::format("list {}: {} more rows are refused", list.declared->name, listed - kMostMissing));
     for (const std::string& text : list.memory->refused())
       all.push_back(fmt::format("list {}: {}", list.declared->name, text));
   }
@@ -454,10 +454,10 @@ std::string DaemonLists::text() const {
                            : "no: it was not read yet");
     if (!memory.failure.empty()) all += fmt::format("  failure   {}\n", memory.failure);
     std::string missing;
-    std::size_t told = 0;
+    std::size_t listed = 0;
     for (const auto& [name, misses] : memory.missing)
-      if (told++ < kMostMissing) missing += (missing.empty() ? "" : ", ") + name;
-    if (told > kMostMissing) missing += fmt::format(" and {} more", told - kMostMissing);
+      if (listed++ < kMostMissing) missing += (missing.empty() ? "" : ", ") + name;
+    if (listed > kMostMissing) missing += fmt::format(" and {} more", listed - kMostMissing);
     if (!missing.empty()) all += fmt::format("  missing   {}\n", missing);
     std::size_t refused = 0;
     for (const auto& [row, why] : list.left_out)

@@ -72,7 +72,7 @@ class DaemonLists {
   void begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks hooks);
   /// Reads lists that the rules in force do not have, before those come into force that do: `done` is called when they
   /// were read, or it has taken too long. Whether there are such lists; if not, it is not called.
-  [[nodiscard]] bool look(const std::vector<config::ListDeclaration>& lists, std::function<void()> done);
+  [[nodiscard]] bool read_new(const std::vector<config::ListDeclaration>& lists, std::function<void()> done);
   /// These are the lists of the rules in force.
   void declare(const std::vector<config::ListDeclaration>& lists);
 
@@ -99,7 +99,7 @@ class DaemonLists {
   struct Offered {
     config::ListReading reading;
     Memory memory;  ///< as it is when they have
-    std::vector<config::ListRecord> said;
+    std::vector<config::ListRecord> records;
     bool compiling = false;
   };
   /// What a reading comes to, found out beside the loop.
@@ -130,9 +130,9 @@ class DaemonLists {
   void offer(const config::ListSource& source, const Memory& before, Judged judged);
   void fail(One& list, const std::string& why);
   bool reject(const config::ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out);
-  void end_look();
+  void end_reading();
   [[nodiscard]] std::set<std::string> failed(const config::ListSource& source, const One& list) const;
-  void adopt(One& list, Memory memory, const std::vector<config::ListRecord>& said, bool is_new);
+  void adopt(One& list, Memory memory, const std::vector<config::ListRecord>& records, bool is_new);
   template <typename Change>
   static bool change(Memory& memory, Change&& change);
   void saved(const Result<void>& done);
@@ -145,9 +145,9 @@ class DaemonLists {
   std::unique_ptr<runtime::ListReader> reader_;
   std::unique_ptr<runtime::WorkerPool> saver_;
   std::unique_ptr<runtime::WorkerPool> judge_;
-  std::set<config::ListSource> looks_;  ///< lists that look() waits for
-  std::function<void()> looked_;
-  runtime::Loop::Timer look_limit_;
+  std::set<config::ListSource> awaited_;  ///< lists that read_new() waits for
+  std::function<void()> when_read_;
+  runtime::Loop::Timer read_limit_;
   bool none_in_force_ = false;  ///< the rules have no rows of lists
   std::string unreadable_;
   std::string unsaved_;  ///< why they could not be remembered last; empty: they were

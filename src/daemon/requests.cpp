@@ -22,7 +22,7 @@ runtime::HttpCaller& Daemon::caller() {
 
 void Daemon::perform(effect::Request& effect) {
   using Writing = effect::Request::Writing;
-  if (!effect.secrets.empty()) return look_at_secrets(effect);
+  if (!effect.secrets.empty()) return inspect_secrets(effect);
   const Settings& settings = *engine_->graph()->settings;
   runtime::HttpCall call{.method = std::move(effect.method),
                          .body_file = std::move(effect.body_file),
@@ -66,16 +66,16 @@ void Daemon::perform(effect::Request& effect) {
 }
 
 /// Their folder may be on a disk that does not answer.
-void Daemon::look_at_secrets(const effect::Request& request) {
+void Daemon::inspect_secrets(const effect::Request& request) {
   const auto why = std::make_shared<std::string>("its secrets could not be looked at in time");
-  auto look = [why, names = request.secrets, folder = engine_->graph()->settings->secrets] {
+  auto check = [why, names = request.secrets, folder = engine_->graph()->settings->secrets] {
     why->clear();
     for (const std::string& name : names)
       if (const Result<void> readable = runtime::check_secret(name, folder); !readable && why->empty())
         *why = readable.error().what;
     return std::string();
   };
-  caller().read(request.request, std::move(look), {}, [this, why](event::Answered answer) {
+  caller().read(request.request, std::move(check), {}, [this, why](event::Answered answer) {
     answer.why = *why;
     answer.kind = why->empty() ? event::Answered::Kind::Whole : event::Answered::Kind::Failed;
     handle(answer);

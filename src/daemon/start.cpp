@@ -155,7 +155,7 @@ Result<void> Daemon::lock() {
   locks_.control_socket = std::move(locks->control_socket);
   std::ranges::move(locks->lacks, std::back_inserter(locks_.lacks));
   if (!paths_.socket_chosen) lock_usual_socket();
-  mend_locks();
+  repair_locks();
   return {};
 }
 
@@ -165,9 +165,9 @@ void Daemon::lock_usual_socket() {
   auto socket =
       allowed ? runtime::InstanceLocks::take("", paths_.socket, "") : Result<runtime::InstanceLocks>(allowed.error());
   if (!socket) {
-    say(Severity::Warning, fmt::format("healerctl cannot reach this daemon: {}; choose a socket of its own "
-                                       "with `set control socket`",
-                                       socket.error().what));
+    write_log(Severity::Warning, fmt::format("healerctl cannot reach this daemon: {}; choose a socket of its own "
+                                             "with `set control socket`",
+                                             socket.error().what));
     paths_.socket.clear();
     return;
   }
@@ -176,14 +176,14 @@ void Daemon::lock_usual_socket() {
 }
 
 /// Says what a full or read-only disk has denied, and tries it again until it is there.
-void Daemon::mend_locks() {
+void Daemon::repair_locks() {
   const std::vector<std::string> lacking = locks_.complaints();
   if (lacking.empty()) return;
-  for (const std::string& text : lacking) say(Severity::Error, fmt::format("{}; healer supervises anyway", text));
-  lock_retry_ = loop_.timer([this, told = false]() mutable {
+  for (const std::string& text : lacking) write_log(Severity::Error, fmt::format("{}; healer supervises anyway", text));
+  lock_retry_ = loop_.timer([this, logged = false]() mutable {
     const auto held = locks_.try_again();
-    if (!held && !std::exchange(told, true)) say(Severity::Error, held.error().what);
-    if (locks_.complaints().empty()) return say(Severity::Info, "the pid file and the locks are written");
+    if (!held && !std::exchange(logged, true)) write_log(Severity::Error, held.error().what);
+    if (locks_.complaints().empty()) return write_log(Severity::Info, "the pid file and the locks are written");
     lock_retry_.set_deadline(runtime::now().mono + seconds{10});
   });
   lock_retry_.set_deadline(runtime::now().mono + seconds{10});
@@ -202,7 +202,8 @@ std::vector<std::string> Daemon::troubles() const {
 void Daemon::watch_beside_monit(pid_t monit) {
   beside_monit_ = paths_.pid_file;
   paths_.pid_file += ".healer";
-  say(Severity::Warning,
+  write_log(
+      Severity::Warning,
       fmt::format("monit runs with process number {} and the same pid file: healer only watches until it has ended",
                   monit));
   monit_watch_ = loop_.timer([this] {
@@ -221,10 +222,10 @@ void Daemon::reload_acting() {
   const std::string pid_file = std::exchange(beside_monit_, {});
   reload(true, [this, pid_file](const control::ReloadOutcome& outcome) {
     if (outcome.ok) {
-      say(Severity::Info, "monit has ended: healer acts from now on");
+      write_log(Severity::Info, "monit has ended: healer acts from now on");
       return;
     }
-    say(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
+    write_log(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
     beside_monit_ = pid_file;
     monit_watch_.set_deadline(runtime::now().mono + seconds{30});
   });
@@ -250,8 +251,8 @@ Result<void> Daemon::open_store() {
   };
   callbacks.noted = [this] {
     loop_.post([this] {
-      say_notes();
-      if (is_up_) tell_damages();
+      log_notes();
+      if (is_up_) report_damages();
       hold_state();
     });
   };
@@ -265,7 +266,7 @@ Result<void> Daemon::open_store() {
 
 /// The state file may have been written anew while this daemon runs: then it is another one.
 void Daemon::hold_state() {
-  if (const auto held = locks_.hold_state(store_->path()); !held) say(Severity::Error, held.error().what);
+  if (const auto held = locks_.hold_state(store_->path()); !held) write_log(Severity::Error, held.error().what);
 }
 
 /// What the engine is told is recorded, for replays.
@@ -278,18 +279,18 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
     return (*reader)->load();
   };
   const auto noted = [this](std::string text) {
-    loop_.post([this, text = std::move(text)] { say(Severity::Warning, text); });
+    loop_.post([this, text = std::move(text)] { write_log(Severity::Warning, text); });
   };
   recorder_ = std::make_unique<readings::Recorder>(readings::readings_path(paths_.state_file), read_state, noted);
-  witness_.emplace([this](recorded::Item&& item) {
+  observer_.emplace([this](recorded::Item&& item) {
     if (recorder_) recorder_->take(std::move(item));
   });
-  witness_->made({.made = now,
-                  .cycle = options_.cycle,
-                  .shadow = options().shadow,
-                  .state = std::make_shared<const SavedState>(state),
-                  .rules = graph,
-                  .text = std::move(rules_text)});
+  observer_->made({.made = now,
+                   .cycle = options_.cycle,
+                   .shadow = options().shadow,
+                   .state = std::make_shared<const SavedState>(state),
+                   .rules = graph,
+                   .text = std::move(rules_text)});
 }
 
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
@@ -351,7 +352,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!loaded.result.lists.empty()) in_force_ = text;
   if (broken.empty()) {
     std::vector<store::SavedSource> sources = sources_of(*text);
-    if (const auto before = store_->load_sources(); !before || *before != sources) say_notes_of(loaded);
+    if (const auto before = store_->load_sources(); !before || *before != sources) log_notes_of(loaded);
     store_->save_sources(std::move(sources));
   }
   if (!beside_monit_.empty()) settings.shadow = true;
@@ -377,16 +378,16 @@ Result<void> Daemon::start(LoadedRules loaded) {
   use(*graph);
   if (auto control = open_control(); !control) {
     if (!runtime::is_sick_disk(control.error())) return control.error();
-    say(Severity::Error, fmt::format("healerctl cannot reach this daemon: {}", control.error().what));
+    write_log(Severity::Error, fmt::format("healerctl cannot reach this daemon: {}", control.error().what));
   }
   if (auto signals = watch_signals(When::Running); !signals) return signals.error();
   compiler_ = std::make_unique<RulesCompiler>();
   begin_lists();
 
-  say_notes();
+  log_notes();
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
   is_up_ = true;
-  tell_damages();
+  report_damages();
   if (!broken.empty()) {
     note_stale(broken);
     handle(event::ReloadFailed{broken});
@@ -394,10 +395,10 @@ Result<void> Daemon::start(LoadedRules loaded) {
   }
   declare_lists(loaded);
   lists_->in_force(loaded.result, true);
-  if (!no_lists.empty()) tell_no_lists(no_lists);
+  if (!no_lists.empty()) report_no_lists(no_lists);
   background_.up();
   beat();
-  tell_ready();
+  report_ready();
   return {};
 }
 
@@ -420,25 +421,27 @@ void Daemon::open_shells(const Graph& graph) {
   runs_ = std::make_unique<runtime::ProcessRunner>(
       loop_, *spawner_, runtime::ProcessRunner::Options{.mark = check_mark, .stale_check = stale_check},
       [this](const Event& event) { handle(event); });
-  const auto unheard = [this](const std::string& why) {
-    say(Severity::Debug,
-        fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
+  const auto not_received = [this](const std::string& why) {
+    write_log(Severity::Debug,
+              fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
   };
-  exits_ = std::make_unique<runtime::ExitStatusReader>(loop_, runtime::ExitStatusReader::Options{.unheard = unheard});
+  exits_ = std::make_unique<runtime::ExitStatusReader>(
+      loop_, runtime::ExitStatusReader::Options{.not_received = not_received});
   connector_ = std::make_unique<runtime::Connector>(loop_);
   connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
-  looks_ = std::make_unique<runtime::Inspector>(
+  inspector_ = std::make_unique<runtime::Inspector>(
       loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get(), .programs = programs},
       [this](const Event& event) {
-        const auto* look = std::get_if<engine::event::Measured>(&event);
-        if (look == nullptr || !connections_->looked(*look)) handle(event);
+        const auto* measured = std::get_if<engine::event::Measured>(&event);
+        if (measured == nullptr || !connections_->checked(*measured)) handle(event);
       });
-  measurer_ = std::make_unique<runtime::Measurer>(*runs_, *looks_, *connections_, [this](const ServiceBlock& block) {
-    std::vector<std::string> environment =
-        actions::check_environment(base_, *block.program->command.identity, block.name);
-    if (block.row) actions::add_row(environment, *block.row);
-    return environment;
-  });
+  measurer_ =
+      std::make_unique<runtime::Measurer>(*runs_, *inspector_, *connections_, [this](const ServiceBlock& block) {
+        std::vector<std::string> environment =
+            actions::check_environment(base_, *block.program->command.identity, block.name);
+        if (block.row) actions::add_row(environment, *block.row);
+        return environment;
+      });
   actions_ = std::make_unique<runtime::ActionRunner>(
       loop_, *spawner_,
       runtime::ActionRunner::Options{
@@ -448,7 +451,7 @@ void Daemon::open_shells(const Graph& graph) {
         ended != nullptr ? action_ended(*ended) : handle(event);
       });
   const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
-  const auto log = [this](Severity severity, const std::string& text) { say(severity, text); };
+  const auto log = [this](Severity severity, const std::string& text) { write_log(severity, text); };
   mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
                                                                      .former = paths_.state_file + ".mail",
                                                                      .places = paths_.state_file + ".mail-places",

@@ -36,12 +36,12 @@ bool runs_as_child(const engine::Engine& engine, const engine::ServiceBlock& blo
 }  // namespace
 
 std::string Vanished::text() const {
-  std::string told = fmt::format("no file matches {} any longer: this would remove {}", quoted_list(patterns),
-                                 services.empty() ? "no service" : quoted_list(services));
+  std::string message = fmt::format("no file matches {} any longer: this would remove {}", quoted_list(patterns),
+                                    services.empty() ? "no service" : quoted_list(services));
   if (!ended.empty())
-    told += fmt::format("; {} {} as healer's own {} and would be ended", quoted_list(ended),
-                        ended.size() == 1 ? "runs" : "run", ended.size() == 1 ? "process" : "processes");
-  return told;
+    message += fmt::format("; {} {} as healer's own {} and would be ended", quoted_list(ended),
+                           ended.size() == 1 ? "runs" : "run", ended.size() == 1 ? "process" : "processes");
+  return message;
 }
 
 Vanished vanished(const engine::Engine& engine, const config::LoadResult& loaded, const engine::SwapPlan& plan) {

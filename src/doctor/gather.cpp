@@ -62,7 +62,7 @@ std::string user_name() {
   return user != nullptr ? user->pw_name : std::to_string(geteuid());
 }
 
-void look_at_group(Facts& facts) {
+void inspect_group(Facts& facts) {
   const group* entry = getgrnam(std::string(control::kControlGroup).c_str());
   facts.group_exists = entry != nullptr;
   if (entry == nullptr) return;
@@ -128,7 +128,7 @@ Daemon ask_daemon(const std::string& socket, Duration patience) {
 }
 
 /// The rules as this machine would judge them now; and what of them others need.
-std::optional<engine::RuleSet> look_at_rules(Facts& facts, engine::Settings& named) {
+std::optional<engine::RuleSet> inspect_rules(Facts& facts, engine::Settings& named) {
   Rules& rules = facts.rules;
   if (access(rules.path.c_str(), R_OK) != 0 && errno == EACCES) {
     rules.unreadable = true;
@@ -185,7 +185,7 @@ std::string connection_error(const std::string& host, std::uint16_t port) {
 }
 
 /// All servers side by side. A resolver that does not answer keeps its thread, which ends with the process.
-void look_at_mail(Facts& facts, const engine::RuleSet& rules) {
+void inspect_mail(Facts& facts, const engine::RuleSet& rules) {
   facts.alerts_mailed =
       std::ranges::any_of(rules.services, [](const auto& block) { return !block->recipients->empty(); });
   std::vector<std::future<std::string>> answers;
@@ -203,7 +203,7 @@ void look_at_mail(Facts& facts, const engine::RuleSet& rules) {
         answers[i].wait_until(until) == std::future_status::ready ? answers[i].get() : "its name could not be resolved";
 }
 
-void look_at_process(Facts& facts) {
+void inspect_process(Facts& facts) {
   std::uint64_t pid = facts.daemon.pid;
   if (pid == 0 && facts.unit) pid = facts.unit->pid;
   if (pid == 0) return;
@@ -232,7 +232,7 @@ std::optional<bool> clock_synchronised() {
   return code != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
 }
 
-void look_at_state(Facts& facts, const engine::Settings& named) {
+void inspect_state(Facts& facts, const engine::Settings& named) {
   StateFile& state = facts.state;
   // Whose the daemon is its socket says.
   const bool of_root = facts.root || facts.socket.starts_with("/run/healer/");
@@ -312,7 +312,7 @@ std::string control_file(std::string_view command) {
   return "/etc/monit/monitrc";
 }
 
-void look_for_monit(Facts& facts, const std::optional<engine::RuleSet>& rules) {
+void find_monit(Facts& facts, const std::optional<engine::RuleSet>& rules) {
   const auto snapshot = runtime::ProcSnapshot::take();
   if (!snapshot) return;
   for (const runtime::ProcStat& process : (*snapshot)->processes()) {
@@ -330,7 +330,7 @@ void look_for_monit(Facts& facts, const std::optional<engine::RuleSet>& rules) {
 }
 
 /// Patterns that find what healer runs itself at this moment.
-void look_at_patterns(Facts& facts, const engine::RuleSet& rules) {
+void inspect_patterns(Facts& facts, const engine::RuleSet& rules) {
   const auto by_pattern = [](const auto& block) { return block->has_process() && !block->process->pattern.empty(); };
   if (std::ranges::none_of(rules.services, by_pattern)) return;
   const auto snapshot = runtime::ProcSnapshot::take();
@@ -362,15 +362,15 @@ Facts gather(const Places& places) {
   facts.rules.path = places.rules;
   facts.systemd = access("/run/systemd/system", F_OK) == 0;
   if (facts.systemd) facts.unit = ask_systemd();
-  look_at_group(facts);
+  inspect_group(facts);
   facts.daemon = ask_daemon(places.socket, places.patience);
   engine::Settings named;
-  const std::optional<engine::RuleSet> rules = look_at_rules(facts, named);
-  if (rules) look_at_mail(facts, *rules);
-  look_at_state(facts, named);
-  look_for_monit(facts, rules);
-  if (rules) look_at_patterns(facts, *rules);
-  look_at_process(facts);
+  const std::optional<engine::RuleSet> rules = inspect_rules(facts, named);
+  if (rules) inspect_mail(facts, *rules);
+  inspect_state(facts, named);
+  find_monit(facts, rules);
+  if (rules) inspect_patterns(facts, *rules);
+  inspect_process(facts);
   facts.cgroup2 = is_cgroup2("/sys/fs/cgroup") || is_cgroup2("/sys/fs/cgroup/unified");
   facts.now = runtime::now().wall;
   facts.clock_synchronised = clock_synchronised();

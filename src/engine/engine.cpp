@@ -135,7 +135,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
       failure && std::ranges::find(block.rules, failure->rule, &Rule::key) != block.rules.end() &&
       std::ranges::find(saved.rules, failure->rule, &SavedRule::key) != saved.rules.end())
     state.trouble.set(&Trouble::action_failure, failure);
-  if (!state.monitored && !saved.monitored && !saved.tells_taken_out) guess_taken_out(id);
+  if (!state.monitored && !saved.monitored && !saved.reports_taken_out) guess_taken_out(id);
 }
 
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
@@ -145,7 +145,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   composites_.drain([&](ServiceId id) {
     if (running_) judge_composite(id, turn);
   });
-  tell_healings(turn);
+  notify_healings(turn);
   return_at_.reset();  // the wall clock may be set at any time
   if (!returns_.empty()) return_at_ = now.mono + std::max(returns_.begin()->first - now.wall, Duration{0});
   if (!turn.durable()) {
@@ -195,12 +195,12 @@ void Engine::drain(Turn& turn) {
   }
 }
 
-void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) { look_later(fact.service, fact.reason, fact.when); }
+void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) { check_later(fact.service, fact.reason, fact.when); }
 
 void Engine::on(const fact::JournalTurned& fact, Turn& turn) {
   if (!fact.sick)
     for (ServiceState& state : services_) state.saved_whole = false;  // it may be another file
-  stir_healings(turn);
+  reevaluate_healings(turn);
 }
 
 void Engine::on(const fact::NeverBegun& fact, Turn& turn) {
@@ -362,10 +362,10 @@ void Engine::restore_acts(Turn& turn) {
 
 void Engine::on(const event::Stopping& event, Turn& turn) {
   if (std::exchange(running_, false)) {
-    stop_told_ = false;
+    stop_reported_ = false;
     stop_healings(turn);
   }
-  if (event.waits || std::exchange(stop_told_, true)) return;
+  if (event.waits || std::exchange(stop_reported_, true)) return;
   turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
   alerts_.send_of_daemon("healer stopped", "stop", turn);
 }
@@ -377,7 +377,7 @@ void Engine::on(const event::ReloadFailed& event, Turn& turn) {
   alerts_.send_of_daemon(text, "alert", turn, kRulesRefused);
 }
 
-void Engine::on(const event::ListTold& event, Turn& turn) {
+void Engine::on(const event::ListReported& event, Turn& turn) {
   turn.record(RecordKind::List, event.alerts ? Severity::Warning : Severity::Info, {}, event.text);
   if (event.alerts) alerts_.send_of_daemon(event.text, "alert", turn, kListEvent);
 }

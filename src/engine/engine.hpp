@@ -123,7 +123,7 @@ class Engine {
   /// What each guard and brake says to a healing now.
   [[nodiscard]] std::vector<BrakeVerdict> verdicts(const Healing& healing, Instant now) const;
   /// What they would say if the service were to be healed so now.
-  [[nodiscard]] std::vector<BrakeVerdict> would_say(ServiceId service, const HealOrder& order, Instant now) const;
+  [[nodiscard]] std::vector<BrakeVerdict> preview_brakes(ServiceId service, const HealOrder& order, Instant now) const;
   /// How much of the group of each closed brake is not well now, for people, in their order.
   [[nodiscard]] std::vector<std::string> unwell_of_closed(Instant now) const;
   /// The name of this machine.
@@ -149,7 +149,7 @@ class Engine {
   [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
 
  private:
-  class Ward;  // HealingWorld for one turn
+  class HealingContext;  // HealingWorld for one turn
   struct PendingCommand {
     event::Command command;
     std::uint32_t asked = 0;        // services of a validate
@@ -187,7 +187,7 @@ class Engine {
   void on(const event::MailOutcome& event, Turn& turn);
   void on(const event::Swap& event, Turn& turn);
   void on(const event::ReloadFailed& event, Turn& turn);
-  void on(const event::ListTold& event, Turn& turn);
+  void on(const event::ListReported& event, Turn& turn);
   void on(const event::StateDamaged& event, Turn& turn);
   void on(const event::Command& event, Turn& turn);
   void on(const event::ListsDoubted& event, Turn& turn);
@@ -213,13 +213,13 @@ class Engine {
 
   // judging (engine_judge.cpp)
   [[nodiscard]] bool passes(ServiceId id, const Evidence& seen) const;
-  [[nodiscard]] bool only_looks(ServiceId id, Reason reason, Instant now) const;
+  [[nodiscard]] bool only_checks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
-  void tell_lines_lost(ServiceId id, const std::string& text, Turn& turn);
+  void report_lines_lost(ServiceId id, const std::string& text, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
-  [[nodiscard]] std::shared_ptr<const effect::Cause> told_as_held(std::shared_ptr<const effect::Cause> cause,
-                                                                  const Action& action, Hold held) const;
+  [[nodiscard]] std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause,
+                                                                      const Action& action, Hold held) const;
 
   // composites (engine_members.cpp)
   void judge_composite(ServiceId id, Turn& turn);
@@ -246,12 +246,12 @@ class Engine {
   Progress begin_step(Job& job, Turn& turn);
   Progress judge_step(Job& job, const ProcessFacts* process, Turn& turn);
   Progress act(Job& job, const ProcessFacts* process, Turn& turn);
-  void look(Job& job, Turn& turn);
-  void looked(Job& job, const Evidence& seen, Turn& turn);
+  void check(Job& job, Turn& turn);
+  void checked(Job& job, const Evidence& seen, Turn& turn);
   void run_program(Job& job, const Command& command, Turn& turn);
   void job_program_ended(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
   void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
-  void blame(Job& job, const std::string& why) const;
+  void set_cause(Job& job, const std::string& why) const;
   void overdue(Job& job, Turn& turn);
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
@@ -273,7 +273,7 @@ class Engine {
   void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
   [[nodiscard]] bool waits_for_left(Job& job, Turn& turn);
   [[nodiscard]] bool taken_up(const effect::SavedJob& job) const;
-  void tell_end(const Job& job, bool good, Turn& turn);
+  void report_end(const Job& job, bool good, Turn& turn);
 
   // foreground processes (engine_foreground.cpp)
   void ask(ServiceId id, RunId run, Turn& turn);
@@ -283,7 +283,7 @@ class Engine {
   void keep_watch(ServiceId id, Turn& turn);
   [[nodiscard]] std::optional<Evidence> with_last_status(ServiceId id, const Evidence& seen) const;
   void child_overdue(Job& job, Turn& turn);
-  void child_told(ServiceId id, Turn& turn);
+  void child_reported(ServiceId id, Turn& turn);
   void child_started(ServiceId id, const event::ActionStarted& event, Turn& turn);
   void child_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
   void see_death(ServiceId id, Instant now);
@@ -320,10 +320,10 @@ class Engine {
   [[nodiscard]] std::string left_behind(ServiceId id) const;
   [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
-  void look_at_needed(ServiceId id, Instant now);
-  void look_later(ServiceId id, Reason reason, Duration when) { timetable_.look_later(id, reason, when); }
-  void look_now(ServiceId id, Reason reason, Turn& turn);
-  void wake_looks(Turn& turn);
+  void check_needed(ServiceId id, Instant now);
+  void check_later(ServiceId id, Reason reason, Duration when) { timetable_.check_later(id, reason, when); }
+  void check_now(ServiceId id, Reason reason, Turn& turn);
+  void wake_checks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
   void wake_waiting(const std::vector<ServiceId>& ended, Instant now);
 
@@ -334,7 +334,7 @@ class Engine {
                                                                const Action& action) const;
   void unmonitor(ServiceId id, const TakenOut& how, Turn& turn);
   void unmonitor_one(ServiceId id, TakenOut how, Turn& turn);
-  void tell_taken_along(ServiceId id, const TakenOut& how, Turn& turn);
+  void report_taken_along(ServiceId id, const TakenOut& how, Turn& turn);
   void take_back(Turn& turn);
   void carry_taken_out(Turn& turn);
   void guess_taken_out(ServiceId id);
@@ -343,15 +343,15 @@ class Engine {
   void heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
             Turn& turn);
   void command_healing(const event::Command& command, Turn& turn);
-  void tell_healings(Turn& turn);
+  void notify_healings(Turn& turn);
   void save_healings(Turn& turn);
-  void healing_looked(ServiceId id, Duration began, const Evidence& seen, Turn& turn);
+  void healing_checked(ServiceId id, Duration began, const Evidence& seen, Turn& turn);
   void healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn);
   void recover_rules(ServiceId id, Turn& turn);
   void note_recovered(ServiceId id, Turn& turn);
   void resume_healings(Turn& turn);
   void wake_healings(Turn& turn);
-  void stir_healings(Turn& turn);
+  void reevaluate_healings(Turn& turn);
   [[nodiscard]] std::optional<Duration> time_releases(Instant now) const;
   bool cancel_healing(const event::Command& command, Turn& turn);
   std::vector<std::string> take_from_healings(const std::set<ServiceId>& services, const std::string& how, Turn& turn);
@@ -393,7 +393,7 @@ class Engine {
   AbsentServices absent_{graph_};
   SelfDoubts doubts_;
   bool running_ = false;
-  bool stop_told_ = false;
+  bool stop_reported_ = false;
   std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   Sequence next_sequence_ = 1;
   Instant started_at_;

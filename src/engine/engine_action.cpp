@@ -134,10 +134,10 @@ void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded&
     const Rare<Command>& program = program_of(graph_->at(*id), kind);
     if (!program || program->arguments != exec.command.arguments) continue;
     const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
-    const std::string told = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
+    const std::string description = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
     const auto complete = [&](std::string& text) {
       const std::size_t at = text.find(silent);
-      if (at != std::string::npos) text.replace(at, silent.size(), told);
+      if (at != std::string::npos) text.replace(at, silent.size(), description);
       return at != std::string::npos;
     };
     if (!state.trouble->start_failure.empty()) complete(state.trouble.edit().start_failure);
@@ -163,7 +163,7 @@ void Engine::on(const event::MailOutcome& event, Turn& turn) {
 void Engine::on(const event::Command& event, Turn& turn) {
   using Kind = event::Command::Kind;
   turn.commit.by_person = true;
-  stir_healings(turn);
+  reevaluate_healings(turn);
   if (event.kind == Kind::Validate) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {

@@ -142,7 +142,7 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
       if (const Progress without = left_out(job, turn)) return without;
       if (!clear_way(job, spec.command, turn)) return kWaits;
       if (state.starts->left_by != ActionId{} && !job.seen) {
-        look(job, turn);
+        check(job, turn);
         return kWaits;
       }
       if (waits_for_left(job, turn)) return kWaits;
@@ -152,14 +152,14 @@ Engine::Progress Engine::judge_child_step(Job& job, Turn& turn) {
       start_child(job, turn);
       return kWaits;
     }
-    blame(job, "failed to start: it " + state.child->last_end());
+    set_cause(job, "failed to start: it " + state.child->last_end());
     return StepEnd::Failed;
   }
   Child& child = state.child.edit();
   if (!child.is_living()) return kWaits;                // its end, or its number, is told
   if (child.is_former() && !state.last && !job.seen) {  // only an earlier daemon has seen it
-    job.phase = Job::Phase::Looking;
-    look(job, turn);
+    job.phase = Job::Phase::Checking;
+    check(job, turn);
     return kWaits;
   }
   const Duration ready_at = child.about().since + spec.ready_after;
@@ -197,23 +197,24 @@ void Engine::child_overdue(Job& job, Turn& turn) {
       turn.now.mono -
       (job.deadline - job.extended - step_time(*block.process->foreground, job.step().kind, graph_->settings->limits)));
   if (!job.program_failure.empty())
-    blame(job, job.program_failure);
+    set_cause(job, job.program_failure);
   else if (job.step().kind == Bringing::Stop)
-    blame(job,
-          fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time, child.about().pid));
+    set_cause(
+        job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time, child.about().pid));
   else if (child.is_living())
-    blame(job, fmt::format("failed to start: it did not report within {} that it is ready", time));
+    set_cause(job, fmt::format("failed to start: it did not report within {} that it is ready", time));
   else
-    blame(job, fmt::format("failed to start within {}: {}", time,
-                           child.is_ending()    ? "its previous process has not ended"
-                           : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
-                                                : "its program never started"));
+    set_cause(job,
+              fmt::format("failed to start within {}: {}", time,
+                          child.is_ending()    ? "its previous process has not ended"
+                          : lacking != nullptr ? fmt::format("its program could not be started: {}", lacking->waits)
+                                               : "its program never started"));
   if (job.step().kind == Bringing::Start) end_program(child.about().action, turn);
   go_on(job, StepEnd::Failed, turn);
 }
 
 /// Something was told of the child of a service: the job that waits for it goes on.
-void Engine::child_told(ServiceId id, Turn& turn) {
+void Engine::child_reported(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!state.job) return;
   Job& job = jobs_.at(state.job->number());
@@ -224,11 +225,11 @@ void Engine::child_told(ServiceId id, Turn& turn) {
 
 void Engine::child_started(ServiceId id, const event::ActionStarted& event, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  const ChildDoing doing = state.child.edit().told(event.pid, event.start_ticks, turn.now.mono);
+  const ChildReaction doing = state.child.edit().reported(event.pid, event.start_ticks, turn.now.mono);
   state.presence.on(PresenceEvent::Started);
   keep_watch(id, turn);
   if (state.flight) ask(id, state.flight->run, turn);
-  if (doing == ChildDoing::GoOn) child_told(id, turn);
+  if (doing == ChildReaction::GoOn) child_reported(id, turn);
 }
 
 void Engine::on(const event::ActionReady& event, Turn& turn) {
@@ -236,9 +237,9 @@ void Engine::on(const event::ActionReady& event, Turn& turn) {
   if (found == nullptr) return;
   const std::optional<ServiceId> id = child_of(found->exec);
   if (!id) return;
-  const ChildDoing doing = services_[id->index()].child.edit().on(ChildEvent::Word);
+  const ChildReaction doing = services_[id->index()].child.edit().on(ChildEvent::Word);
   keep_watch(*id, turn);
-  if (doing == ChildDoing::GoOn) child_told(*id, turn);
+  if (doing == ChildReaction::GoOn) child_reported(*id, turn);
 }
 
 /// While it is ready it must tell that it is well, as often as its rules say now.
@@ -308,7 +309,7 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
                         format_duration(services_[owner->index()].child->about().watched));
   const bool exits = event.outcome == Outcome::Exited && !event.unseen;
   const bool died = owner && services_[owner->index()].child.edit().ended(
-                                 text, exits ? std::optional(event.status) : std::nullopt) == ChildDoing::Death;
+                                 text, exits ? std::optional(event.status) : std::nullopt) == ChildReaction::Death;
   Record& record = turn.record(died ? RecordKind::ProcessDied : RecordKind::ActionEnded,
                                died ? Severity::Warning : Severity::Info, exec.cause->service,
                                pid != 0 ? fmt::format("process {} {}", pid, text)
@@ -339,14 +340,14 @@ void Engine::child_ended(const effect::Exec& exec, const event::ActionEnded& eve
   state.presence.on(PresenceEvent::Died, *no_process(state).output);
   // An unseen end tells nothing of how long it lived.
   if (died && (!event.unseen || event.elapsed > Duration{0})) note_end(id, event.elapsed, turn);
-  const bool looked_after = !left_alone(id, turn.now) && in_schedule(id, turn.now);
+  const bool supervised = !left_alone(id, turn.now) && in_schedule(id, turn.now);
   if (state.flight) {
-    if (died && looked_after) see_death(id, turn.now);
+    if (died && supervised) see_death(id, turn.now);
     turn.sink.emit(effect::CancelRun{id, state.flight->run});  // it has seen the process that is gone now
     return ask(id, state.flight->run, turn);
   }
-  if (state.job || !looked_after) return;
-  look_now(id, died ? Reason::Death : Reason::Again, turn);
+  if (state.job || !supervised) return;
+  check_now(id, died ? Reason::Death : Reason::Again, turn);
 }
 
 /// A run that was begun before a death, for whatever reason, is the one that sees it.
@@ -442,7 +443,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
   };
   if (const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr; process != nullptr) {
     if (const std::string why = why_spared(id, *process); !why.empty()) {
-      blame(job, fmt::format("failed to stop: {}: it is not signalled", why));
+      set_cause(job, fmt::format("failed to stop: {}: it is not signalled", why));
       return StepEnd::Failed;
     }
   }
@@ -463,8 +464,8 @@ void Engine::find_child(ServiceId id) {
     if (!running.exec.foreground) continue;
     Child& child = services_[id.index()].child.edit();
     child.adopt(action);
-    if (running.pid != 0) child.told(running.pid, running.start_ticks, running.since);
-    if (programs_.is_ending(action)) child.on(ChildEvent::EndTold);
+    if (running.pid != 0) child.reported(running.pid, running.start_ticks, running.since);
+    if (programs_.is_ending(action)) child.on(ChildEvent::EndAsked);
   }
 }
 

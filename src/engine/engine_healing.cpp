@@ -28,9 +28,9 @@ CommandId command_of(HealingId healing, std::size_t run) {
 
 }  // namespace
 
-class Engine::Ward final : public HealingWorld {
+class Engine::HealingContext final : public HealingWorld {
  public:
-  Ward(Engine& engine, Turn& turn) : engine_(engine), turn_(turn) {}
+  HealingContext(Engine& engine, Turn& turn) : engine_(engine), turn_(turn) {}
 
   [[nodiscard]] Instant now() const override { return turn_.now; }
   [[nodiscard]] const Graph& graph() const override { return *engine_.graph_; }
@@ -51,7 +51,7 @@ class Engine::Ward final : public HealingWorld {
     // What is over when it has happened cannot be seen once more.
     if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
     if (graph().at(service).has_members()) {
-      const Evidence members = engine_.composites_.look(service);
+      const Evidence members = engine_.composites_.check(service);
       return holds(*(*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
     }
     if (state.trouble->unknown || !state.last) return std::nullopt;
@@ -131,7 +131,7 @@ class Engine::Ward final : public HealingWorld {
   [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 
   IdSource& ids() override { return engine_.ids_; }
-  void look(ServiceId service) override { engine_.look_later(service, Reason::Healing, turn_.now.mono); }
+  void check(ServiceId service) override { engine_.check_later(service, Reason::Healing, turn_.now.mono); }
   ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                std::shared_ptr<const effect::Place> place, std::string_view step) override {
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
@@ -212,7 +212,7 @@ class Engine::Ward final : public HealingWorld {
     mail(service ? *graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause,
          healing.service, event, state, text);
   }
-  void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) override {
+  void notify_everyone(std::string_view event, effect::Cause::State state, const std::string& text) override {
     mail(graph().settings->mail.recipients, {}, "healer", event, state, text);
   }
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) override {
@@ -268,7 +268,7 @@ class Engine::Ward final : public HealingWorld {
 
 void Engine::on(const event::ListsDoubted& event, Turn& turn) {
   doubts_.hear_lists(event);
-  stir_healings(turn);
+  reevaluate_healings(turn);
 }
 
 /// The rule of a service that has that key, and its place.
@@ -281,12 +281,12 @@ std::optional<std::pair<std::size_t, const Rule*>> Engine::healing_rule(ServiceI
 
 void Engine::heal(ServiceId id, const Rule& rule, const HealOrder& order, std::shared_ptr<const effect::Cause> cause,
                   Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.want(ward, id, &rule, order, std::move(cause), ByRule{});
+  HealingContext context(*this, turn);
+  healings_.want(context, id, &rule, order, std::move(cause), ByRule{});
 }
 
 /// What commands have come to that a healing gave; and those that it gives.
-void Engine::tell_healings(Turn& turn) {
+void Engine::notify_healings(Turn& turn) {
   for (int round = 0; round < 64; ++round) {
     for (event::Command& order : std::exchange(orders_, {})) command_jobs(order, turn);
     std::vector<effect::Reply> own;
@@ -296,10 +296,10 @@ void Engine::tell_healings(Turn& turn) {
       return true;
     });
     if (own.empty() && orders_.empty()) return;
-    Ward ward(*this, turn);
+    HealingContext context(*this, turn);
     for (const effect::Reply& reply : own) {
       const std::uint64_t number = reply.command.number() & ~kOfHealing;
-      healings_.brought(ward, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift,
+      healings_.brought(context, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift,
                         reply.ok ? StepEnd::Done : StepEnd::Failed, reply.text);
     }
   }
@@ -314,7 +314,7 @@ void Engine::save_healings(Turn& turn) {
       turn.commit.healings.push_back(healing->second);
 }
 
-void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, Turn& turn) {
+void Engine::healing_checked(ServiceId id, Duration began, const Evidence& seen, Turn& turn) {
   std::optional<bool> clear;
   if (healings_.verifies(id)) {
     ServiceState& state = services_[id.index()];
@@ -328,8 +328,8 @@ void Engine::healing_looked(ServiceId id, Duration began, const Evidence& seen, 
     }
     turn.save(id, remember(state.memory, seen));
   }
-  Ward ward(*this, turn);
-  healings_.looked(ward, id, began, clear);
+  HealingContext context(*this, turn);
+  healings_.checked(context, id, began, clear);
 }
 
 void Engine::healing_program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
@@ -351,14 +351,14 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   if (event.left != 0 && how != StepEnd::Done)
     text += fmt::format("; process {}{} that it has started still runs", event.left,
                         event.left_command.empty() ? "" : fmt::format(" ({})", event.left_command));
-  Ward ward(*this, turn);
-  healings_.program_ended(ward, exec.action,
+  HealingContext context(*this, turn);
+  healings_.program_ended(context, exec.action,
                           {.end = how,
                            .text = std::move(text),
                            .output = event.output,
                            .saved = event.saved,
                            .elapsed = event.unseen ? std::nullopt : std::optional(event.elapsed)});
-  if (!healings_.all().contains(exec.healing)) healings_.stir(ward);  // it may have held another one back
+  if (!healings_.all().contains(exec.healing)) healings_.reevaluate(context);  // it may have held another one back
 }
 
 std::optional<Event> Engine::without_secrets(const Event& event) const {
@@ -372,8 +372,8 @@ std::optional<Event> Engine::without_secrets(const Event& event) const {
 }
 
 void Engine::on(const event::Answered& event, Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.answered(ward, event);
+  HealingContext context(*this, turn);
+  healings_.answered(context, event);
 }
 
 /// The rules of a service count as recovered, and their windows are emptied: it was seen to be well.
@@ -381,7 +381,7 @@ void Engine::recover_rules(ServiceId id, Turn& turn) {
   const ServiceBlock& block = graph_->at(id);
   ServiceState& state = services_[id.index()];
   // Its members have recovered just before, and what was seen of it last was before that.
-  if (block.has_members()) take(id, std::make_shared<const Evidence>(composites_.look(id)), turn);
+  if (block.has_members()) take(id, std::make_shared<const Evidence>(composites_.check(id)), turn);
   std::vector<RuleDecision> decisions;
   if (state.last) {
     const Seen seen{*state.last, state.memory, state.starts->restarted};
@@ -405,37 +405,37 @@ void Engine::healing_lingers(const effect::Exec& exec, const std::string& what, 
       "until it has gone",
       healing.target, healing.plan->name, what, healing.target);
   turn.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
-  Ward(*this, turn).tell(healing, "Healing held up", effect::Cause::State::Failed, text);
+  HealingContext(*this, turn).tell(healing, "Healing held up", effect::Cause::State::Failed, text);
 }
 
 /// A target whose healing did not help may be healed by rules again when these rules have recovered.
 void Engine::note_recovered(ServiceId id, Turn& turn) {
   if (healings_.memory().targets.empty()) return;
-  Ward ward(*this, turn);
-  healings_.recovered(ward, id);
+  HealingContext context(*this, turn);
+  healings_.recovered(context, id);
 }
 
 void Engine::wake_healings(Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.wake(ward);
+  HealingContext context(*this, turn);
+  healings_.wake(context);
 }
 
 void Engine::stop_healings(Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.stop(ward);
+  HealingContext context(*this, turn);
+  healings_.stop(context);
 }
 
 void Engine::reload_healings(const std::set<HealingId>& taken, Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.reloaded(ward, taken);
+  HealingContext context(*this, turn);
+  healings_.reloaded(context, taken);
 }
 
 /// A person stops or unmonitors these services: what healings that ends.
 std::vector<std::string> Engine::take_from_healings(const std::set<ServiceId>& services, const std::string& how,
                                                     Turn& turn) {
   if (healings_.idle()) return {};
-  Ward ward(*this, turn);
-  return healings_.taken_away(ward, services, how);
+  HealingContext context(*this, turn);
+  return healings_.taken_away(context, services, how);
 }
 
 // ---- after a restart ----------------------------------------------------------------------------------------------
@@ -455,7 +455,8 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
   programs_.restore(pending, only_watched, turn.now);
   healing_programs_.insert(exec.action);
   // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
-  if (pending.started || only_watched || healings_.ends(exec.action) || !healings_.complete(Ward(*this, turn), exec)) {
+  if (pending.started || only_watched || healings_.ends(exec.action) ||
+      !healings_.complete(HealingContext(*this, turn), exec)) {
     turn.sink.emit(effect::Adopt{exec.action, exec.service, false, exec.command.identity->uid});
     return;
   }
@@ -463,19 +464,19 @@ void Engine::restore_healing_program(const PendingExec& pending, Turn& turn) {
 }
 
 void Engine::resume_healings(Turn& turn) {
-  Ward ward(*this, turn);
-  if (found_.boot != 0 && found_.boot != turn.now.boot && found_.seen) healings_.carry(ward, *found_.seen);
-  for (const auto& [target, rehearsed] : found_.damaged_targets) healings_.rest(ward, target, rehearsed);
-  for (const DamagedHealing& damaged : found_.damaged_healings) healings_.lost(ward, damaged);
-  healings_.resume(ward, healing_programs_);
+  HealingContext context(*this, turn);
+  if (found_.boot != 0 && found_.boot != turn.now.boot && found_.seen) healings_.carry(context, *found_.seen);
+  for (const auto& [target, rehearsed] : found_.damaged_targets) healings_.rest(context, target, rehearsed);
+  for (const DamagedHealing& damaged : found_.damaged_healings) healings_.lost(context, damaged);
+  healings_.resume(context, healing_programs_);
 }
 
 // ---- what brakes say ----------------------------------------------------------------------------------------------
 
 /// Something that holds healings back may have changed.
-void Engine::stir_healings(Turn& turn) {
-  Ward ward(*this, turn);
-  healings_.stir(ward);
+void Engine::reevaluate_healings(Turn& turn) {
+  HealingContext context(*this, turn);
+  healings_.reevaluate(context);
 }
 
 std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) const {
@@ -484,7 +485,7 @@ std::vector<BrakeVerdict> Engine::verdicts(const Healing& healing, Instant now) 
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
   // Nothing is done through it: verdicts are asked of a constant.
-  return healings_.fresh_verdicts(Ward(const_cast<Engine&>(*this), turn), healing);
+  return healings_.fresh_verdicts(HealingContext(const_cast<Engine&>(*this), turn), healing);
 }
 
 std::vector<Saving> Engine::savings_of(ActionId action, Instant now) const {
@@ -493,15 +494,15 @@ std::vector<Saving> Engine::savings_of(ActionId action, Instant now) const {
     void emit(Effect) override {}
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
-  return healings_.savings_of(Ward(const_cast<Engine&>(*this), turn), action);
+  return healings_.savings_of(HealingContext(const_cast<Engine&>(*this), turn), action);
 }
 
-std::vector<BrakeVerdict> Engine::would_say(ServiceId service, const HealOrder& order, Instant now) const {
+std::vector<BrakeVerdict> Engine::preview_brakes(ServiceId service, const HealOrder& order, Instant now) const {
   struct Nowhere final : EffectSink {
     void emit(Effect) override {}
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
-  return healings_.would_say(Ward(const_cast<Engine&>(*this), turn), service, order);
+  return healings_.preview_brakes(HealingContext(const_cast<Engine&>(*this), turn), service, order);
 }
 
 std::vector<std::string> Engine::unwell_of_closed(Instant now) const {
@@ -509,7 +510,7 @@ std::vector<std::string> Engine::unwell_of_closed(Instant now) const {
     void emit(Effect) override {}
   } nowhere;
   Turn turn{.now = now, .sink = nowhere};
-  return healings_.unwell_of_closed(Ward(const_cast<Engine&>(*this), turn));
+  return healings_.unwell_of_closed(HealingContext(const_cast<Engine&>(*this), turn));
 }
 
 // ---- commands -----------------------------------------------------------------------------------------------------
@@ -518,22 +519,23 @@ bool Engine::cancel_healing(const event::Command& command, Turn& turn) {
   HealingId id{command.job.number()};
   if (const RunningAction* const action = programs_.find(ActionId{command.job.number()})) id = action->exec.healing;
   if (!healings_.all().contains(id)) return false;
-  Ward ward(*this, turn);
-  const Healings::Answer answer = healings_.cancel(ward, id, words_of(command.by));
+  HealingContext context(*this, turn);
+  const Healings::Answer answer = healings_.cancel(context, id, words_of(command.by));
   turn.replies.push_back({command.id, answer.good, answer.text});
   return true;
 }
 
 void Engine::command_healing(const event::Command& command, Turn& turn) {
   using Kind = event::Command::Kind;
-  Ward ward(*this, turn);
+  HealingContext context(*this, turn);
   const auto reply = [&](const Healings::Answer& answer) {
     turn.replies.push_back({command.id, answer.good, answer.text});
   };
   const HealingId id{command.job.number()};
-  if (command.kind == Kind::Approve) return reply(healings_.approve(ward, id, words_of(command.by), command.plan));
-  if (command.kind == Kind::Reject) return reply(healings_.reject(ward, id, words_of(command.by)));
-  if (command.kind == Kind::ResetHealing) return reply(healings_.reset(ward, command.workflow, words_of(command.by)));
+  if (command.kind == Kind::Approve) return reply(healings_.approve(context, id, words_of(command.by), command.plan));
+  if (command.kind == Kind::Reject) return reply(healings_.reject(context, id, words_of(command.by)));
+  if (command.kind == Kind::ResetHealing)
+    return reply(healings_.reset(context, command.workflow, words_of(command.by)));
   std::vector<Healings::Asked> asked;
   bool good = true;
   for (const ServiceId service : command.services) {
@@ -560,10 +562,10 @@ void Engine::command_healing(const event::Command& command, Turn& turn) {
     cause->description = fmt::format("requested by {}", words_of(command.by));
     if (command.overrides != Overrides{}) cause->description += ", with brakes overridden";
     cause->when = turn.now.wall;
-    asked.push_back(healings_.want(ward, service, nullptr, order, std::move(cause), command.by, command.overrides));
+    asked.push_back(healings_.want(context, service, nullptr, order, std::move(cause), command.by, command.overrides));
   }
   const std::string text =
-      asked.empty() ? "no such service" : fmt::format("{}", fmt::join(healings_.begin(ward, asked), "\n"));
+      asked.empty() ? "no such service" : fmt::format("{}", fmt::join(healings_.begin(context, asked), "\n"));
   turn.replies.push_back({command.id, good, text});
 }
 

@@ -18,10 +18,10 @@ namespace healer::engine {
 namespace {
 
 constexpr Duration kFirstPause{20};  // between the looks of a job; doubles
-constexpr Duration kLongestLookPause{500};
+constexpr Duration kLongestCheckPause{500};
 constexpr Duration kKillGrace{2000};
 constexpr Duration kLeastLeft{2000};  // of a step that an earlier daemon began: what has come about is seen first
-constexpr std::size_t kMostTold = 20;
+constexpr std::size_t kMostListed = 20;
 
 }  // namespace
 
@@ -41,14 +41,14 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
     why = own_obstacle(id, turn.now);
   }
   if (why.empty()) return begin_job({.kind = kind, .services = {id}, .by = ByRule{}, .cause = std::move(cause)}, turn);
-  if (kind != ActionKind::Stop) look_at_needed(id, turn.now);
+  if (kind != ActionKind::Stop) check_needed(id, turn.now);
   if (!again) {
     turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
                 fmt::format("{} not done: {}", to_string(kind), why));
     return;
   }
   if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
-    look_later(id, Reason::Again, turn.now.mono + *wait);
+    check_later(id, Reason::Again, turn.now.mono + *wait);
   if (state.trouble->waits == why) return;
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
               fmt::format("{} waits: {}", to_string(kind), why));
@@ -119,7 +119,7 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
          .by = std::move(order.by),
          .cause = std::move(order.cause)};
   if (order.asked_by) job.asked_by.push_back(*order.asked_by);
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   for (const JobStep& step : job.steps) {
     ServiceState& state = services_[step.service.index()];
     state.job = id;
@@ -127,11 +127,11 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
     cancel_flight(step.service, turn);
     finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && !is_rule(job.by)) monitor(step.service, job.by, turn);
-    if (told.size() < kMostTold) told.push_back(describe_step(*graph_, step));
+    if (listed.size() < kMostListed) listed.push_back(describe_step(*graph_, step));
   }
-  if (told.size() < job.steps.size()) told.emplace_back("...");
+  if (listed.size() < job.steps.size()) listed.emplace_back("...");
   turn.record(RecordKind::JobStarted, Severity::Info, graph_->at(job.service).name,
-              fmt::format("{} by {}: {}", to_string(job.kind), words_of(job.by), fmt::join(told, ", ")))
+              fmt::format("{} by {}: {}", to_string(job.kind), words_of(job.by), fmt::join(listed, ", ")))
       .subject = id.number();
   turn.save(job.id);
   if (job.unmonitor && is_person(job.by)) {
@@ -163,7 +163,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
   set_due(living, std::nullopt);
   Job job = std::move(living);
   jobs_.erase(job.id.number());
-  if (job.look) turn.sink.emit(effect::CancelRun{job.step().service, *job.look});
+  if (job.check) turn.sink.emit(effect::CancelRun{job.step().service, *job.check});
   turn.commit.ended_jobs.push_back(job.id);
   std::vector<ServiceId> ended;
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
@@ -171,14 +171,14 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     services_[id.index()].job.reset();
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].presence.is_gone())
-      look_later(id, Reason::Death, turn.now.mono);
+      check_later(id, Reason::Death, turn.now.mono);
     else if (good || job.cancelled ? i < job.position && job.steps[i].kind != Bringing::Stop : id != job.step().service)
-      look_later(id, Reason::Again, turn.now.mono);
+      check_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
   }
   wake_waiting(ended, turn.now);
-  stir_healings(turn);
+  reevaluate_healings(turn);
   const ServiceBlock& block = graph_->at(job.service);
   const Duration took = turn.now.mono - job.begun;
   // After a completed job the count of the rules that asked for it begins again; not where its work was undone before
@@ -210,14 +210,14 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     turn.record(RecordKind::JobFailed, Severity::Error, block.name,
                 fmt::format("{} failed: {}", to_string(job.kind), job.failure))
         .subject = job.id.number();
-    const std::string blamed = failed.service == job.service ? block.name + " " : "";
+    const std::string blocker = failed.service == job.service ? block.name + " " : "";
     for (const JobStep& step : std::span(job.steps).subspan(job.position + 1))
       if (step.kind != Bringing::Stop)
         turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(step.service).name,
-                    fmt::format("not {}ed: {}{}", verb(step.kind), blamed, job.failure));
+                    fmt::format("not {}ed: {}{}", verb(step.kind), blocker, job.failure));
   }
   note_outcome(job, good, turn);
-  tell_end(job, good, turn);
+  report_end(job, good, turn);
   note_touched(job, good);
   for (const CommandId command : job.asked_by)
     finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
@@ -228,7 +228,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
 Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
   const ServiceBlock& block = graph_->at(id);
-  job.phase = Job::Phase::Looking;
+  job.phase = Job::Phase::Checking;
   job.action = {};
   job.action_ended = job.signalled = job.killed = job.replaced = job.seen = false;
   job.held_until.reset();
@@ -239,25 +239,25 @@ Engine::Progress Engine::begin_step(Job& job, Turn& turn) {
   job.deadline = turn.now.mono + timeout_of(block, job.step().kind, graph_->settings->limits);
   if (!block.has_process()) return act(job, nullptr, turn);
   const ServiceState& state = services_[id.index()];
-  if (state.looked == turn.now.mono && state.last && !state.presence.is_gone()) {
+  if (state.checked == turn.now.mono && state.last && !state.presence.is_gone()) {
     job.seen = true;
     return judge_step(job, process_of(*state.last), turn);
   }
-  look(job, turn);
+  check(job, turn);
   return kWaits;
 }
 
-void Engine::look(Job& job, Turn& turn) {
-  if (job.look) return;
-  job.look = timetable_.new_run();
+void Engine::check(Job& job, Turn& turn) {
+  if (job.check) return;
+  job.check = timetable_.new_run();
   set_due(job, job.deadline);  // a look may hang as well
   const ServiceId id = job.step().service;
-  ask(id, *job.look, turn);
+  ask(id, *job.check, turn);
 }
 
-void Engine::looked(Job& job, const Evidence& seen, Turn& turn) {
-  job.look.reset();
-  if (seen.answer == Answer::Unknown) return set_due(job, std::min(turn.now.mono + kLongestLookPause, job.deadline));
+void Engine::checked(Job& job, const Evidence& seen, Turn& turn) {
+  job.check.reset();
+  if (seen.answer == Answer::Unknown) return set_due(job, std::min(turn.now.mono + kLongestCheckPause, job.deadline));
   job.seen = true;
   go_on(job,
         graph_->at(job.step().service).foreground() ? judge_child_step(job, turn)
@@ -289,16 +289,16 @@ Engine::Progress Engine::judge_step(Job& job, const ProcessFacts* process, Turn&
                      (process->pid != job.signalled_pid || process->start_ticks != job.signalled_ticks);
   if (!acting || other) return act(job, process, turn);
   if (!job.program_failure.empty() && step.kind != Bringing::Stop) {
-    blame(job, job.program_failure);
+    set_cause(job, job.program_failure);
     return StepEnd::Failed;
   }
   set_due(job, std::min(turn.now.mono + job.pause, job.deadline));
-  job.pause = std::min(job.pause * 2, kLongestLookPause);
+  job.pause = std::min(job.pause * 2, kLongestCheckPause);
   return kWaits;
 }
 
 /// The step under way has failed: why, and whose it was where that is not the job's own service.
-void Engine::blame(Job& job, const std::string& why) const {
+void Engine::set_cause(Job& job, const std::string& why) const {
   const ServiceId id = job.step().service;
   job.failure = id == job.service ? why : fmt::format("{} {}", graph_->at(id).name, why);
 }
@@ -327,13 +327,13 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
   if (!block.has_process()) return StepEnd::Done;
   if (step.named ? !is_rule(job.by) && !block.can_start() : step.kind == Bringing::Stop) return StepEnd::Done;
   if (step.kind != Bringing::Stop) {  // a reload may have taken it away
-    blame(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
+    set_cause(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return StepEnd::Failed;
   }
   if (const std::string why = why_spared(step.service, *process); !why.empty()) {
-    blame(job, fmt::format(
-                   "failed to stop: it has no stop program, and {}: it is not signalled{}", why,
-                   process->spared ? std::string() : fmt::format(" before `healerctl accept {} --pid`", block.name)));
+    set_cause(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled{}", why,
+                               process->spared ? std::string()
+                                               : fmt::format(" before `healerctl accept {} --pid`", block.name)));
     return StepEnd::Failed;
   }
   job.signalled = job.steps[job.position].acted = true;
@@ -383,10 +383,10 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   job.action_ended = true;
   if (!end.unseen && (end.outcome != Outcome::Exited || end.status != 0))
     job.program_failure = describe_not_done(verb(job.step().kind), exec.command, end.outcome, end.status, end.output);
-  if (block.has_process()) return look(job, turn);
+  if (block.has_process()) return check(job, turn);
   if (job.program_failure.empty() && job.step().kind != Bringing::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty() && job.step().kind != Bringing::Stop) {
-    blame(job, job.program_failure);
+    set_cause(job, job.program_failure);
     return go_on(job, StepEnd::Failed, turn);
   }
   // There is nothing by which one could see whether it has stopped. As to Monit, it has.
@@ -405,7 +405,7 @@ void Engine::overdue(Job& job, Turn& turn) {
   const JobStep step = job.step();
   const ServiceBlock& block = graph_->at(step.service);
   if (block.foreground()) return child_overdue(job, turn);
-  if (job.look) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.look, std::nullopt)});
+  if (job.check) turn.sink.emit(effect::CancelRun{step.service, *std::exchange(job.check, std::nullopt)});
   const ServiceState& state = services_[step.service.index()];
   const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr;
   if (job.signalled && !job.killed && !job.replaced && process != nullptr && process->pid == job.signalled_pid &&
@@ -426,14 +426,14 @@ void Engine::overdue(Job& job, Turn& turn) {
   }
   if (!job.action_ended) end_program(job.action, turn);
   if (block.has_process() && !job.seen) {
-    blame(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
+    set_cause(job, fmt::format("failed to {}: it could not be checked", verb(step.kind)));
     return go_on(job, StepEnd::Failed, turn);
   }
   if (step.kind == Bringing::Stop && block.has_process() && process == nullptr)
     return go_on(job, StepEnd::Done, turn);  // only its stop program hung
   const Rare<Command>& program = program_of(block, step.kind);
   if (!job.program_failure.empty()) {
-    blame(job, job.program_failure);
+    set_cause(job, job.program_failure);
     return go_on(job, StepEnd::Failed, turn);
   }
   std::string why = fmt::format("failed to {} within {}", verb(step.kind),
@@ -444,7 +444,7 @@ void Engine::overdue(Job& job, Turn& turn) {
     why = describe_not_done(verb(step.kind), *program, Outcome::TimedOut, 0, {});
   if (job.replaced)
     why += fmt::format(": process {} has taken the place of the one that was to end", job.signalled_pid);
-  blame(job, why);
+  set_cause(job, why);
   go_on(job, StepEnd::Failed, turn);
 }
 
@@ -467,7 +467,7 @@ void Engine::wake_jobs(Turn& turn) {
                                                       services_[id.index()].starts->left_by == ActionId{})
       go_on(job, judge_child_step(job, turn), turn);
     else if (graph_->at(job.step().service).has_process())
-      look(job, turn);
+      check(job, turn);
     else if (job.action == ActionId{})  // it waits for an earlier program to end
       go_on(job, act(job, nullptr, turn), turn);
     else
@@ -567,7 +567,7 @@ void Engine::fail_job(JobId id, const std::string& why, Turn& turn) {
   Job& job = found->second;
   if (!job.action_ended) end_program(job.action, turn);
   job.failure = why;
-  job.told_to_end = true;
+  job.end_requested = true;
   go_on(job, StepEnd::Failed, turn);
 }
 
@@ -577,7 +577,7 @@ void Engine::end_program(ActionId action, Turn& turn, const ForegroundSpec* spec
   const RunningAction* const running = programs_.find(action);
   if (running == nullptr || programs_.is_ending(action)) return;
   if (const std::optional<ServiceId> id = child_of(running->exec)) {
-    services_[id->index()].child.edit().on(ChildEvent::EndTold);
+    services_[id->index()].child.edit().on(ChildEvent::EndAsked);
     spec = &*graph_->at(*id).process->foreground;
   }
   std::vector<StopSignal> signals;

@@ -25,7 +25,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
   Job* const job = state.job ? &jobs_.at(state.job->number()) : nullptr;
-  if (job != nullptr ? job->look != event.run || job->step().service != id
+  if (job != nullptr ? job->check != event.run || job->step().service != id
                      : !state.flight || state.flight->run != event.run)
     return;
   std::shared_ptr<const Evidence> kept = event.evidence;
@@ -41,7 +41,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   if (job != nullptr) {
     take(id, kept, turn);
-    return looked(*job, seen, turn);
+    return checked(*job, seen, turn);
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
@@ -56,14 +56,14 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     finish_validate(id, false, turn);
-  } else if (only_looks(id, flight.reason, turn.now)) {
+  } else if (only_checks(id, flight.reason, turn.now)) {
     return;
   } else if (passes(id, seen)) {
     if (flight.reason != Reason::Member) finish_validate(id, false, turn);
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
   }
-  if (healings_.heeds_runs()) healing_looked(id, flight.started, seen, turn);
+  if (healings_.follows_runs()) healing_checked(id, flight.started, seen, turn);
 }
 
 /// What a program writes when it is told to end often says best why it took so long.
@@ -81,7 +81,7 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
 
 /// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
 /// service is judged where a person asks, not for a death or a start that was to be tried again.
-bool Engine::only_looks(ServiceId id, Reason reason, Instant now) const {
+bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
   if (reason != Reason::Death && reason != Reason::Again) return false;
   return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
          !validating_.contains(id.number());
@@ -103,25 +103,25 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
     }
     state.trouble.set(&Trouble::unknown, {});
     const bool up = process_of(seen) != nullptr;
-    state.looked = turn.now.mono;
+    state.checked = turn.now.mono;
     if (graph_->at(id).has_process()) observe(id, seen, turn);
     if (up && state.starts->left_by != ActionId{}) {
       StartHistory& starts = state.starts.edit();
       starts.came_by = std::exchange(starts.left_by, ActionId{});
       turn.save(id);
     }
-    if (up) state.trouble.set(&Trouble::told_left, 0);
+    if (up) state.trouble.set(&Trouble::reported_left, 0);
   }
-  if (const auto lost = attribute_of(seen, Attribute::LinesLost)) tell_lines_lost(id, format_value(*lost), turn);
+  if (const auto lost = attribute_of(seen, Attribute::LinesLost)) report_lines_lost(id, format_value(*lost), turn);
   state.last = std::move(kept);
   state.last_when = turn.now.wall;
 }
 
 /// Where a file is replaced at each run nobody wants to read that each time.
-void Engine::tell_lines_lost(ServiceId id, const std::string& text, Turn& turn) {
+void Engine::report_lines_lost(ServiceId id, const std::string& text, Turn& turn) {
   Sparse<Trouble>& trouble = services_[id.index()].trouble;
-  const Slim<Duration> told = trouble->lines_lost;
-  if (told && turn.now.mono - *told < kLinesLostPause) return;
+  const Slim<Duration> reported = trouble->lines_lost;
+  if (reported && turn.now.mono - *reported < kLinesLostPause) return;
   trouble.set(&Trouble::lines_lost, turn.now.mono);
   turn.record(RecordKind::LinesLost, Severity::Warning, graph_->at(id).name, text);
 }
@@ -211,7 +211,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
 
   const bool reminds = decision.what == What::Remind;
   if (!action.tells() && (reminds || decision.what == What::Tell)) return;
-  if (reminds && (state.told != Told::Alerted || maintenance_.in_force(id, turn.now))) return;
+  if (reminds && (state.notified != Notified::Alerted || maintenance_.in_force(id, turn.now))) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : *block.recipients) {
     if (!action.tells() || !recipient.events.test(static_cast<std::size_t>(decision.cause->event))) continue;
@@ -220,7 +220,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   }
   if (reminds && recipients.empty()) return;
   if (decision.what == What::Tell) {
-    rules_.told(id, decision.rule);
+    rules_.notified(id, decision.rule);
     turn.save(id);
   }
 
@@ -234,12 +234,12 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   const Hold held = holds_.of(id, rule, state, action.kind, turn.now);
   const bool gives_up = action.kind == ActionKind::Unmonitor || action.kind == ActionKind::Stop;
   // What people were not told of has not recovered for them either.
-  const bool kept = recovered ? decision.told == Told::Kept : maintenance_.in_force(id, turn.now);
+  const bool kept = recovered ? decision.notified == Notified::Kept : maintenance_.in_force(id, turn.now);
   if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
     if (!kept)
       alerts_.send(std::move(recipients),
                    gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
-                                                  : told_as_held(decision.cause, action, held),
+                                                  : reported_as_held(decision.cause, action, held),
                    turn);
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
@@ -270,8 +270,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
 }
 
 /// A mail says what is done; and why not, where that is held back.
-std::shared_ptr<const effect::Cause> Engine::told_as_held(std::shared_ptr<const effect::Cause> cause,
-                                                          const Action& action, Hold held) const {
+std::shared_ptr<const effect::Cause> Engine::reported_as_held(std::shared_ptr<const effect::Cause> cause,
+                                                              const Action& action, Hold held) const {
   if (action.kind == ActionKind::Alert) return cause;
   std::string why;
   if (held != Hold::None) why = fmt::format("held back: {}", to_string(held));
@@ -280,9 +280,9 @@ std::shared_ptr<const effect::Cause> Engine::told_as_held(std::shared_ptr<const 
         plan != nullptr && mode_of(*plan, *graph_->settings, action.heal->dry_run) == HealingMode::DryRun)
       why = "dry run";
   if (why.empty()) return cause;
-  auto told = std::make_shared<effect::Cause>(*cause);
-  told->action_text += fmt::format(" ({})", why);
-  return told;
+  auto explained = std::make_shared<effect::Cause>(*cause);
+  explained->action_text += fmt::format(" ({})", why);
+  return explained;
 }
 
 }  // namespace healer::engine

@@ -19,7 +19,7 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
   const bool rests = schedule.kind == Schedule::Kind::Cron ||
                      (schedule.kind == Schedule::Kind::NotCron && matches_at(schedule.cron, turn.now.wall, civil_));
   if (state.initialising || state.job || rests) return;
-  const auto seen = std::make_shared<const Evidence>(composites_.look(id));
+  const auto seen = std::make_shared<const Evidence>(composites_.check(id));
   take(id, seen, turn);
   judge(id, *seen, false, Reason::Member, turn);
 }
@@ -27,10 +27,10 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
 /// Judges the run under way by how its members are now.
 void Engine::end_composite_run(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
-  const auto seen = std::make_shared<const Evidence>(composites_.look(id));
+  const auto seen = std::make_shared<const Evidence>(composites_.check(id));
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = flight.run;
-  if (seen->answer == Answer::Told) state.initialising = false;
+  if (seen->answer == Answer::Present) state.initialising = false;
   take(id, seen, turn);
   ++state.runs;
   judge(id, *seen, flight.counted, flight.reason, turn);

@@ -67,19 +67,19 @@ TakenOut Engine::taken_out_by(const effect::Cause& cause, Instant now, Duration 
 /// What is mailed of it: that nobody looks from now on is what people must know.
 std::shared_ptr<const effect::Cause> Engine::giving_up(ServiceId id, const effect::Cause& cause,
                                                        const Action& action) const {
-  effect::Cause told = cause;
+  effect::Cause explained = cause;
   std::vector<ServiceId> along;
   for (const ServiceId dependent : dependents_of(*graph_, id))
     if (services_[dependent.index()].monitored) along.push_back(dependent);
-  told.description += fmt::format("\n{}{} given up by its rule: {}", cause.service,
-                                  action.kind == ActionKind::Stop ? " is stopped and" : " is", cause.rule);
-  if (!along.empty()) told.description += fmt::format("\nwhat depends on it, too: {}", listed(names_of(along)));
+  explained.description += fmt::format("\n{}{} given up by its rule: {}", cause.service,
+                                       action.kind == ActionKind::Stop ? " is stopped and" : " is", cause.rule);
+  if (!along.empty()) explained.description += fmt::format("\nwhat depends on it, too: {}", listed(names_of(along)));
   if (action.lasting > Duration{0})
-    told.description += fmt::format("\nmonitored again in {}, or after `healerctl monitor {}`",
-                                    format_duration(action.lasting), cause.service);
+    explained.description += fmt::format("\nmonitored again in {}, or after `healerctl monitor {}`",
+                                         format_duration(action.lasting), cause.service);
   else
-    told.description += fmt::format("\nnot monitored until somebody says `healerctl monitor {}`", cause.service);
-  return std::make_shared<const effect::Cause>(std::move(told));
+    explained.description += fmt::format("\nnot monitored until somebody says `healerctl monitor {}`", cause.service);
+  return std::make_shared<const effect::Cause>(std::move(explained));
 }
 
 /// With all that depends on it, as Monit.
@@ -107,7 +107,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   if (how.until) text += " for " + format_duration(std::max(*how.until - turn.now.wall, Duration{0}));
   if (along) text += fmt::format(" of {}, on which it depends", how.service);
   if (!how.rule.empty()) text += ": " + how.rule;
-  if (along) tell_taken_along(id, how, turn);
+  if (along) report_taken_along(id, how, turn);
   if (how.until) returns_.emplace(*how.until, id);
   state.trouble.set(&Trouble::taken_out, std::move(how));
   composites_.note(id);
@@ -117,7 +117,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
 }
 
 /// Those who look after a service learn why it is not looked at any more; its own rules have not failed.
-void Engine::tell_taken_along(ServiceId id, const TakenOut& how, Turn& turn) {
+void Engine::report_taken_along(ServiceId id, const TakenOut& how, Turn& turn) {
   std::string text = fmt::format("it depends on {}, which is given up by its rule: {}", how.service, how.rule);
   if (how.until)
     text += fmt::format("\nmonitored again in {}", format_duration(std::max(*how.until - turn.now.wall, Duration{0})));
@@ -134,7 +134,7 @@ void Engine::take_back(Turn& turn) {
     if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
     const TakenOut* const how = taken_out(id);
     if (how == nullptr || how->until != until) continue;
-    stir_healings(turn);
+    reevaluate_healings(turn);
     monitor(id, {}, turn,
             fmt::format("monitored again: the {1} for which {0} had unmonitored it are over", words_of(how->by),
                         format_duration(until - how->since)));

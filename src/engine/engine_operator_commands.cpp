@@ -342,9 +342,9 @@ void Engine::finish_command(CommandId id, ServiceId service, const std::string& 
 
 /// Mails how a job ended. The failure is that of the service of its step, told once until that was started (or stopped,
 /// where that was wanted), as by Monit.
-void Engine::tell_end(const Job& job, bool good, Turn& turn) {
+void Engine::report_end(const Job& job, bool good, Turn& turn) {
   using State = effect::Cause::State;
-  if (job.told_to_end) return;
+  if (job.end_requested) return;
   const bool stops = job.kind == ActionKind::Stop;
   for (const JobStep& step : std::span(job.steps).first(job.position)) {
     const bool started = !graph_->at(step.service).has_process() || is_up(step.service);

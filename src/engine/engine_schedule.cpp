@@ -44,7 +44,7 @@ bool Engine::go_on_in_phase(ServiceId id, Duration first) {
   if (times(id).first == Duration{0}) return false;
   if (!services_[id.index()].monitored) return true;
   timetable_.go_on(id, first);
-  if (graph_->at(id).has_process()) look_later(id, Reason::Again, first);
+  if (graph_->at(id).has_process()) check_later(id, Reason::Again, first);
   return true;
 }
 
@@ -56,14 +56,14 @@ void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Ins
 void Engine::on(const event::Wake&, Turn& turn) {
   if (!running_) return;
   doubts_.hear_wake(next_deadline(), timetable_.clock_offset(), graph_->settings->cycle_length(), turn.now);
-  timetable_.heed_clock(graph_->order, turn.now);
+  timetable_.follow_clock(graph_->order, turn.now);
   take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   wake_jobs(turn);
   wake_healings(turn);
   alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
   drain(turn);
-  wake_looks(turn);
+  wake_checks(turn);
   sum_up_overruns(turn);
   programs_.warn_long(turn);
 }

@@ -28,7 +28,7 @@ constexpr Duration kLeftPause{500};
 constexpr Duration kLeftGrace{2000};
 constexpr int kLeftTimes = 10;
 constexpr Duration kClearPause{100};
-constexpr Duration kLeftLook{5000};
+constexpr Duration kLeftoverCheck{5000};
 constexpr Duration kLongestWait{200};  // between the looks at another job
 
 /// The wait after `quick` starts in a row that did not last: 1 s, doubling to at most a cycle, with a jitter of a tenth
@@ -67,14 +67,14 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   state.presence.on(PresenceEvent::Died, std::move(how));
   if (state.job) {
     Job& job = jobs_.at(state.job->number());
-    if (job.step().service == id) return look(job, turn);
+    if (job.step().service == id) return check(job, turn);
   }
   turn.record(RecordKind::ProcessDied, Severity::Warning, block.name, state.presence.how());
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings->settle > Duration{0}) return settle(id, nullptr, turn);
   finish_validate(id, true, turn);
-  look_now(id, Reason::Death, turn);
+  check_now(id, Reason::Death, turn);
 }
 
 /// Whether its rules start nothing, whatever becomes of it.
@@ -100,7 +100,7 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   finish_validate(id, true, turn);
   const Duration until = turn.now.mono + graph_->settings->settle;
   state.presence.settle(until);
-  look_later(id, Reason::Death, until);
+  check_later(id, Reason::Death, until);
 }
 
 /// Whether this look is the first to hear of the death of a process: where the kernel could not tell of it, or no
@@ -110,7 +110,7 @@ bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) cons
   const ServiceBlock& block = graph_->at(id);
   if (!block.has_process() || block.foreground() || graph_->settings->settle == Duration{0}) return false;
   if (seen.answer != Answer::Absent) return false;
-  if (next(state.presence.state(), PresenceEvent::Missed).doing != PresenceDoing::Settle) return false;
+  if (next(state.presence.state(), PresenceEvent::Missed).doing != PresenceReaction::Settle) return false;
   // That it was down already an earlier daemon has said.
   const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
   if (!state.last && std::ranges::any_of(rules(id), failed)) return false;
@@ -122,11 +122,11 @@ void Engine::observe(ServiceId id, const Evidence& seen, Turn& turn) {
   ServiceState& state = services_[id.index()];
   const StartHistory& starts = *state.starts;
   const bool up = process_of(seen) != nullptr;
-  const PresenceDoing doing = state.presence.on(up          ? PresenceEvent::Found
-                                                : state.job ? PresenceEvent::Stopped
-                                                            : PresenceEvent::Missing);
-  if (doing == PresenceDoing::WakeDependents) wake_dependents(id, turn.now);
-  if (doing == PresenceDoing::CountEnd && starts.last && !graph_->at(id).foreground())
+  const PresenceReaction doing = state.presence.on(up          ? PresenceEvent::Found
+                                                   : state.job ? PresenceEvent::Stopped
+                                                               : PresenceEvent::Missing);
+  if (doing == PresenceReaction::WakeDependents) wake_dependents(id, turn.now);
+  if (doing == PresenceReaction::CountEnd && starts.last && !graph_->at(id).foreground())
     note_end(id, turn.now.wall - *starts.last, turn);
 }
 
@@ -159,7 +159,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   ++starts.quick;
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings->cycle_length());
   starts.not_before = turn.now.wall + wait;
-  look_later(id, Reason::Again, turn.now.mono + wait);
+  check_later(id, Reason::Again, turn.now.mono + wait);
 }
 
 /// A step has brought its service up, as this process.
@@ -224,7 +224,7 @@ bool Engine::waits_for_needed(Job& job, Turn& turn) {
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
                 fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
         .subject = job.id.number();
-  job.phase = Job::Phase::Looking;
+  job.phase = Job::Phase::Checking;
   job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
   set_due(job, turn.now.mono + job.pause);
   job.pause = std::min(job.pause * 2, kLongestWait);
@@ -239,7 +239,7 @@ Engine::Progress Engine::left_out(Job& job, Turn& turn) {
   const std::string missing = missing_requirement(id);
   if (missing.empty()) return std::nullopt;
   if (job.step().named) {
-    blame(job, "not started: " + missing);
+    set_cause(job, "not started: " + missing);
     return StepEnd::Failed;
   }
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, "not started: " + missing);
@@ -271,10 +271,10 @@ std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Tu
     const bool same = known && known->pid == now.pid && known->start_ticks == now.start_ticks;
     if (same && known->doubt == Doubt::Confirmed) now.doubt = Doubt::Confirmed;
     if (known == now) return std::nullopt;
-    const bool told = known && known->pid == now.pid && known->doubt == now.doubt;
+    const bool is_known = known && known->pid == now.pid && known->doubt == now.doubt;
     known = now;
     turn.save(id);
-    if (const std::string doubted = told ? std::string() : doubt_about(id, *process); !doubted.empty())
+    if (const std::string doubted = is_known ? std::string() : doubt_about(id, *process); !doubted.empty())
       turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, doubted);
     return std::nullopt;
   }
@@ -367,7 +367,7 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
         job.signalled && (former || (job.signalled_pid == event.pid && job.signalled_ticks == event.start_ticks));
     if (!own) continue;
     turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(job.step().service).name, text).subject = number;
-    blame(job, "failed to stop: " + text);
+    set_cause(job, "failed to stop: " + text);
     return go_on(job, StepEnd::Failed, turn);
   }
   turn.note(Severity::Warning, {}, text);
@@ -426,13 +426,14 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   if (!may_come) why = left_over(id);
   if (!may_come && !why.empty() && !block.end_leftovers) {
     const std::int64_t pid = left_of(id).front().pid;
-    if (state.trouble->told_left != pid) tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
-    state.trouble.set(&Trouble::told_left, pid);
+    if (state.trouble->reported_left != pid)
+      tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
+    state.trouble.set(&Trouble::reported_left, pid);
     why.clear();
   }
   if (why.empty()) {
     job.left_by = {};
-    job.left_told.clear();
+    job.left_reported.clear();
     job.held_until.reset();
     job.program_failure.clear();
     return false;
@@ -446,7 +447,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const bool others = job.left_by != state.last->facts->further->left_by || (may_come && another);
   job.left_pid = eldest.pid;
   job.left_ticks = eldest.start_ticks;
-  job.left_told = describe_left(left);
+  job.left_reported = describe_left(left);
   if (others) {
     job.left_by = state.last->facts->further->left_by;
     job.left_since = turn.now.mono;
@@ -471,7 +472,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
 void Engine::hold_step(Job& job, std::string failure, Duration pause, Turn& turn) {
   if (!job.held_until) job.held_until = job.deadline;
   job.program_failure = std::move(failure);
-  job.phase = Job::Phase::Looking;
+  job.phase = Job::Phase::Checking;
   job.deadline = *job.held_until;
   set_due(job, std::min(turn.now.mono + pause, job.deadline));
 }
@@ -504,23 +505,23 @@ bool Engine::clear_way(Job& job, const Command& command, Turn& turn) {
 
 /// What a start of the service waits for is looked at again: a process that it needs, which may be looked at rarely; or
 /// itself, where an earlier start has left something.
-void Engine::look_at_needed(ServiceId id, Instant now) {
+void Engine::check_needed(ServiceId id, Instant now) {
   for (const ServiceId needed : requirements_of(*graph_, id)) {
     const ServiceState& state = services_[needed.index()];
-    const bool lately = state.looked && now.mono - *state.looked <= times(id).period;
+    const bool lately = state.checked && now.mono - *state.checked <= times(id).period;
     if (graph_->at(needed).has_process() && !is_up(needed) && !lately && !state.flight)
-      look_later(needed, Reason::Again, now.mono);
+      check_later(needed, Reason::Again, now.mono);
   }
   // On a grid: one look, however many ask for it.
-  if (!left_behind(id).empty()) look_later(id, Reason::Again, (now.mono / kLeftLook + 1) * kLeftLook);
+  if (!left_behind(id).empty()) check_later(id, Reason::Again, (now.mono / kLeftoverCheck + 1) * kLeftoverCheck);
 }
 
-void Engine::look_now(ServiceId id, Reason reason, Turn& turn) {
+void Engine::check_now(ServiceId id, Reason reason, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
   if (state.presence.is_settling(turn.now.mono)) return;  // a look comes at the end of that
   if (state.flight) {                                     // begun before: it may not have seen what happened since
-    return look_later(id, reason, turn.now.mono + kBusyPause);
+    return check_later(id, reason, turn.now.mono + kBusyPause);
   }
   // A death is the first of N. So is what is tried again, where a job has kept a whole cycle from counting. The next
   // run that counts comes at least a cycle later.
@@ -539,23 +540,23 @@ std::optional<Duration> Engine::backing_off(ServiceId id, Instant now) const {
   return *until - now.wall;
 }
 
-void Engine::wake_looks(Turn& turn) {
-  while (const auto look = timetable_.take_look(turn.now.mono))
-    if (look->service.index() < services_.size()) look_now(look->service, look->reason, turn);
+void Engine::wake_checks(Turn& turn) {
+  while (const auto check = timetable_.take_check(turn.now.mono))
+    if (check->service.index() < services_.size()) check_now(check->service, check->reason, turn);
 }
 
 /// A service has come up: what waits for it is looked at again.
 void Engine::wake_dependents(ServiceId id, Instant now) {
   if (graph_->dependents[id.index()].empty()) return;
   for (const ServiceId dependent : dependents_of(*graph_, id))
-    if (!services_[dependent.index()].trouble->waits.empty()) look_later(dependent, Reason::Again, now.mono);
+    if (!services_[dependent.index()].trouble->waits.empty()) check_later(dependent, Reason::Again, now.mono);
 }
 
 /// A job of these services has ended: so is what waited for that.
 void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
   for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
     for (const ServiceId id : around)
-      if (!services_[id.index()].trouble->waits.empty()) look_later(id, Reason::Again, now.mono);
+      if (!services_[id.index()].trouble->waits.empty()) check_later(id, Reason::Again, now.mono);
 }
 
 }  // namespace healer::engine

@@ -50,7 +50,7 @@ struct Job {
   ServiceId service;                      ///< whom it is for (the first, where a person named several)
   std::vector<JobStep> steps;
   std::uint32_t position = 0;  ///< of the step under way
-  enum class Phase : std::uint8_t { Looking, Acting } phase = Phase::Looking;
+  enum class Phase : std::uint8_t { Checking, Acting } phase = Phase::Checking;
   ActionId action;  ///< the step's program; 0: none (yet)
   bool action_ended = false;
   std::string program_failure;     ///< why the step's program failed; empty: it succeeded, or has not ended
@@ -65,12 +65,12 @@ struct Job {
   ActionId left_by;                      ///< of what an earlier start has left and was told to end
   std::int64_t left_pid = 0;             ///< the eldest of it
   std::uint64_t left_ticks = 0;
-  std::string left_told{};  ///< in words
-  Duration left_since{0};   ///< mono: when that was seen
-  int left_signal = 0;      ///< the last that it got
+  std::string left_reported{};  ///< in words
+  Duration left_since{0};       ///< mono: when that was seen
+  int left_signal = 0;          ///< the last that it got
   bool cancelled = false;
-  bool told_to_end = false;     ///< by people or new rules: it has not failed by itself
-  std::optional<RunId> look;    ///< in flight
+  bool end_requested = false;   ///< by people or new rules: it has not failed by itself
+  std::optional<RunId> check;   ///< in flight
   std::optional<Duration> due;  ///< mono: of the next look
   Duration pause{0};            ///< between looks; doubles
   Duration deadline{0};         ///< mono: when the step has failed

@@ -30,11 +30,11 @@ struct Unknown {
 struct Trouble {
   Rare<Unknown> unknown;  ///< the last look had no answer
   Rare<ActionFailure> action_failure;
-  Rare<TakenOut> taken_out;    ///< why it is not monitored, where that is known
-  std::string start_failure;   ///< why its last start failed; or empty
-  std::string waits;           ///< why a start or restart that its rules want is not done now; or empty
-  std::int64_t told_left = 0;  ///< a process that its former start has left, and that was told of
-  Slim<Duration> lines_lost;   ///< mono: when it was last recorded that lines of its file may be missing
+  Rare<TakenOut> taken_out;        ///< why it is not monitored, where that is known
+  std::string start_failure;       ///< why its last start failed; or empty
+  std::string waits;               ///< why a start or restart that its rules want is not done now; or empty
+  std::int64_t reported_left = 0;  ///< a process that its former start has left, and that was told of
+  Slim<Duration> lines_lost;       ///< mono: when it was last recorded that lines of its file may be missing
 
   bool operator==(const Trouble&) const = default;
 };
@@ -53,10 +53,10 @@ struct ServiceState {
   Sparse<StartHistory> starts;
   Sparse<Trouble> trouble;
   Rare<KnownProcess> known;
-  Rare<JobId> job;        ///< that it takes part in: no run is counted meanwhile
-  Slim<Duration> looked;  ///< mono: when `last` was seen
-  Presence presence;      ///< of its process
-  Sparse<Child> child;    ///< of a foreground process
+  Rare<JobId> job;         ///< that it takes part in: no run is counted meanwhile
+  Slim<Duration> checked;  ///< mono: when `last` was seen
+  Presence presence;       ///< of its process
+  Sparse<Child> child;     ///< of a foreground process
 };
 
 }  // namespace healer::engine

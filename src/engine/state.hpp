@@ -46,16 +46,16 @@ struct Window {
 enum class RuleStatus : std::uint8_t { Ok, Failed };
 
 /// What people know of a rule that stands failed, and so whether they are reminded of it.
-enum class Told : std::uint8_t {
+enum class Notified : std::uint8_t {
   Alerted,      ///< those who want its alerts have had them
   Kept,         ///< it fired in a maintenance window: nobody was told, until the window is over
   Acknowledged  ///< a person knows: no reminders until it has recovered
 };
 
 /// "alerted", "kept", "acknowledged".
-[[nodiscard]] std::string_view to_string(Told told);
+[[nodiscard]] std::string_view to_string(Notified notified);
 /// By its name; Alerted where there is none.
-[[nodiscard]] Told told_of(std::string_view name);
+[[nodiscard]] Notified notified_of(std::string_view name);
 
 /// What else a rule remembers that fails or has failed.
 struct RulePast {
@@ -74,11 +74,11 @@ struct RulePast {
 struct RuleState {
   Window window;
   RuleStatus status = RuleStatus::Ok;
-  Told told = Told::Alerted;      ///< while Failed
-  bool accepted = false;          ///< a dormant rule that a person accepted
-  bool judged = false;            ///< by a run since it began, or since its service was monitored again
-  std::uint32_t since_fired = 0;  ///< runs since the firing, the firing being 1; 0 while Ok
-  std::uint64_t born = 0;         ///< actions with a lower number were decided on before it began
+  Notified notified = Notified::Alerted;  ///< while Failed
+  bool accepted = false;                  ///< a dormant rule that a person accepted
+  bool judged = false;                    ///< by a run since it began, or since its service was monitored again
+  std::uint32_t since_fired = 0;          ///< runs since the firing, the firing being 1; 0 while Ok
+  std::uint64_t born = 0;                 ///< actions with a lower number were decided on before it began
   Sparse<RulePast> past;
 
   bool operator==(const RuleState&) const = default;
@@ -233,7 +233,7 @@ struct SavedService {
   Rare<ActionFailure> action_failure;
   Rare<Acknowledgement> acknowledged{};  ///< while one of its rules is
   Rare<TakenOut> taken_out{};            ///< why it is not monitored; none: it is, or that is not known
-  bool tells_taken_out = true;           ///< false: written by a healer that did not know of `taken_out`
+  bool reports_taken_out = true;         ///< false: written by a healer that did not know of `taken_out`
   std::vector<SavedRule> rules;          ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;

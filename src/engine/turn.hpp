@@ -68,7 +68,7 @@ struct Turn {
   }
 
   [[nodiscard]] bool durable() const {
-    return commit.tells_of_deeds() || !changed.empty() || !remembered.empty() || !changed_jobs.empty() ||
+    return commit.reports_actions() || !changed.empty() || !remembered.empty() || !changed_jobs.empty() ||
            !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
   }
 };

@@ -93,12 +93,12 @@ class Amqp final : public PacketTalk {
 
   Want packet(std::string_view packet) override {
     if (packet[0] == kHello[0]) return another_version(packet);
-    if (!packet.ends_with(kFrameEnd)) return strange(packet);
+    if (!packet.ends_with(kFrameEnd)) return unexpected(packet);
     if (packet[0] == kHeartbeatFrame) return Want::receive();
     ByteReader in(packet.substr(kFrameHeader, packet.size() - kFrameHeader - kFrameEnd.size()));
     const std::uint64_t of_class = in.big(2);
     const std::uint64_t method = in.big(2);
-    if (of_class != kConnection || !in.good()) return strange(packet);
+    if (of_class != kConnection || !in.good()) return unexpected(packet);
     if (method == kClose) return refused(in, packet);
     if (step_ == Step::Greeting && method == kStart) return greeted(in, packet);
     if (step_ == Step::Login && method == kSecure)
@@ -106,14 +106,14 @@ class Amqp final : public PacketTalk {
     if (step_ == Step::Login && method == kTune) return tuned(in, packet);
     if (step_ == Step::Opening && method == kOpenOk)
       return Want::pass("it accepts the login", frame(kClose, big(200, 2) + short_text("done") + big(0, 4)));
-    return strange(packet);
+    return unexpected(packet);
   }
 
  private:
   enum class Step : std::uint8_t { Greeting, Login, Opening };
 
   Want another_version(std::string_view header) const {
-    if (!header.starts_with(kHello.substr(0, 4)) || header == kHello) return strange(header);
+    if (!header.starts_with(kHello.substr(0, 4)) || header == kHello) return unexpected(header);
     const auto part = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(header[at])); };
     if (part(5) == 1 && part(6) == 0 && part(7) == 0) return Want::fail("it speaks AMQP 1.0, not 0-9-1");
     return Want::fail(fmt::format("it speaks AMQP {}-{}-{}, not 0-9-1", part(5), part(6), part(7)));
@@ -125,7 +125,7 @@ class Amqp final : public PacketTalk {
     in.take(in.big(4));  // what it says of itself
     const std::string_view mechanisms = in.take(in.big(4));
     in.take(in.big(4));  // languages
-    if (!in.good()) return strange(packet);
+    if (!in.good()) return unexpected(packet);
     if (major != 0 || minor != 9) return Want::fail(fmt::format("it speaks AMQP {}-{}, not 0-9-1", major, minor));
     const bool is_anonymous = !has_name_ && has_word(mechanisms, "ANONYMOUS");
     if (!is_anonymous && !has_word(mechanisms, "PLAIN"))
@@ -141,7 +141,7 @@ class Amqp final : public PacketTalk {
     const std::uint64_t channels = in.big(2);
     const std::uint64_t frames = in.big(4);
     in.big(2);  // how often it wants to see a heartbeat: never, to us
-    if (!in.good()) return strange(packet);
+    if (!in.good()) return unexpected(packet);
     if (!has_name_) return Want::pass("it accepts the connection");
     step_ = Step::Opening;
     const std::uint64_t size = frames == 0 ? kOurFrames : std::min(frames, kOurFrames);
@@ -150,15 +150,17 @@ class Amqp final : public PacketTalk {
   }
 
   /// What it says may repeat the password; that of guest is no secret.
-  [[nodiscard]] std::string without_password(std::string_view said) const {
-    return has_name_ ? strike_out(said, {password_}) : std::string(said);
+  [[nodiscard]] std::string without_password(std::string_view received) const {
+    return has_name_ ? strike_out(received, {password_}) : std::string(received);
   }
-  [[nodiscard]] Want strange(std::string_view packet) const { return PacketTalk::strange(without_password(packet)); }
+  [[nodiscard]] Want unexpected(std::string_view packet) const {
+    return PacketTalk::unexpected(without_password(packet));
+  }
 
   Want refused(ByteReader& in, std::string_view packet) const {
     const std::uint64_t code = in.big(2);
     const std::string_view why = in.take(in.byte());
-    if (!in.good()) return strange(packet);
+    if (!in.good()) return unexpected(packet);
     return Want::fail(fmt::format("its {} is {}: {}", awaited(), code, quote(without_password(why))),
                       frame(kCloseOk, ""));
   }

@@ -64,7 +64,7 @@ struct Want {
     return {Kind::Fail, std::move(farewell), std::move(text)};
   }
   [[nodiscard]] static Want unknown(std::string text) { return {Kind::Unknown, {}, std::move(text)}; }
-  [[nodiscard]] static Want look_for(std::string pattern, std::string text) {
+  [[nodiscard]] static Want search_for(std::string pattern, std::string text) {
     return {Kind::Search, {}, {}, std::make_unique<const Search>(Search{std::move(pattern), std::move(text)})};
   }
   [[nodiscard]] static Want ask(std::string filter, std::string text) {

@@ -136,7 +136,7 @@ class Dns final : public PacketTalk {
     return size < kHeader ? Size::wrong() : Size::of(size + 2);
   }
   Want packet(std::string_view packet) override { return message(packet.substr(2)); }
-  Want datagram(std::string_view bytes) override { return bytes.size() < kHeader ? strange(bytes) : message(bytes); }
+  Want datagram(std::string_view bytes) override { return bytes.size() < kHeader ? unexpected(bytes) : message(bytes); }
   bool in_datagrams() const override { return datagrams_; }
 
  private:
@@ -148,7 +148,7 @@ class Dns final : public PacketTalk {
     const std::uint64_t answers = in.big(2);
     const std::uint64_t authorities = in.big(2);
     in.take(2);
-    if ((flags & 0x8000U) == 0) return strange(whole);
+    if ((flags & 0x8000U) == 0) return unexpected(whole);
     if (id != id_) return Want::receive();  // to somebody else's question
     const auto code = static_cast<unsigned>(flags & 0xfU);
     if (name_.empty()) {
@@ -177,12 +177,12 @@ class Dns final : public PacketTalk {
       const std::string_view bytes = in.take(in.big(2));
       if (!in.good()) break;
       if (type != type_) continue;
-      const std::string told = data(type, bytes, whole);
-      if (told.empty()) continue;  // it is none of that type
-      if (first.empty()) first = told;
+      const std::string record = data(type, bytes, whole);
+      if (record.empty()) continue;  // it is none of that type
+      if (first.empty()) first = record;
       std::string_view wanted = expected_;
       if (wanted.size() > 1 && wanted.ends_with('.')) wanted.remove_suffix(1);
-      if (wanted.empty() || iequals(told, wanted)) return Want::pass("it answers " + quote(told));
+      if (wanted.empty() || iequals(record, wanted)) return Want::pass("it answers " + quote(record));
     }
     if (!in.good()) return Want::fail("its answer is cut off");
     if (first.empty()) return Want::fail("its answer has no such record");

@@ -111,12 +111,12 @@ class Docker final : public Conversation {
     if (is_true(state, "Restarting")) return Want::fail("the container is being restarted" + exit_status(state));
     const auto known = state.find("Health");
     const std::string health = known != state.end() ? text_in(*known, "Status") : std::string();
-    std::string told = "the container is running";
-    if (is_true(state, "Paused")) told += ", but paused";
-    if (health.empty() || health == "none") return Want::pass(told);
-    if (health == "healthy") return Want::pass(told + " and healthy");
-    if (health == "starting") return Want::pass(told + ", its first health check is not done");
-    return Want::fail(fmt::format("{}, but its health is {}", told, quote(health)));
+    std::string condition = "the container is running";
+    if (is_true(state, "Paused")) condition += ", but paused";
+    if (health.empty() || health == "none") return Want::pass(condition);
+    if (health == "healthy") return Want::pass(condition + " and healthy");
+    if (health == "starting") return Want::pass(condition + ", its first health check is not done");
+    return Want::fail(fmt::format("{}, but its health is {}", condition, quote(health)));
   }
 
   std::string name_;

@@ -14,9 +14,10 @@ namespace {
 LineVerdict judge(std::string_view line) {
   const std::size_t slash = line.find('/');
   const std::size_t blank = line.find(' ');
-  if (slash == std::string_view::npos || blank == std::string_view::npos || slash > blank) return LineVerdict::Strange;
+  if (slash == std::string_view::npos || blank == std::string_view::npos || slash > blank)
+    return LineVerdict::Unexpected;
   const int status = reply_code(trim(line.substr(blank)));
-  if (status == 0) return LineVerdict::Strange;
+  if (status == 0) return LineVerdict::Unexpected;
   return status == 200 ? LineVerdict::Good : LineVerdict::Refused;
 }
 

@@ -20,10 +20,10 @@ class Fail2ban final : public Conversation {
 
   Want receive(std::string_view bytes) override {
     for (const char c : bytes) {
-      said_ += c;
-      if (said_.ends_with(kEnd)) return judge();
-      if (said_.size() == 1 && c != '\x80' && c != '(') return strange();
-      if (said_.size() > kMostBytes) return strange();
+      received_ += c;
+      if (received_.ends_with(kEnd)) return judge();
+      if (received_.size() == 1 && c != '\x80' && c != '(') return unexpected();
+      if (received_.size() > kMostBytes) return unexpected();
     }
     return Want::receive();
   }
@@ -33,12 +33,14 @@ class Fail2ban final : public Conversation {
 
  private:
   [[nodiscard]] Want judge() const {
-    if (said_.find("pong") == std::string::npos) return Want::fail("its answer to ping is " + quote(said_));
+    if (received_.find("pong") == std::string::npos) return Want::fail("its answer to ping is " + quote(received_));
     return Want::pass("it answers ping", "<F2B_CLOSE_COMMAND>" + std::string(kEnd));
   }
-  [[nodiscard]] Want strange() const { return Want::fail("this is not a fail2ban server: it said " + quote(said_)); }
+  [[nodiscard]] Want unexpected() const {
+    return Want::fail("this is not a fail2ban server: it said " + quote(received_));
+  }
 
-  std::string said_;
+  std::string received_;
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ class Generic final : public Conversation {
       const std::size_t at = text_.find(*literal);
       return found(at == std::string::npos ? std::nullopt : std::optional(at + literal->size()));
     }
-    return Want::look_for(pattern, text_);
+    return Want::search_for(pattern, text_);
   }
 
   Want mismatch() const {

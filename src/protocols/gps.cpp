@@ -14,7 +14,7 @@ LineVerdict judge(std::string_view line) {
   const auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
   if (line.starts_with("GPSD,") && !has("G=")) return LineVerdict::More;  // to the letters of DEVICES
   if (line.starts_with("GPSD,")) return has("G=GPS") || has("G=RTCM104v2") ? LineVerdict::Good : LineVerdict::Refused;
-  if (!line.starts_with("{\"class\":")) return LineVerdict::Strange;
+  if (!line.starts_with("{\"class\":")) return LineVerdict::Unexpected;
   if (!line.starts_with("{\"class\":\"DEVICES\"")) return LineVerdict::More;
   return has("\"path\":") ? LineVerdict::Good : LineVerdict::Refused;
 }

@@ -74,7 +74,7 @@ Want HttpJudge::judge(int status, bool is_whole, std::string_view location) {
     if (!is_whole && body_.size() < limit_) return Want::receive();
     if (body_.empty()) return Want::fail("it sent no content");  // whatever is asked of it, as in Monit
     const auto literal = literal_of(content_->text);
-    if (!literal) return Want::look_for(content_->text, body_);
+    if (!literal) return Want::search_for(content_->text, body_);
     const std::size_t at = body_.find(*literal);
     if (auto want = found(at == std::string::npos ? std::nullopt : std::optional(at + literal->size())))
       return std::move(*want);

@@ -40,12 +40,12 @@ void HttpResponse::status_line(std::string_view line) {
 }
 
 void HttpResponse::length(std::string_view value) {
-  std::uint64_t told = 0;
-  if (!number(value, told, 10))
+  std::uint64_t stated = 0;
+  if (!number(value, stated, 10))
     return wrong(fmt::format("its Content-Length is {}, which is not a length", quote(value)));
-  if (has_length_ && told != length_) return wrong("it states two different content lengths");
+  if (has_length_ && stated != length_) return wrong("it states two different content lengths");
   has_length_ = true;
-  length_ = told;
+  length_ = stated;
 }
 
 void HttpResponse::header(std::string_view line) {

@@ -17,7 +17,7 @@ namespace {
 
 LineVerdict greeting(std::string_view line) {
   if (begins_with_word(line, "* OK") || begins_with_word(line, "* PREAUTH")) return LineVerdict::Good;
-  return begins_with_word(line, "* BYE") ? LineVerdict::Refused : LineVerdict::Strange;
+  return begins_with_word(line, "* BYE") ? LineVerdict::Refused : LineVerdict::Unexpected;
 }
 
 /// A command of one tag: untagged lines are skipped, but for a server that takes its leave.

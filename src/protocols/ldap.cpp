@@ -88,13 +88,13 @@ class Ldap final : public PacketTalk {
     (void)ber_content(answer, kOctets);
     const std::string_view why = ber_content(answer, kOctets);
     if (!in.good() || !answer.good() || code_bytes.empty() || (tag != kBindResponse && tag != kExtendedResponse))
-      return strange(packet);
+      return unexpected(packet);
     // A notice of disconnection has no number.
     const bool is_answer = id == static_cast<std::uint64_t>(id_) && (tag == kExtendedResponse) == starts_tls_;
     if (!is_answer || code != 0) {
-      const std::string said = why.empty() ? std::string{} : ": " + quote(why);
+      const std::string reason = why.empty() ? std::string{} : ": " + quote(why);
       return Want::fail(
-          fmt::format("its {} is {} ({}){}", is_answer ? awaited() : "notice", name_of(code), code, said));
+          fmt::format("its {} is {} ({}){}", is_answer ? awaited() : "notice", name_of(code), code, reason));
     }
     if (starts_tls_) return Want::start_tls();
     return Want::pass("it lets anybody bind", message(++id_, ber(kUnbindRequest, "")));

@@ -26,15 +26,15 @@ class LineSession final : public LineTalk {
     switch (step().judge(line)) {
       case LineVerdict::More: return Want::receive();
       case LineVerdict::Good: return go_on();
-      case LineVerdict::Refused: return Want::fail(fmt::format("its {} is {}", awaited(), told(line)));
-      case LineVerdict::Strange: break;
+      case LineVerdict::Refused: return Want::fail(fmt::format("its {} is {}", awaited(), quoted(line)));
+      case LineVerdict::Unexpected: break;
     }
-    return Want::fail(fmt::format("this is not {}: it said {}", script_.server, told(line)));
+    return Want::fail(fmt::format("this is not {}: it said {}", script_.server, quoted(line)));
   }
 
  private:
   [[nodiscard]] const LineStep& step() const { return script_.steps[at_]; }
-  [[nodiscard]] std::string told(std::string_view line) const { return quote(strike_out(line, script_.secrets)); }
+  [[nodiscard]] std::string quoted(std::string_view line) const { return quote(strike_out(line, script_.secrets)); }
 
   Want go_on() {
     const bool begins_tls = step().begins_tls;
@@ -109,7 +109,7 @@ std::function<LineVerdict(std::string_view line)> replies(std::vector<int> good)
   return [good = std::move(good), first = 0](std::string_view line) mutable {
     const int code = reply_code(line);
     const bool goes_on = line.size() > 3 && line[3] == '-';
-    if (first == 0 && code == 0) return LineVerdict::Strange;
+    if (first == 0 && code == 0) return LineVerdict::Unexpected;
     if (first == 0 && goes_on) first = code;
     if (first != 0 && (code != first || goes_on)) return LineVerdict::More;
     first = 0;

@@ -47,10 +47,10 @@ class LineTalk : public Conversation {
 
 /// What a line is to the question before it.
 enum class LineVerdict : std::uint8_t {
-  More,     ///< a further line follows
-  Good,     ///< the answer that was hoped for
-  Refused,  ///< an answer of the protocol, but not that
-  Strange,  ///< none of the protocol
+  More,        ///< a further line follows
+  Good,        ///< the answer that was hoped for
+  Refused,     ///< an answer of the protocol, but not that
+  Unexpected,  ///< none of the protocol
 };
 
 /// A question and its answer.

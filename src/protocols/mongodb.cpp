@@ -26,7 +26,7 @@ std::string ping() {
 }
 
 /// What a document says of itself: whether it is all right, and why not.
-struct Told {
+struct Status {
   bool good = false;  ///< it could be read
   bool ok = false;
   std::string error;
@@ -52,24 +52,24 @@ std::optional<std::size_t> size_of_value(std::uint8_t type, ByteReader in) {
   }
 }
 
-Told read(std::string_view document) {
+Status read(std::string_view document) {
   ByteReader in(document);
-  Told told;
-  if (in.little(4) != document.size()) return told;
+  Status status;
+  if (in.little(4) != document.size()) return status;
   while (in.good()) {
     const std::uint8_t type = in.byte();
     if (type == 0) break;
     const std::string_view name = in.text();
     const auto size = size_of_value(type, in);
-    if (!size) return told;
+    if (!size) return status;
     const std::string_view value = in.take(*size);
-    if (!in.good()) return told;
+    if (!in.good()) return status;
     // One is 1.0 of eight bytes, or a whole number.
-    if (name == "ok") told.ok = value.find_first_not_of('\0') != std::string_view::npos;
-    if (name == "errmsg" && type == 0x02 && value.size() > 4) told.error = value.substr(4, value.size() - 5);
+    if (name == "ok") status.ok = value.find_first_not_of('\0') != std::string_view::npos;
+    if (name == "errmsg" && type == 0x02 && value.size() > 4) status.error = value.substr(4, value.size() - 5);
   }
-  told.good = in.good();
-  return told;
+  status.good = in.good();
+  return status;
 }
 
 class Mongodb final : public PacketTalk {
@@ -95,10 +95,10 @@ class Mongodb final : public PacketTalk {
     const bool is_document = in.byte() == 0;
     std::string_view document = in.rest();
     if (has_checksum) document.remove_suffix(std::min<std::size_t>(4, document.size()));
-    const Told told = read(document);
-    if (!is_document || !told.good) return strange(packet);
-    if (told.ok) return Want::pass("it answers ping");
-    return Want::fail(fmt::format("its answer to ping is {}", quote(told.error)));
+    const Status status = read(document);
+    if (!is_document || !status.good) return unexpected(packet);
+    if (status.ok) return Want::pass("it answers ping");
+    return Want::fail(fmt::format("its answer to ping is {}", quote(status.error)));
   }
 };
 

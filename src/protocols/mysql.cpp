@@ -92,7 +92,7 @@ class Mysql final : public PacketTalk {
         if (kind == 0xfe && in.rest().size() < 8) return Want::fail("its answer to the query has no rows", quit());
         return Want::pass("it answers the query", quit());
     }
-    return strange(packet);
+    return unexpected(packet);
   }
 
  private:
@@ -123,7 +123,7 @@ class Mysql final : public PacketTalk {
     salt_ = in.take(8);
     in.take(1);
     std::uint64_t capabilities = in.little(2);
-    if (!in.good()) return strange(packet.substr(0, kHeader + 1));
+    if (!in.good()) return unexpected(packet.substr(0, kHeader + 1));
     if (version != kVersion) return Want::fail(fmt::format("it speaks version {} of the protocol, not 10", version));
     if (!in.rest().empty()) {
       in.take(3);  // its character set and status
@@ -178,15 +178,15 @@ class Mysql final : public PacketTalk {
       asked_for_key_ = !in_clear;
       return Want::receive(message(in_clear ? password_ + '\0' : "\x02"));
     }
-    return strange(std::string(1, static_cast<char>(kind)) + std::string(in.rest()));
+    return unexpected(std::string(1, static_cast<char>(kind)) + std::string(in.rest()));
   }
 
   Want with_key(std::string_view pem) {
-    if (!std::exchange(asked_for_key_, false)) return strange(pem);  // once: it is much work
+    if (!std::exchange(asked_for_key_, false)) return unexpected(pem);  // once: it is much work
     if (!key_checksum_.empty() && key_checksum(pem, key_checksum_.size()) != key_checksum_)
       return Want::fail("the checksum of its key is another one");
     const auto password = sealed(password_, salt_, pem);
-    return password ? Want::receive(message(*password)) : strange(pem);
+    return password ? Want::receive(message(*password)) : unexpected(pem);
   }
 
   Step step_ = Step::Greeting;

@@ -30,7 +30,7 @@ class Ntp final : public DatagramTalk {
     if (const Setting* offset = order.find("offset")) offset_ = *offset;
   }
 
-  std::string_view awaited() const override { return is_told_else_ ? "answer to this question" : "answer"; }
+  std::string_view awaited() const override { return got_something_else_ ? "answer to this question" : "answer"; }
 
  protected:
   // What would be the time here is a number that nobody can guess: the time is nobody's business.
@@ -50,7 +50,7 @@ class Ntp final : public DatagramTalk {
           fmt::format("its answer is of version {} and mode {}, not 3 and 4", (first >> 3U) & 7U, first & 7U));
     // What does not repeat our number is an answer to somebody else's question, or by one who has not seen ours.
     if (datagram.substr(24, 8) != cookie_) {
-      is_told_else_ = true;
+      got_something_else_ = true;
       return Want::receive();
     }
     if (stratum == 0) return Want::fail("it refuses to answer: " + quote(datagram.substr(12, 4)));
@@ -63,10 +63,10 @@ class Ntp final : public DatagramTalk {
     const double left = time_of(in);
     const double offset = (wrapped(arrived - sent_) + wrapped(left - received)) / 2;
     const auto apart = static_cast<std::int64_t>(std::llround(std::abs(offset) * 1000));
-    const std::string told = fmt::format("its time is {} ms {} ours", apart, offset >= 0 ? "ahead of" : "behind");
+    const std::string difference = fmt::format("its time is {} ms {} ours", apart, offset >= 0 ? "ahead of" : "behind");
     if (!holds(offset_->op, apart, offset_->number))
-      return Want::fail(fmt::format("{}, not {} {} ms", told, to_string(offset_->op), offset_->number));
-    return Want::pass(told);
+      return Want::fail(fmt::format("{}, not {} {} ms", difference, to_string(offset_->op), offset_->number));
+    return Want::pass(difference);
   }
 
  private:
@@ -85,7 +85,7 @@ class Ntp final : public DatagramTalk {
   WallTime (*now_)();
   std::optional<Setting> offset_;
   double sent_ = 0;
-  bool is_told_else_ = false;  // something, but no answer
+  bool got_something_else_ = false;  // something, but no answer
 };
 
 constexpr Option kOptions[] = {{.word = "offset", .type = OptionType::Lag}};

@@ -61,8 +61,8 @@ Want PacketTalk::receive(std::string_view bytes) {
       bytes.remove_prefix(1);
       const Size size = size_of(begun_);
       if (size.kind == Size::Kind::Unknown) continue;
-      if (size.kind == Size::Kind::Wrong || size.bytes < begun_.size()) return strange(begun_);
-      if (size.bytes > most_) return strange(begun_);
+      if (size.kind == Size::Kind::Wrong || size.bytes < begun_.size()) return unexpected(begun_);
+      if (size.bytes > most_) return unexpected(begun_);
       wanted_ = size.bytes;
     }
     const std::string_view part = bytes.substr(0, wanted_ - begun_.size());
@@ -86,8 +86,8 @@ Want PacketTalk::receive(std::string_view bytes) {
 
 Want PacketTalk::closed() { return broken_off(); }
 
-Want PacketTalk::strange(std::string_view said) const {
-  return Want::fail(fmt::format("this is not {}: it said {}", server_, quote(said)));
+Want PacketTalk::unexpected(std::string_view received) const {
+  return Want::fail(fmt::format("this is not {}: it said {}", server_, quote(received)));
 }
 
 Want PacketTalk::broken_off() const {

@@ -67,10 +67,10 @@ class PacketTalk : public Conversation {
   [[nodiscard]] virtual Want packet(std::string_view packet) = 0;
   /// Over UDP, where no sizes are told: what a datagram means.
   [[nodiscard]] virtual bool in_datagrams() const { return false; }
-  [[nodiscard]] virtual Want datagram(std::string_view bytes) { return strange(bytes); }
+  [[nodiscard]] virtual Want datagram(std::string_view bytes) { return unexpected(bytes); }
 
   /// "this is not a MySQL server: it said ..."
-  [[nodiscard]] Want strange(std::string_view said) const;
+  [[nodiscard]] Want unexpected(std::string_view received) const;
   /// "the server closed the connection before its greeting".
   [[nodiscard]] Want broken_off() const;
 

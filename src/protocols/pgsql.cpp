@@ -78,7 +78,7 @@ class Pgsql final : public PacketTalk {
     if (step_ == Step::Tls) {
       if (packet == "S") return Want::start_tls();
       if (packet == "N") return Want::fail("it does not offer TLS");
-      if (packet[0] != 'E') return strange(packet.substr(0, kHeader));  // nothing else is said before TLS
+      if (packet[0] != 'E') return unexpected(packet.substr(0, kHeader));  // nothing else is said before TLS
     }
     ByteReader in(packet.substr(kHeader));
     switch (packet[0]) {
@@ -112,7 +112,7 @@ class Pgsql final : public PacketTalk {
 
   Want authentication(ByteReader& in) {
     const std::uint64_t kind = in.big(4);
-    if (!in.good()) return strange(in.rest());
+    if (!in.good()) return unexpected(in.rest());
     if (kind == 0) {  // come in
       step_ = Step::Login;
       return Want::receive();
@@ -137,7 +137,7 @@ class Pgsql final : public PacketTalk {
     }
     if (kind == 11) {
       const auto final = scram_.final(in.rest());
-      return final ? Want::receive(message("p", *final)) : strange(in.rest());
+      return final ? Want::receive(message("p", *final)) : unexpected(in.rest());
     }
     if (kind == 12)
       return scram_.proves(in.rest()) ? Want::receive() : Want::fail("it does not know the password itself");

@@ -13,7 +13,7 @@ namespace {
 
 LineVerdict judge(std::string_view line) {
   if (begins_with_word(line, "+OK")) return LineVerdict::Good;
-  return begins_with_word(line, "-ERR") ? LineVerdict::Refused : LineVerdict::Strange;
+  return begins_with_word(line, "-ERR") ? LineVerdict::Refused : LineVerdict::Unexpected;
 }
 
 std::unique_ptr<Conversation> make(const Order& order) {

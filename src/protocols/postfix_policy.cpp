@@ -16,7 +16,7 @@ constexpr std::string_view kRequest =
     "client_name=healer.example\n\n";
 
 LineVerdict judge(std::string_view line) {
-  return line.starts_with("action=") ? LineVerdict::Good : LineVerdict::Strange;
+  return line.starts_with("action=") ? LineVerdict::Good : LineVerdict::Unexpected;
 }
 
 std::unique_ptr<Conversation> make(const Order&) {

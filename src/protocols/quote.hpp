@@ -13,9 +13,9 @@ namespace healer::protocols {
 inline constexpr std::size_t kQuoted = 80;
 
 /// "..." of the beginning of `said`, at most `limit` bytes of it.
-[[nodiscard]] inline std::string quote(std::string_view said, std::size_t limit = kQuoted) {
-  const bool cut = said.size() > limit;
-  return '"' + printable(said.substr(0, limit)) + (cut ? "..." : "") + '"';
+[[nodiscard]] inline std::string quote(std::string_view received, std::size_t limit = kQuoted) {
+  const bool cut = received.size() > limit;
+  return '"' + printable(received.substr(0, limit)) + (cut ? "..." : "") + '"';
 }
 
 }  // namespace healer::protocols

@@ -29,10 +29,10 @@ class Rdate final : public PacketTalk {
 
   Want packet(std::string_view packet) override {
     if (now_ == nullptr) return Want::unknown("nobody knows what time it is here");
-    const auto told = static_cast<std::int64_t>(ByteReader(packet).big(4));
+    const auto server_time = static_cast<std::int64_t>(ByteReader(packet).big(4));
     const std::int64_t here = std::chrono::floor<std::chrono::seconds>(now_()).time_since_epoch().count() + kSince1900;
     // It counts modulo 2^32, which ends in 2036.
-    std::int64_t apart = (told - here) % kEra;
+    std::int64_t apart = (server_time - here) % kEra;
     if (apart > kEra / 2) apart -= kEra;
     if (apart < -kEra / 2) apart += kEra;
     if (std::abs(apart) > kMostApart)

@@ -13,7 +13,7 @@ constexpr std::size_t kMostModules = 10'000;  // lines of the list, greetings fo
 
 LineVerdict greeting(std::string_view line) {
   if (line.starts_with("@ERROR")) return LineVerdict::Refused;
-  return line.starts_with("@RSYNCD: ") ? LineVerdict::Good : LineVerdict::Strange;
+  return line.starts_with("@RSYNCD: ") ? LineVerdict::Good : LineVerdict::Unexpected;
 }
 
 LineVerdict list(std::string_view line) {

@@ -17,7 +17,7 @@ LineVerdict judge(std::string_view line) {
   };
   if (is("OK")) return LineVerdict::Good;
   if (is("NO") || is("BYE")) return LineVerdict::Refused;
-  return line.starts_with('"') ? LineVerdict::More : LineVerdict::Strange;
+  return line.starts_with('"') ? LineVerdict::More : LineVerdict::Unexpected;
 }
 
 std::unique_ptr<Conversation> make(const Order& order) {

@@ -58,7 +58,7 @@ class Smtp final : public LineTalk {
  protected:
   Want line(std::string_view line) override {
     const int code = reply_code(line);
-    if (code == 0) return Want::fail(fmt::format("this is not {}: it said {}", server_, told(line)));
+    if (code == 0) return Want::fail(fmt::format("this is not {}: it said {}", server_, quoted(line)));
     note_extension(line);
     if (line.size() > 3 && line[3] == '-') return Want::receive();  // more lines of this reply follow
     return reply(code, line);
@@ -82,12 +82,12 @@ class Smtp final : public LineTalk {
   }
 
   /// A server may repeat what it was told: a password is in no message.
-  [[nodiscard]] std::string told(std::string_view line) const {
+  [[nodiscard]] std::string quoted(std::string_view line) const {
     return quote(strike_out(line, mail_secrets(username_, password_)));
   }
 
   Want refused(std::string_view line) {
-    return Want::fail(fmt::format("its {} is {}", awaited(), told(line)), step_ == Step::Quit ? "" : "QUIT\r\n");
+    return Want::fail(fmt::format("its {} is {}", awaited(), quoted(line)), step_ == Step::Quit ? "" : "QUIT\r\n");
   }
 
   Want reply(int code, std::string_view line) {

@@ -161,16 +161,16 @@ struct Value {
 
 /// Nothing: it is none.
 std::optional<Value> value_of(char tag, std::string_view content) {
-  const auto told = [](const auto& number) -> std::optional<Value> {
+  const auto reported = [](const auto& number) -> std::optional<Value> {
     if (!number) return std::nullopt;
     return Value{fmt::format("{}", *number)};
   };
   switch (tag) {
-    case kInteger: return told(whole_number(content));
+    case kInteger: return reported(whole_number(content));
     case kCounter32:
     case kGauge32:
-    case kTimeTicks: return told(count(content, sizeof(std::uint32_t)));
-    case kCounter64: return told(count(content, sizeof(std::uint64_t)));
+    case kTimeTicks: return reported(count(content, sizeof(std::uint32_t)));
+    case kCounter64: return reported(count(content, sizeof(std::uint64_t)));
     case kOpaque:
     case kOctets: return Value{std::string(content), true};
     case kNull: return content.empty() ? std::optional(Value{}) : std::nullopt;
@@ -223,7 +223,7 @@ class Snmp final : public DatagramTalk {
     const bool ends = whole.rest().empty() && message.rest().empty() && response.rest().empty();
     if (!whole.good() || !message.good() || !response.good() || !ends || version != kVersion2c || !id || !status ||
         !index)
-      return strange(datagram);
+      return unexpected(datagram);
     if (*id != id_) return Want::receive();  // to somebody else's question
     if (*status != 0) return Want::fail(fmt::format("its answer is the error {} ({})", error_of(*status), *status));
     ByteReader object(ber_content(objects, kSequence));
@@ -231,7 +231,7 @@ class Snmp final : public DatagramTalk {
     const char tag = object.rest().empty() ? '\0' : object.rest()[0];
     const std::string_view content = ber_content(object, tag);
     if (!objects.good() || !object.good() || !objects.rest().empty() || !object.rest().empty())
-      return strange(datagram);
+      return unexpected(datagram);
     if (name != name_) return Want::fail("its answer is of another object");
     return judge(tag, content);
   }
@@ -247,28 +247,29 @@ class Snmp final : public DatagramTalk {
     }
     const std::optional<Value> value = value_of(tag, content);
     if (!value) return Want::fail(fmt::format("its {} has a value that is none of SNMP's", oid));
-    const std::string told = fmt::format("its {} is {}", oid, value->is_octets ? shown(value->text) : value->text);
-    if (asked_.value.empty()) return Want::pass(told);
+    const std::string value_text =
+        fmt::format("its {} is {}", oid, value->is_octets ? shown(value->text) : value->text);
+    if (asked_.value.empty()) return Want::pass(value_text);
     const bool by_text = asked_.value.starts_with('"');
     const std::string wanted = by_text ? json_text(asked_.value) : asked_.value;
     const std::string named = fmt::format("{} {}", to_string(asked_.op), by_text ? quote(wanted) : wanted);
     if (by_text) {
       const bool same = value->text == wanted;
-      if (same != (asked_.op == Operator::Equal)) return Want::fail(fmt::format("{}, not {}", told, named));
-      return Want::pass(told);
+      if (same != (asked_.op == Operator::Equal)) return Want::fail(fmt::format("{}, not {}", value_text, named));
+      return Want::pass(value_text);
     }
     const auto number = number_in(value->text);
-    if (!number) return Want::fail(fmt::format("{}, which is no number", told));
+    if (!number) return Want::fail(fmt::format("{}, which is no number", value_text));
     if (!compares(asked_.op, *number, number_in(wanted).value_or(0)))
-      return Want::fail(fmt::format("{}, not {}", told, named));
-    return Want::pass(told);
+      return Want::fail(fmt::format("{}, not {}", value_text, named));
+    return Want::pass(value_text);
   }
 
   /// What it says repeats the community, mostly.
-  [[nodiscard]] std::string shown(std::string_view said) const {
-    return quote(is_secret_ ? strike_out(said, {community_}) : said);
+  [[nodiscard]] std::string shown(std::string_view received) const {
+    return quote(is_secret_ ? strike_out(received, {community_}) : received);
   }
-  [[nodiscard]] Want strange(std::string_view datagram) const {
+  [[nodiscard]] Want unexpected(std::string_view datagram) const {
     return Want::fail("this is not an SNMP agent: it said " + shown(datagram));
   }
 

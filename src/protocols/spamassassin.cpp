@@ -11,7 +11,7 @@ namespace {
 
 /// "SPAMD/1.5 0 PONG"; the number is 0 where all is well.
 LineVerdict judge(std::string_view line) {
-  if (!line.starts_with("SPAMD/")) return LineVerdict::Strange;
+  if (!line.starts_with("SPAMD/")) return LineVerdict::Unexpected;
   const std::size_t status = line.find(' ');
   if (status == std::string_view::npos) return LineVerdict::Refused;
   return line.substr(status).starts_with(" 0 PONG") ? LineVerdict::Good : LineVerdict::Refused;

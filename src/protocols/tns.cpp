@@ -48,11 +48,11 @@ class Tns final : public PacketTalk {
     const auto type = static_cast<std::uint8_t>(packet[4]);
     if (type != kRefuse) return Want::fail(fmt::format("its answer to ping is of the type {}, not {}", type, kRefuse));
     const std::size_t data = packet.find('(', kHeader);
-    const std::string_view said = packet.substr(std::min(data, packet.size()));
-    const std::size_t error = said.find("(ERR=");
-    if (error == std::string_view::npos || said.substr(error).starts_with("(ERR=0)"))
+    const std::string_view text = packet.substr(std::min(data, packet.size()));
+    const std::size_t error = text.find("(ERR=");
+    if (error == std::string_view::npos || text.substr(error).starts_with("(ERR=0)"))
       return Want::pass("it answers ping");
-    const std::string_view code = said.substr(error + 5);
+    const std::string_view code = text.substr(error + 5);
     return Want::fail("its answer to ping is the error TNS-" + std::string(quote(code.substr(0, code.find(')')))));
   }
 };

@@ -142,7 +142,7 @@ PathFacts read_path(PathNumbers numbers, ByteReader& in) {
 
 // ---- what was looked at -------------------------------------------------------------------------------------------
 
-enum Looked : std::uint8_t { Other = 0, AtProcess = 1, AtPath = 2 };
+enum Checked : std::uint8_t { Other = 0, AtProcess = 1, AtPath = 2 };
 
 PathNumbers path_numbers(const Facts& facts) { return facts.path ? numbers_of(*facts.path) : PathNumbers{}; }
 

@@ -39,7 +39,7 @@ enum class Tag : std::uint8_t {
   Reloaded,
   Stopping,
   Gap,
-  Deed,
+  ActionRecord,
   Answered,
   Services,  ///< of the Begun before it: which there are
   Changes,   ///< of the Reloaded before it: which have come and gone
@@ -116,7 +116,7 @@ void put(const recorded::Begun& what, ByteWriter& out) {
 void put(const recorded::Reloaded&, ByteWriter&) {}
 void put(const event::Stopping&, ByteWriter&) {}
 void put(const recorded::Gap& what, ByteWriter& out) { out.text(what.why); }
-void put(const engine::Deed& what, ByteWriter& out) {
+void put(const engine::ActionRecord& what, ByteWriter& out) {
   out.difference(what.when.time_since_epoch().count());
   out.text(what.service);
   out.byte(static_cast<std::uint8_t>(what.kind));
@@ -144,7 +144,7 @@ constexpr Tag tag_of(const recorded::Begun&) { return Tag::Begun; }
 constexpr Tag tag_of(const recorded::Reloaded&) { return Tag::Reloaded; }
 constexpr Tag tag_of(const event::Stopping&) { return Tag::Stopping; }
 constexpr Tag tag_of(const recorded::Gap&) { return Tag::Gap; }
-constexpr Tag tag_of(const engine::Deed&) { return Tag::Deed; }
+constexpr Tag tag_of(const engine::ActionRecord&) { return Tag::ActionRecord; }
 constexpr Tag tag_of(const event::Answered&) { return Tag::Answered; }
 Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
 
@@ -537,14 +537,14 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
     case Tag::Reloaded: return recorded::Reloaded{};
     case Tag::Stopping: return event::Stopping{};
     case Tag::Gap: return recorded::Gap{in.text()};
-    case Tag::Deed: {
-      engine::Deed deed{.when = WallTime{Duration{in.difference()}}};
-      deed.service = in.text();
+    case Tag::ActionRecord: {
+      engine::ActionRecord action_record{.when = WallTime{Duration{in.difference()}}};
+      action_record.service = in.text();
       const std::uint8_t kind = in.byte();
-      if (kind > static_cast<std::uint8_t>(engine::Deed::Kind::Heal)) in.fail();
-      if (in.ok()) deed.kind = static_cast<engine::Deed::Kind>(kind);
-      deed.text = in.text();
-      return deed;
+      if (kind > static_cast<std::uint8_t>(engine::ActionRecord::Kind::Heal)) in.fail();
+      if (in.ok()) action_record.kind = static_cast<engine::ActionRecord::Kind>(kind);
+      action_record.text = in.text();
+      return action_record;
     }
     default: in.fail(); return recorded::Gap{};
   }

@@ -116,7 +116,7 @@ class Recorder::Worker {
     const auto done = write(items, met);
     remember_the_rest();
     if (done) {
-      if (std::exchange(told_, false)) note("what is seen is recorded again");
+      if (std::exchange(reported_, false)) note("what is seen is recorded again");
       retry_at_.reset();
       return;
     }
@@ -124,7 +124,7 @@ class Recorder::Worker {
     chunk_.reset();
     file_.reset();
     retry_at_ = std::chrono::steady_clock::now() + options_.retry;
-    if (!std::exchange(told_, true))
+    if (!std::exchange(reported_, true))
       note(fmt::format("what is seen is not recorded for replays: {}", done.error().what));
   }
 
@@ -287,7 +287,7 @@ class Recorder::Worker {
   event::ListsDoubted doubted_;                              // told last
   std::string sick_;                                         // the same
   bool lost_ = false;                                        // something since the last chunk
-  bool told_ = false;                                        // that it cannot be written
+  bool reported_ = false;                                    // that it cannot be written
   std::optional<Duration> pruned_;
   std::optional<std::chrono::steady_clock::time_point> retry_at_;
 };

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/events/event.hpp"
-#include "replay/deed.hpp"
+#include "replay/action_record.hpp"
 #include "util/hash.hpp"
 
 namespace healer::engine {
@@ -146,7 +146,7 @@ struct Gap {
 
 using What = std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
                           event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded,
-                          event::Stopping, Gap, Deed>;
+                          event::Stopping, Gap, ActionRecord>;
 
 struct Item {
   Duration mono{0};

@@ -21,7 +21,7 @@ std::optional<ActionId> ended_in(const recorded::What& what) {
 }
 
 /// Of whose program or request an item tells; nothing: it tells of none.
-std::optional<ActionId> told_in(const recorded::What& what) {
+std::optional<ActionId> action_in(const recorded::What& what) {
   if (const auto* started = std::get_if<event::ActionStarted>(&what)) return started->action;
   if (const auto* ready = std::get_if<event::ActionReady>(&what)) return ready->action;
   return ended_in(what);
@@ -53,7 +53,7 @@ void RecordedDay::index(Index at, const recorded::Item& item) {
   }
 }
 
-void RecordedDay::look_ahead() {
+void RecordedDay::read_ahead() {
   while (!ended_ && !barrier_ && (ahead_.size() < 2 || ahead_.back().item.mono - ahead_.front().item.mono < kAhead)) {
     std::optional<recorded::Item> item = source_.next();
     if (!item) {
@@ -68,7 +68,7 @@ void RecordedDay::look_ahead() {
 }
 
 const RecordedDay::Entry* RecordedDay::front() {
-  look_ahead();
+  read_ahead();
   return ahead_.empty() ? nullptr : &ahead_.front();
 }
 
@@ -84,7 +84,7 @@ RecordedDay::Entry RecordedDay::pop() {
   Entry entry = std::move(ahead_.front());
   ahead_.pop_front();
   ++first_;
-  if (const std::optional<ActionId> action = told_in(entry.item.what)) {
+  if (const std::optional<ActionId> action = action_in(entry.item.what)) {
     const auto launch = std::ranges::find(launches_, *action, [](const Launch& one) { return one.what.action; });
     if (launch != launches_.end()) {
       entry.is_past = launch->elsewhen;
@@ -100,12 +100,12 @@ void RecordedDay::begin_life() {
 }
 
 std::optional<Duration> RecordedDay::next_woke() {
-  look_ahead();
+  read_ahead();
   return wokes_.empty() ? std::nullopt : wokes_.front().second;
 }
 
 bool RecordedDay::claim_run(ServiceId service, Duration begun, Duration apart, RunId run) {
-  look_ahead();
+  read_ahead();
   Entry* best = nullptr;
   Duration distance = apart;
   for (const Index index : runs_[service.index()]) {
@@ -122,7 +122,7 @@ bool RecordedDay::claim_run(ServiceId service, Duration begun, Duration apart, R
 }
 
 bool RecordedDay::more_runs(ServiceId service, Duration begun) {
-  look_ahead();
+  read_ahead();
   const auto& runs = runs_[service.index()];
   return std::ranges::any_of(runs,
                              [&](Index index) { return std::get<recorded::Ran>(at(index).item.what).begun > begun; });
@@ -136,7 +136,7 @@ std::optional<recorded::Item> RecordedDay::end_ahead(ActionId action) {
 
 std::optional<RecordedDay::Claimed> RecordedDay::claim_launch(Hash128 what, ActionId action, Duration when,
                                                               Duration near, Duration apart) {
-  look_ahead();
+  read_ahead();
   Launch* best = nullptr;
   for (Launch& launch : launches_) {
     if (launch.claimed || launch.what.what != what || std::chrono::abs(launch.when - when) > apart) continue;

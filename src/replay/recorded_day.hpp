@@ -72,7 +72,7 @@ class RecordedDay {
     std::optional<recorded::Item> end{};  ///< that has passed by
   };
   [[nodiscard]] std::optional<recorded::Item> end_ahead(ActionId action);
-  void look_ahead();
+  void read_ahead();
   void index(Index at, const recorded::Item& item);
   [[nodiscard]] Entry& at(Index index) { return ahead_[static_cast<std::size_t>(index - first_)]; }
 

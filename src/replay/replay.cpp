@@ -93,7 +93,7 @@ class Player final : public EffectSink {
         tell(event::Wake{});
       }
     }
-    return told();
+    return report();
   }
 
   void emit(Effect effect) override { effects_.push_back(std::move(effect)); }
@@ -141,8 +141,8 @@ class Player final : public EffectSink {
     engine_->handle(event, now_, *this);
     while (engine_ && !effects_.empty())
       for (const Effect& effect : std::exchange(effects_, {})) {
-        for (Deed& deed : deeds_of(effect))
-          if (span_.holds(deed.when)) now_done_.push_back(std::move(deed));
+        for (ActionRecord& action_record : action_records_of(effect))
+          if (span_.holds(action_record.when)) now_done_.push_back(std::move(action_record));
         std::visit([this](const auto& known) { perform(known); }, effect);
       }
   }
@@ -182,7 +182,7 @@ class Player final : public EffectSink {
 
   /// The rules of this moment are taken over as a reload takes them over.
   void take_over(bool edited) {
-    if (engine_) tell(event::Swap{plan_narrowed(*engine_->graph(), *now_said_, present_, edited)});
+    if (engine_) tell(event::Swap{plan_narrowed(*engine_->graph(), *loaded_now_, present_, edited)});
   }
 
   /// From here on the rules are those of this text; the command line of the daemon has the last word over them.
@@ -195,14 +195,14 @@ class Player final : public EffectSink {
     if (cycle_) settings->cycle = *cycle_;
     settings->shadow = settings->shadow || shadow_;
     graph->settings = std::move(settings);
-    now_said_ = std::move(graph);
-    said_ = number;
+    loaded_now_ = std::move(graph);
+    loaded_ = number;
   }
 
   /// What a reload to the rules of this text edits.
   [[nodiscard]] std::vector<std::string> edits(std::optional<recorded::TextNumber> number) const {
-    if (!said_ || !number || *said_ == *number || std::max(*said_, *number) >= texts_.size()) return {};
-    return edited_between(texts_[*said_].rules, texts_[*number].rules);
+    if (!loaded_ || !number || *loaded_ == *number || std::max(*loaded_, *number) >= texts_.size()) return {};
+    return edited_between(texts_[*loaded_].rules, texts_[*number].rules);
   }
 
   void take(const recorded::Begun& begun, const recorded::Item& item) {
@@ -210,7 +210,7 @@ class Player final : public EffectSink {
       taken_up_ = true;
       const Slots before = present_;
       settle_services(begun.services);
-      const bool edited = begun.number != said_;
+      const bool edited = begun.number != loaded_;
       if (edited) say(begun.number);
       if (edited || present_ != before) take_over(edited);  // a reload was not recorded
       return;
@@ -240,15 +240,15 @@ class Player final : public EffectSink {
     Instant start = here;
     if (begun.goes_on) {
       // Where its cycles were is where they are now.
-      const Duration cycle = now_said_->settings->cycle_length();
-      const Duration ahead = ((begun.first - now_said_->settings->start_delay - start.mono) % cycle + cycle) % cycle;
+      const Duration cycle = loaded_now_->settings->cycle_length();
+      const Duration ahead = ((begun.first - loaded_now_->settings->start_delay - start.mono) % cycle + cycle) % cycle;
       start.mono += ahead;
       start.wall += ahead;
       made = start;
     }
     now_ = here;
     const auto begin = [this, made, start, version = begun.version, host = begun.host] {
-      engine_ = std::make_unique<Engine>(narrowed(*now_said_, present_), civil_, saved_, made);
+      engine_ = std::make_unique<Engine>(narrowed(*loaded_now_, present_), civil_, saved_, made);
       now_ = start;
       tell(event::Started{version, host});
       if (doubted_) tell(*doubted_);
@@ -279,8 +279,8 @@ class Player final : public EffectSink {
   /// The services, in lower case, of which what they do now is not what they did then.
   [[nodiscard]] std::set<std::string> differing() const {
     std::set<std::string> names;
-    for (const ReplayLine& line : compare_deeds(then_done_, now_done_))
-      if (line.who != ReplayLine::Who::Both) names.insert(to_lower(line.deed.service));
+    for (const ReplayLine& line : compare_actions(then_done_, now_done_))
+      if (line.who != ReplayLine::Who::Both) names.insert(to_lower(line.action_record.service));
     return names;
   }
 
@@ -328,28 +328,28 @@ class Player final : public EffectSink {
 
   void take(const recorded::Launched&, const recorded::Item&) {}  // claimed when the same is started
 
-  template <typename Told>
-  void tell_action(Told told) {
-    const auto found = started_.find(told.action);
+  template <typename ActionEvent>
+  void tell_action(ActionEvent reported) {
+    const auto found = started_.find(reported.action);
     if (found != started_.end())
-      told.action = found->second;
-    else if (!engine_ || !engine_->programs().all().contains(told.action.number()))
+      reported.action = found->second;
+    else if (!engine_ || !engine_->programs().all().contains(reported.action.number()))
       return;
-    tell(told);
+    tell(reported);
   }
-  void take(const event::ActionStarted& told, const recorded::Item&) { tell_action(told); }
-  void take(const event::ActionReady& told, const recorded::Item&) { tell_action(told); }
-  void take(const event::ActionEnded& told, const recorded::Item&) { tell_action(told); }
-  void take(event::Answered told, const recorded::Item&) {
-    if (const auto found = started_.find(told.request); found != started_.end()) told.request = found->second;
-    tell(told);
+  void take(const event::ActionStarted& reported, const recorded::Item&) { tell_action(reported); }
+  void take(const event::ActionReady& reported, const recorded::Item&) { tell_action(reported); }
+  void take(const event::ActionEnded& reported, const recorded::Item&) { tell_action(reported); }
+  void take(event::Answered reported, const recorded::Item&) {
+    if (const auto found = started_.find(reported.request); found != started_.end()) reported.request = found->second;
+    tell(reported);
   }
-  void take(const event::NotSignalled& told, const recorded::Item&) { tell(told); }
-  void take(const event::ListsDoubted& told, const recorded::Item&) {
-    const bool known = std::exchange(taken_up_, false) && doubted_ && doubted_->names == told.names &&
-                       doubted_->missing == told.missing;
-    doubted_ = told;  // for an engine that is yet to begin
-    if (!known) tell(told);
+  void take(const event::NotSignalled& reported, const recorded::Item&) { tell(reported); }
+  void take(const event::ListsDoubted& reported, const recorded::Item&) {
+    const bool known = std::exchange(taken_up_, false) && doubted_ && doubted_->names == reported.names &&
+                       doubted_->missing == reported.missing;
+    doubted_ = reported;  // for an engine that is yet to begin
+    if (!known) tell(reported);
   }
 
   void take(const recorded::Ordered& ordered, const recorded::Item&) {
@@ -371,7 +371,7 @@ class Player final : public EffectSink {
     std::vector<std::string> edited = edits(reloaded.number);
     remember_edits(edited);
     if (reloaded.edited && !reloaded.number) unknown_edit_ = item.wall;
-    if (reloaded.number != said_) say(reloaded.number);
+    if (reloaded.number != loaded_) say(reloaded.number);
     if (reloaded.services) {
       for (const std::string& name : reloaded.services->gone)
         if (const auto id = graph_->find(name)) present_[id->index()] = hindsight_.always[id->index()];
@@ -389,17 +389,17 @@ class Player final : public EffectSink {
 
   void remember_edits(const std::vector<std::string>& names) { edited_.insert(names.begin(), names.end()); }
 
-  void take(const event::Stopping& told, const recorded::Item&) {
+  void take(const event::Stopping& reported, const recorded::Item&) {
     stopped_ = true;
-    tell(told);
+    tell(reported);
   }
 
   void take(const recorded::Gap& gap, const recorded::Item& item) {
     note(item.wall, fmt::format("a gap in the recording: {}", gap.why));
   }
 
-  void take(const Deed& deed, const recorded::Item&) {
-    if (span_.holds(deed.when) && lives_ > 0) then_done_.push_back(deed);
+  void take(const ActionRecord& action_record, const recorded::Item&) {
+    if (span_.holds(action_record.when) && lives_ > 0) then_done_.push_back(action_record);
   }
 
   void note(WallTime when, std::string text) {
@@ -411,7 +411,7 @@ class Player final : public EffectSink {
   /// Sees to it that a run is answered: with what was seen then, or else last.
   void promise(ServiceId id, RunId run) {
     const Duration begun = now_.mono;
-    const Duration period = engine_->period(id).value_or(now_said_->settings->cycle_length());
+    const Duration period = engine_->period(id).value_or(loaded_now_->settings->cycle_length());
     if (day_.claim_run(id, begun, period / 2, run)) {
       promised_.insert(run);
       return;
@@ -463,9 +463,9 @@ class Player final : public EffectSink {
         started_[then->action] = request.request;
         return;
       }
-      event::Answered told = *end;
-      told.request = request.request;
-      return plan(now_.mono + then->end->after, [this, told] { tell(told); });
+      event::Answered reported = *end;
+      reported.request = request.request;
+      return plan(now_.mono + then->end->after, [this, reported] { tell(reported); });
     }
     event::Answered answer{.request = request.request, .status = request.expected, .elapsed = kTakes};
     answer.values.resize(request.wanted.size() + request.failing.size());
@@ -499,7 +499,7 @@ class Player final : public EffectSink {
   /// All is on disk at once: when it was then is not recorded, and decides nothing.
   void acknowledge() { tell(event::Committed{.up_to = submitted_, .unjournalled = !sick_.empty(), .reason = sick_}); }
 
-  Replay told() {
+  Replay report() {
     Slots left_out(graph_->slots.size());
     for (const ServiceId id : graph_->order) {
       if (graph_->at(id).has_members() || is_named(id)) continue;
@@ -518,10 +518,10 @@ class Player final : public EffectSink {
     result_.edited.assign(edited_.begin(), edited_.end());
     Doubts doubts{.wholly = touched.wholly, .healing = touched.healing, .before = unknown_edit_};
     for (const std::string& name : result_.unasked) doubts.wholly.insert(to_lower(name));
-    result_.lines = compare_deeds(std::move(then_done_), std::move(now_done_), doubts);
+    result_.lines = compare_actions(std::move(then_done_), std::move(now_done_), doubts);
     // What was decided in the last moments of a recording that goes on was not done yet.
     std::erase_if(result_.lines, [&](const ReplayLine& line) {
-      return !stopped_ && line.who == ReplayLine::Who::Now && line.deed.when > last_ - kSetFree;
+      return !stopped_ && line.who == ReplayLine::Who::Now && line.action_record.when > last_ - kSetFree;
     });
     return std::move(result_);
   }
@@ -539,8 +539,8 @@ class Player final : public EffectSink {
   const PlayedRules& rules_;
   const std::vector<DayRules>& texts_;          // of that time
   const std::shared_ptr<const Graph> graph_;    // all services that there are at any time
-  std::shared_ptr<const Graph> now_said_;       // the rules of this moment, in the slots of graph_
-  std::optional<recorded::TextNumber> said_;    // their text
+  std::shared_ptr<const Graph> loaded_now_;     // the rules of this moment, in the slots of graph_
+  std::optional<recorded::TextNumber> loaded_;  // their text
   std::optional<Duration> cycle_;               // of the daemon's command line
   bool shadow_ = false;                         // the same
   std::optional<event::ListsDoubted> doubted_;  // told last in this life
@@ -574,8 +574,8 @@ class Player final : public EffectSink {
   std::vector<Asked> asked_;                            // by number: what the rules ask for now
   std::set<std::string> unasked_;
   std::vector<Effect> effects_;
-  std::vector<Deed> then_done_;
-  std::vector<Deed> now_done_;
+  std::vector<ActionRecord> then_done_;
+  std::vector<ActionRecord> now_done_;
   Replay result_;
 };
 

@@ -24,7 +24,7 @@
 
 #include "engine/rules/graph.hpp"
 #include "engine/rules/rule_set.hpp"
-#include "replay/deed.hpp"
+#include "replay/action_record.hpp"
 #include "replay/recorded.hpp"
 #include "util/time.hpp"
 
@@ -40,7 +40,7 @@ struct Span {
 /// A deed of one of the two, or of both.
 struct ReplayLine {
   enum class Who : std::uint8_t { Both, Then, Now } who = Who::Both;
-  Deed deed;
+  ActionRecord action_record;
   bool may_differ = false;  ///< it comes after a difference of its service, or what it depends on was not recorded
 };
 [[nodiscard]] std::string_view to_string(ReplayLine::Who who);  ///< "both", "then", "now"
@@ -88,7 +88,7 @@ struct Doubts {
 
 /// Both sides beside each other. Deeds are the same where service, kind and text are, and the times no more than a
 /// quarter of a second apart; several that are alike at the same time count as one.
-[[nodiscard]] std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now,
-                                                    const Doubts& doubts = {});
+[[nodiscard]] std::vector<ReplayLine> compare_actions(std::vector<ActionRecord> then, std::vector<ActionRecord> now,
+                                                      const Doubts& doubts = {});
 
 }  // namespace healer::engine

@@ -24,37 +24,39 @@ std::size_t Replay::count(ReplayLine::Who who) const {
   return static_cast<std::size_t>(std::ranges::count(lines, who, &ReplayLine::who));
 }
 
-std::vector<ReplayLine> compare_deeds(std::vector<Deed> then, std::vector<Deed> now, const Doubts& doubts) {
-  const auto order = [](const Deed& a) { return std::tie(a.when, a.service, a.kind, a.text); };
-  const auto settle = [&](std::vector<Deed>& deeds) {
-    std::ranges::sort(deeds, {}, order);
-    deeds.erase(std::unique(deeds.begin(), deeds.end()), deeds.end());
+std::vector<ReplayLine> compare_actions(std::vector<ActionRecord> then, std::vector<ActionRecord> now,
+                                        const Doubts& doubts) {
+  const auto order = [](const ActionRecord& a) { return std::tie(a.when, a.service, a.kind, a.text); };
+  const auto settle = [&](std::vector<ActionRecord>& action_records) {
+    std::ranges::sort(action_records, {}, order);
+    action_records.erase(std::unique(action_records.begin(), action_records.end()), action_records.end());
   };
   settle(then);
   settle(now);
   // Each of `then` with the first of `now` that is like it and in time.
   std::vector<ReplayLine> lines;
-  std::map<std::tuple<std::string, Deed::Kind, std::string>, std::deque<const Deed*>> open;
-  for (const Deed& deed : now) open[{to_lower(deed.service), deed.kind, deed.text}].push_back(&deed);
-  std::set<const Deed*> paired;
-  for (const Deed& deed : then) {
-    auto& alike = open[{to_lower(deed.service), deed.kind, deed.text}];
-    while (!alike.empty() && alike.front()->when < deed.when - kSameTime) alike.pop_front();
-    const bool both = !alike.empty() && alike.front()->when <= deed.when + kSameTime;
+  std::map<std::tuple<std::string, ActionRecord::Kind, std::string>, std::deque<const ActionRecord*>> open;
+  for (const ActionRecord& action_record : now)
+    open[{to_lower(action_record.service), action_record.kind, action_record.text}].push_back(&action_record);
+  std::set<const ActionRecord*> paired;
+  for (const ActionRecord& action_record : then) {
+    auto& alike = open[{to_lower(action_record.service), action_record.kind, action_record.text}];
+    while (!alike.empty() && alike.front()->when < action_record.when - kSameTime) alike.pop_front();
+    const bool both = !alike.empty() && alike.front()->when <= action_record.when + kSameTime;
     if (both) {
       paired.insert(alike.front());
       alike.pop_front();
     }
-    lines.push_back({both ? ReplayLine::Who::Both : ReplayLine::Who::Then, deed});
+    lines.push_back({both ? ReplayLine::Who::Both : ReplayLine::Who::Then, action_record});
   }
-  for (const Deed& deed : now)
-    if (!paired.contains(&deed)) lines.push_back({ReplayLine::Who::Now, deed});
-  std::ranges::stable_sort(lines, {}, [&](const ReplayLine& line) { return order(line.deed); });
+  for (const ActionRecord& action_record : now)
+    if (!paired.contains(&action_record)) lines.push_back({ReplayLine::Who::Now, action_record});
+  std::ranges::stable_sort(lines, {}, [&](const ReplayLine& line) { return order(line.action_record); });
   std::set<std::string> guessed = doubts.wholly;
   for (ReplayLine& line : lines) {
-    const std::string name = to_lower(line.deed.service);
-    const bool healing = line.deed.kind == Deed::Kind::Heal && doubts.healing.contains(name);
-    line.may_differ = healing || guessed.contains(name) || line.deed.when < doubts.before;
+    const std::string name = to_lower(line.action_record.service);
+    const bool healing = line.action_record.kind == ActionRecord::Kind::Heal && doubts.healing.contains(name);
+    line.may_differ = healing || guessed.contains(name) || line.action_record.when < doubts.before;
     if (healing || line.who != ReplayLine::Who::Both) guessed.insert(name);
   }
   return lines;

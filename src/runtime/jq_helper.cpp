@@ -162,10 +162,10 @@ Result<std::string> JqHelper::first(const std::string& filter, const std::string
   const FrameHead asked{static_cast<std::uint32_t>(filter.size()), static_cast<std::uint32_t>(json.size())};
   if (exchange.send(frame(asked, filter, json))) {
     if (const auto head = exchange.receive(sizeof(FrameHead))) {
-      FrameHead told;
-      std::memcpy(&told, head->data(), sizeof told);
-      has_value = told.first == 1;
-      if (told.second <= kMostValue * 2) answer = exchange.receive(told.second);
+      FrameHead received;
+      std::memcpy(&received, head->data(), sizeof received);
+      has_value = received.first == 1;
+      if (received.second <= kMostValue * 2) answer = exchange.receive(received.second);
     }
   }
   if (!answer) {
@@ -216,9 +216,9 @@ int run_jq_helper() {
     ::alarm(kLongestFilter);
     const auto value = first_value(filter, json);
     ::alarm(0);
-    const std::string told = value ? *value : value.error().what.substr(0, kMostValue);
-    const FrameHead answer{value ? 1U : 0U, static_cast<std::uint32_t>(told.size())};
-    if (!write_all(frame(answer, told, {}))) return 0;
+    const std::string payload = value ? *value : value.error().what.substr(0, kMostValue);
+    const FrameHead answer{value ? 1U : 0U, static_cast<std::uint32_t>(payload.size())};
+    if (!write_all(frame(answer, payload, {}))) return 0;
   }
 }
 

@@ -88,13 +88,13 @@ ListReader::ListReader(Loop& loop, Spawner& spawner, Duration patience)
 ListReader::~ListReader() = default;
 
 void ListReader::read_file(const std::string& path, Done done) {
-  const auto told = std::make_shared<Done>(std::move(done));
+  const auto callback = std::make_shared<Done>(std::move(done));
   pool_.submit(
-      [path, told]() -> Loop::Callback {
+      [path, callback]() -> Loop::Callback {
         auto result = std::make_shared<Result<std::string>>(read_list(path));
-        return [told, result] { (*told)(std::move(*result)); };
+        return [callback, result] { (*callback)(std::move(*result)); };
       },
-      [told](Error why) { (*told)(std::move(why)); });
+      [callback](Error why) { (*callback)(std::move(why)); });
 }
 
 void ListReader::run(std::vector<std::string> arguments, std::vector<std::string> environment, Done done) {

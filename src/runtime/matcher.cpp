@@ -32,12 +32,12 @@ const PatternSet& compiled(const std::vector<std::string>& patterns) {
 }
 
 Result<std::uint64_t> match_all(const std::vector<std::string>& patterns, const std::string& text) {
-  const std::string looked_at{trim(text)};
+  const std::string matched{trim(text)};
   std::uint64_t bits = 0;
   unsigned index = 0;
   for (const Pattern& pattern : compiled(patterns)) {
     if (pattern.error() != 0) return Error{EINVAL, fmt::format("the pattern \"{}\" is invalid", patterns[index])};
-    if (pattern.matches(looked_at)) bits |= std::uint64_t{1} << index;
+    if (pattern.matches(matched)) bits |= std::uint64_t{1} << index;
     ++index;
   }
   return bits;

@@ -27,9 +27,9 @@ class Measurer {
   using Environment = std::function<std::vector<std::string>(const engine::ServiceBlock&)>;
 
   /// Requires: `runs`, `looks` and `connections` outlive it. They tell what comes of it, as event::Measured; those of
-  /// `looks` are to be shown to Reacher::looked() first.
-  Measurer(ProcessRunner& runs, Inspector& looks, Reacher& connections, Environment environment)
-      : runs_(runs), looks_(looks), connections_(connections), environment_(std::move(environment)) {}
+  /// What `inspector` answers is shown to Reacher::checked() first.
+  Measurer(ProcessRunner& runs, Inspector& inspector, Reacher& connections, Environment environment)
+      : runs_(runs), inspector_(inspector), connections_(connections), environment_(std::move(environment)) {}
 
   /// Measures what the plan of `block` says.
   void measure(const engine::effect::Measure& effect, const std::shared_ptr<const engine::ServiceBlock>& block);
@@ -40,7 +40,7 @@ class Measurer {
 
  private:
   ProcessRunner& runs_;
-  Inspector& looks_;
+  Inspector& inspector_;
   Reacher& connections_;
   Environment environment_;
 };

@@ -237,7 +237,7 @@ WorkerPool::~WorkerPool() {
   std::unique_lock lock(state_->mutex);
   state_->loop = nullptr;
   const auto undone = std::exchange(state_->queue, {});  // they end here, on this thread
-  const auto untold = std::exchange(state_->done, {});
+  const auto undelivered = std::exchange(state_->done, {});
   state_->work_there.notify_all();
   state_->worker_ended.wait_for(lock, std::chrono::seconds(1), [this] { return state_->living() == 0; });
   for (auto& worker : state_->workers) {
@@ -279,17 +279,17 @@ void WorkerPool::submit(std::shared_ptr<Series> series) {
 /// Looks after what was submitted together, as long as there is something that it can do.
 void WorkerPool::help() {
   bool goes_on = false;
-  bool untold = false;  // its worker goes on to the next, and may hang there
+  bool undelivered = false;  // its worker goes on to the next, and may hang there
   {
     const std::lock_guard lock(state_->mutex);
     const bool slow = std::exchange(state_->begun, 0) < kGoodWay;
     const bool idle = state_->any_idle();
     if (!state_->queue.empty() && slow && idle) state_->work_there.notify_one();
     goes_on = state_->gathering = !state_->queue.empty() && (idle || !slow);
-    untold = !state_->done.empty() && !state_->posted;
+    undelivered = !state_->done.empty() && !state_->posted;
   }
   if (goes_on) helper_.set_deadline(mono_now() + state_->options.gather);
-  if (untold) State::deliver(std::shared_ptr(state_));  // last: the pool may go
+  if (undelivered) State::deliver(std::shared_ptr(state_));  // last: the pool may go
 }
 
 unsigned WorkerPool::stuck() const {

@@ -7,7 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/job.hpp"
 #include "engine/words/explain.hpp"
 #include "util/text.hpp"
@@ -98,15 +98,15 @@ std::string describe(const Expectation& wanted) {
 /// "it happened at run 4 (00:02:00), run 9 (00:04:30)".
 std::string describe_actual(const std::vector<const TimelineEntry*>& entries) {
   if (entries.empty()) return "it never happened";
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   for (const TimelineEntry* entry : entries) {
-    if (told.size() == kMostMissed) break;
-    told.push_back(entry->target.empty() && entry->turn.empty() && !entry->service.empty()
-                       ? fmt::format("run {} ({})", entry->run, time_text(entry->at))
-                       : time_text(entry->at));
+    if (listed.size() == kMostMissed) break;
+    listed.push_back(entry->target.empty() && entry->turn.empty() && !entry->service.empty()
+                         ? fmt::format("run {} ({})", entry->run, time_text(entry->at))
+                         : time_text(entry->at));
   }
-  std::string text = fmt::format("it happened at {}", fmt::join(told, ", "));
-  if (entries.size() > told.size()) text += fmt::format(" and {} times more", entries.size() - told.size());
+  std::string text = fmt::format("it happened at {}", fmt::join(listed, ", "));
+  if (entries.size() > listed.size()) text += fmt::format(" and {} times more", entries.size() - listed.size());
   return text;
 }
 

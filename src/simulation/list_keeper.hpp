@@ -20,13 +20,13 @@ class ListKeeper {
  public:
   virtual ~ListKeeper() = default;
 
-  struct Said {
+  struct Message {
     std::string text;
     bool alerts = false;  ///< people are told, too
   };
   /// What has come of something.
-  struct News {
-    std::vector<Said> said{};
+  struct Changes {
+    std::vector<Message> messages{};
     std::optional<RuleSet> rules{};  ///< other rows are in force, and these are the rules then; none: nothing is new
     std::string errors{};            ///< why the rules cannot be loaded with the rows that are in force
     std::string refused{};           ///< why nothing was done that a person has asked for
@@ -42,12 +42,13 @@ class ListKeeper {
   virtual void change(std::size_t statement) = 0;
   /// The list is read. `failed`, `in_repair`: its rows, in lower case, of which a service stands failed, and that are
   /// being healed.
-  virtual News read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) = 0;
+  virtual Changes read(std::size_t list, const std::set<std::string>& failed,
+                       const std::set<std::string>& in_repair) = 0;
   /// Some service has recovered: as ListMemory::see() of a list. Whether that changes what is doubted.
   virtual bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) = 0;
   /// A person's words.
-  virtual News accept(std::string_view list) = 0;
-  virtual News forget(std::string_view row) = 0;
+  virtual Changes accept(std::string_view list) = 0;
+  virtual Changes forget(std::string_view row) = 0;
   /// The lists that are not believed, and rows that are not healed if they fail now.
   [[nodiscard]] virtual event::ListsDoubted doubted() const = 0;
 };

@@ -32,7 +32,7 @@ ScriptReader::ScriptReader(const RuleSet& rules, ScriptReading& reading, const s
       if (*command) add_program(**command);
     if (const auto& foreground = block->process->foreground) {
       add_program(foreground->command);
-      if (foreground->by_notice) add_program(foreground->command, heard_);
+      if (foreground->by_notice) add_program(foreground->command, received_);
     }
   }
   add_workflows(rules);
@@ -368,7 +368,7 @@ void ScriptReader::action() {
     if (take(",")) continue;
     const bool never = take("never");
     if (never ? take_one("ready") : take("ready")) {
-      if (!heard_.contains(program))
+      if (!received_.contains(program))
         fail(word.offset, fmt::format("no service waits for '{}' to say that it is ready", printable(program)));
       if (!never) want("after", kReady);
       action.ready = never ? std::nullopt : std::optional(duration(kReady));

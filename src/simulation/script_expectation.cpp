@@ -6,7 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/explain.hpp"
 #include "simulation/script_reader.hpp"

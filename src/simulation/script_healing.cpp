@@ -33,7 +33,7 @@ bool is_request(const Step& step) { return std::holds_alternative<step::Http>(st
 bool has_outcome(const Step& step) { return is_request(step) || std::holds_alternative<step::Program>(step.what); }
 
 /// What a script says instead of how a step ends that neither runs a program nor makes a request.
-std::string said_by(const Step& step) {
+std::string written_by(const Step& step) {
   if (std::holds_alternative<step::Recovered>(step.what))
     return "whether its target recovers is determined by the lines of its services, or by a step that heals";
   if (std::holds_alternative<step::Bring>(step.what))
@@ -153,7 +153,7 @@ void ScriptReader::ends_of(StepOf of, const Step* what, bool colon) {
   if (!colon) {
     const std::size_t begin = here();
     if (take("takes")) {
-      if (!ends) return fail(begin, fmt::format("step '{}' takes no time of its own", what->name), said_by(*what));
+      if (!ends) return fail(begin, fmt::format("step '{}' takes no time of its own", what->name), written_by(*what));
       scripted.takes = duration("step WORKFLOW STEP takes 2 minutes");
     } else if (what != nullptr && !of.until && take("heals")) {
       if (!ends && !std::holds_alternative<step::Bring>(what->what))
@@ -168,7 +168,7 @@ void ScriptReader::ends_of(StepOf of, const Step* what, bool colon) {
   }
   if (!ends)
     return fail(words_.front().offset, fmt::format("step '{}' neither runs a program nor makes a request", what->name),
-                said_by(*what));
+                written_by(*what));
   if (scripted.repeated)
     return fail(words_.front().offset, "the previous line of this step never ends", "remove its '...'");
   if (!more()) return fail(here(), "how it ends is missing", fmt::format("write {}", form));

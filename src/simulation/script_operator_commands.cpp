@@ -186,20 +186,20 @@ bool ScriptReader::another_hand(ScriptedCommand& command) {
   next_ += 2;
   command.kind = found->second;
   const std::string whom = to_lower(text_of(name));
-  const bool looked_at = command.kind == CommandKind::Fails || command.kind == CommandKind::Recovers;
+  const bool is_checked = command.kind == CommandKind::Fails || command.kind == CommandKind::Recovers;
   // A composite is named like what it is made of.
   const auto named = blocks_.find(whom);
-  if (looked_at && targets_.contains(whom) && (named == blocks_.end() || named->second->has_members())) {
+  if (is_checked && targets_.contains(whom) && (named == blocks_.end() || named->second->has_members())) {
     for (const auto& [own, block] : blocks_)
       if (to_lower(block->target()) == whom && can_fail(*block)) command.services.push_back(own);
   } else {
     command.services.push_back(service_name(name, name.raw));
   }
   if (failed_) return true;
-  if (looked_at && (command.services.empty() || !can_fail(*blocks_.at(command.services.front()))))
+  if (is_checked && (command.services.empty() || !can_fail(*blocks_.at(command.services.front()))))
     fail(name.offset, fmt::format("no check of '{}' can fail like this", printable(whom)),
          "only programs and connections do; write what is measured, or that a process dies");
-  else if (!looked_at && !blocks_.at(command.services.front())->has_process())
+  else if (!is_checked && !blocks_.at(command.services.front())->has_process())
     fail(name.offset, fmt::format("'{}' is not a process", printable(command.services.front())),
          "only a process dies, hangs or comes up");
   else if (const ServiceBlock& block = *blocks_.at(command.services.front());

@@ -111,13 +111,13 @@ class ScriptReader : private ScriptLine {
   const Settings* settings_ = nullptr;
   std::map<std::string, const ServiceBlock*> blocks_;  // by name in lower case
   std::set<std::string> programs_;
-  std::set<std::string> heard_;    // those whose word counts that they are ready
-  Workflows workflows_;            // by name in lower case
-  std::set<std::string> targets_;  // of healing, in lower case
-  std::set<std::string> groups_;   // the same
-  std::set<std::string> lists_;    // from outside, the same
-  std::set<std::string> rows_;     // of lists, the same
-  bool any_target_ = false;        // a rule says whom it heals by values that are known later
+  std::set<std::string> received_;  // those whose word counts that they are ready
+  Workflows workflows_;             // by name in lower case
+  std::set<std::string> targets_;   // of healing, in lower case
+  std::set<std::string> groups_;    // the same
+  std::set<std::string> lists_;     // from outside, the same
+  std::set<std::string> rows_;      // of lists, the same
+  bool any_target_ = false;         // a rule says whom it heals by values that are known later
 };
 
 }  // namespace healer::engine

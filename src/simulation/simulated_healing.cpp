@@ -46,13 +46,13 @@ SimulatedHealing::Ending SimulatedHealing::next(const Healings::ActionContext& o
   Ending ending{.end = {}, .heals = heals(origin)};
   Duration takes = kStepTakes;
   bool known = false;
-  for (const ScriptedStep* said : {find(each), find(own)}) {  // what is said of the target goes before
-    if (said == nullptr) continue;
-    if (said->takes) takes = *said->takes;
-    if (said->ends.empty()) continue;
+  for (const ScriptedStep* scripted : {find(each), find(own)}) {  // what is said of the target goes before
+    if (scripted == nullptr) continue;
+    if (scripted->takes) takes = *scripted->takes;
+    if (scripted->ends.empty()) continue;
     const std::uint64_t place = taken_[own];
-    const std::size_t size = said->ends.size();
-    ending.end = said->ends[said->repeated ? place % size : std::min<std::uint64_t>(place, size - 1)];
+    const std::size_t size = scripted->ends.size();
+    ending.end = scripted->ends[scripted->repeated ? place % size : std::min<std::uint64_t>(place, size - 1)];
     known = true;
   }
   if (known) ++taken_[own];
@@ -71,27 +71,27 @@ std::optional<Duration> SimulatedHealing::heals(const Healings::ActionContext& o
 
 std::optional<event::ActionEnded> ended(const effect::Exec& exec, const ScriptedEnd& end,
                                         const std::vector<Saving>& saves) {
-  event::ActionEnded told{.action = exec.action,
-                          .outcome = end.outcome,
-                          .status = end.status,
-                          .elapsed = *end.takes,
-                          .output = end.text.value_or("")};
+  event::ActionEnded ending_event{.action = exec.action,
+                                  .outcome = end.outcome,
+                                  .status = end.status,
+                                  .elapsed = *end.takes,
+                                  .output = end.text.value_or("")};
   if (end.outcome == Outcome::NotStarted) {
-    told.elapsed = Duration{0};
-    told.output = "No such file or directory";
-    return told;
+    ending_event.elapsed = Duration{0};
+    ending_event.output = "No such file or directory";
+    return ending_event;
   }
   const Duration timeout = exec.command.timeout;
-  if (end.outcome == Outcome::TimedOut || (timeout > Duration{0} && told.elapsed >= timeout)) {
+  if (end.outcome == Outcome::TimedOut || (timeout > Duration{0} && ending_event.elapsed >= timeout)) {
     if (timeout == Duration{0}) return std::nullopt;
-    told.outcome = Outcome::TimedOut;
-    told.status = 9;
-    told.elapsed = timeout;
-    return told;
+    ending_event.outcome = Outcome::TimedOut;
+    ending_event.status = 9;
+    ending_event.elapsed = timeout;
+    return ending_event;
   }
   for (const Saving& saving : saves)
-    told.saved.push_back(end.text ? saved_in(*end.text, saving) : std::optional(saving.name));
-  return told;
+    ending_event.saved.push_back(end.text ? saved_in(*end.text, saving) : std::optional(saving.name));
+  return ending_event;
 }
 
 event::Answered answered(const effect::Request& request, const ScriptedEnd& end, const Step& step, bool polls) {

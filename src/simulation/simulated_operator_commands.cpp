@@ -59,22 +59,22 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
                                        std::string& why) {
   const auto kind = command_kind(command.kind);
   if (!kind) return std::nullopt;
-  event::Command told{.id = {},
-                      .kind = *kind,
-                      .by = ByPerson{.name = "the script", .via = Via::Script},
-                      .workflow = command.workflow,
-                      .overrides = command.overrides,
-                      .everything = command.everything,
-                      .groups = command.groups};
+  event::Command order{.id = {},
+                       .kind = *kind,
+                       .by = ByPerson{.name = "the script", .via = Via::Script},
+                       .workflow = command.workflow,
+                       .overrides = command.overrides,
+                       .everything = command.everything,
+                       .groups = command.groups};
   if ((command.kind == CommandKind::Pause || command.kind == CommandKind::Unmonitor) && command.span > Duration{0})
-    told.until = now.wall + command.span;
+    order.until = now.wall + command.span;
   for (const std::string& name : command.services)
-    if (const auto id = engine.graph()->find(name)) told.services.push_back(*id);
-  if (told.services.empty() && !command.services.empty()) {
+    if (const auto id = engine.graph()->find(name)) order.services.push_back(*id);
+  if (order.services.empty() && !command.services.empty()) {
     why = not_there(command.services);
     return std::nullopt;
   }
-  if (command.target.empty()) return told;
+  if (command.target.empty()) return order;
   // People know a healing by its number, a script by its target.
   const bool decides = command.kind == CommandKind::Approve || command.kind == CommandKind::Reject;
   const Healing* const meant = healing_meant(engine.healings(), command.target, decides);
@@ -83,8 +83,8 @@ std::optional<event::Command> order_of(const ScriptedCommand& command, const Eng
                   : fmt::format("there is no healing of {}", command.target);
     return std::nullopt;
   }
-  told.job = JobId{meant->id.number()};
-  return told;
+  order.job = JobId{meant->id.number()};
+  return order;
 }
 
 }  // namespace healer::engine

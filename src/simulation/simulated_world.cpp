@@ -256,10 +256,10 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
   if (played.script != nullptr) {
     const auto& runs = played.script->runs;
     if (!runs.empty()) run = &runs[place_in(runs.size(), played.script->repeated, place)];
-    if (played.mood != Mood::Scripted) run = &kGood;
+    if (played.scripted_state != ScriptedState::Scripted) run = &kGood;
     takes = run->takes.value_or(played.script->takes);
   }
-  if (played.mood == Mood::Failing) run = &kBad;
+  if (played.scripted_state == ScriptedState::Failing) run = &kBad;
   Evidence seen{.outcome = run->outcome,
                 .status = run->status,
                 .matches = 0,
@@ -296,7 +296,7 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
 /// What a look at a process or the machine finds. Of a process that is not there nothing is measured.
 Facts SimulatedWorld::facts(const Played& played, const ServiceBlock& block, std::uint64_t place, Duration now) const {
   Facts facts;
-  if (played.mood == Mood::Well) place = 0;
+  if (played.scripted_state == ScriptedState::Well) place = 0;
   const bool process = block.has_process();
   if (process && !played.pid) return facts;
   if (process)
@@ -320,8 +320,8 @@ ConnectionSeen SimulatedWorld::connection(const Played& played, std::size_t inde
         .reach = reach, .name = fmt::format("connection {}", index + 1), .text = text, .sentence = text};
   };
   const ScriptedSeries* series = nullptr;
-  if (played.mood == Mood::Failing) return seen(Reach::Failed, "connection failed");
-  if (played.script != nullptr && played.mood == Mood::Scripted) {
+  if (played.scripted_state == ScriptedState::Failing) return seen(Reach::Failed, "connection failed");
+  if (played.script != nullptr && played.scripted_state == ScriptedState::Scripted) {
     const auto& all = played.script->connections;
     auto found = all.find(index);
     if (found == all.end()) found = all.find(kEveryConnection);

@@ -32,7 +32,7 @@ class SimulatedWorld {
   /// the script.
   [[nodiscard]] Evidence run(ServiceId id, Duration now);
   /// The same for a look of a job, which leaves the place to the next run.
-  [[nodiscard]] Evidence look(ServiceId id, Duration now) const { return seen(id, played_[id.index()].begun, now); }
+  [[nodiscard]] Evidence check(ServiceId id, Duration now) const { return seen(id, played_[id.index()].begun, now); }
   void end_run(ServiceId id) { ++played_[id.index()].ended; }
   /// Runs that were begun are not waited for any more.
   void drop_runs(ServiceId id) { played_[id.index()].ended = played_[id.index()].begun; }
@@ -45,20 +45,20 @@ class SimulatedWorld {
   [[nodiscard]] bool used_up(ServiceId id) const;
 
   // What is said of a service beside the lines of its runs.
-  enum class Mood : std::uint8_t {
+  enum class ScriptedState : std::uint8_t {
     Scripted,  ///< as its lines say
     Failing,   ///< its program exits with 1, its connections are down; all else as its lines say
     Well       ///< its program exits with 0, its connections are up, what is measured is as in its first run
   };
-  [[nodiscard]] Mood mood(ServiceId id) const { return played_[id.index()].mood; }
+  [[nodiscard]] ScriptedState scripted_state(ServiceId id) const { return played_[id.index()].scripted_state; }
   /// The number of the change.
-  std::uint64_t set_mood(ServiceId id, Mood mood) {
-    played_[id.index()].mood = mood;
+  std::uint64_t set_scripted_state(ServiceId id, ScriptedState scripted_state) {
+    played_[id.index()].scripted_state = scripted_state;
     return ++played_[id.index()].changes;
   }
   /// Takes a change back, unless another has come since.
-  void take_back(ServiceId id, std::uint64_t change, Mood before) {
-    if (played_[id.index()].changes == change) set_mood(id, before);
+  void take_back(ServiceId id, std::uint64_t change, ScriptedState before) {
+    if (played_[id.index()].changes == change) set_scripted_state(id, before);
   }
 
   // Processes. Their numbers are counted up from 100, in the order in which they come up.
@@ -90,7 +90,7 @@ class SimulatedWorld {
     std::uint64_t ended = 0;
     std::optional<std::int64_t> pid;
     Duration up_since{0};  // mono
-    Mood mood = Mood::Scripted;
+    ScriptedState scripted_state = ScriptedState::Scripted;
     std::uint64_t changes = 0;  // of its mood
   };
 

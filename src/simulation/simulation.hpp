@@ -96,9 +96,10 @@ class Simulation final : public EffectSink {
   [[nodiscard]] TimelineEntry entry_of(const Healings::ActionContext& origin, std::string kind);
   /// All that looks at the target finds it well from now on: for `span`, or for good.
   void make_well(const std::string& target, Duration span);
-  void set_moods(const std::vector<ServiceId>& services, SimulatedWorld::Mood mood, Duration span);
+  void set_scripted_states(const std::vector<ServiceId>& services, SimulatedWorld::ScriptedState scripted_state,
+                           Duration span);
   /// A foreground process says that it is ready, where it lives to do so and its service waits for that.
-  void say_ready(ActionId id);
+  void signal_ready(ActionId id);
   /// The kind of the step whose program this is; none: it is a rule's own action.
   [[nodiscard]] std::optional<Bringing> step_of(const effect::Exec& exec) const;
   /// Which of the service's programs it is; empty: that of a rule's action.
@@ -117,7 +118,7 @@ class Simulation final : public EffectSink {
   /// Its process is gone, if there was one; the kernel tells healer at once.
   void take_down(ServiceId id, const std::string& how);
   void drop_process(ServiceId id, const std::string& how);
-  void tell_of_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how);
+  void report_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how);
   void perform(const effect::Signal& signal);
   void perform(const effect::Alert& alert);
   void perform(const effect::Request& request);
@@ -132,7 +133,7 @@ class Simulation final : public EffectSink {
   // ---- lists ------------------------------------------------------------------------------------------------------
   void begin_lists();
   void read_list(std::size_t list, const ListKeeper::Interval& of);
-  void take(ListKeeper::News news);
+  void take(ListKeeper::Changes changes);
   void see_rows();
   void change_list(const ScriptedCommand& command);
   /// The services of a command that are in the rules now. Says so where there are none.
@@ -151,10 +152,10 @@ class Simulation final : public EffectSink {
   std::uint64_t run_of(const std::shared_ptr<const effect::Cause>& cause, ServiceId id);
   /// Whether another line tells the same: that of the program's start; of the end of a step's program that of its
   /// step, which is among the `later` records of the commit.
-  [[nodiscard]] bool is_told(const Record& record, std::span<const Record> later) const;
+  [[nodiscard]] bool is_reported(const Record& record, std::span<const Record> later) const;
   /// Takes back what the journal says of the begin of what `told` is about to tell, a program or a request: `what`.
-  void drop_begin(const TimelineEntry& told, std::string_view what);
-  void tell_of(const Record& record);
+  void drop_begin(const TimelineEntry& report, std::string_view what);
+  void report_record(const Record& record);
   [[nodiscard]] std::string counters(RecordKind kind, ServiceId id, const Rule& rule) const;
 
   std::shared_ptr<const Graph> graph_;

@@ -13,7 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -182,7 +182,7 @@ void Simulation::perform(const effect::Measure& start) {
   const bool run =
       state.flight && state.flight->run == start.run &&
       (state.flight->counted || state.flight->reason != Reason::Again || graph_->at(start.service).is_run());
-  Evidence seen = run ? world_.run(start.service, now_.mono) : world_.look(start.service, now_.mono);
+  Evidence seen = run ? world_.run(start.service, now_.mono) : world_.check(start.service, now_.mono);
   tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
     if (run)
       observe(start, seen);
@@ -222,7 +222,7 @@ void Simulation::perform(const effect::Commit& commit) {
         },
         act);
   for (auto record = commit.records.begin(); record != commit.records.end(); ++record)
-    if (!is_told(*record, {std::next(record), commit.records.end()})) tell_of(*record);
+    if (!is_reported(*record, {std::next(record), commit.records.end()})) report_record(*record);
   if (lists_ != nullptr &&
       std::ranges::find(commit.records, RecordKind::RuleRecovered, &Record::kind) != commit.records.end())
     tell(now_.mono, [this] { see_rows(); });
@@ -243,7 +243,8 @@ void Simulation::perform(const ScriptedCommand& command) {
   if (command.kind == Kind::Fails || command.kind == Kind::Recovers) {
     const std::vector<ServiceId> services = there(command.services);
     const bool fails = command.kind == Kind::Fails;
-    return set_moods(services, fails ? SimulatedWorld::Mood::Failing : SimulatedWorld::Mood::Well, Duration{0});
+    return set_scripted_states(
+        services, fails ? SimulatedWorld::ScriptedState::Failing : SimulatedWorld::ScriptedState::Well, Duration{0});
   }
   if (command.kind == Kind::Dies || command.kind == Kind::Hangs || command.kind == Kind::ComesUp) {
     for (const ServiceId id : there(command.services)) another_hand(id, command.kind);
@@ -264,10 +265,10 @@ void Simulation::perform(const ScriptedCommand& command) {
     return end(command.span, reboot);
   }
   std::string why;
-  std::optional<event::Command> told = order_of(command, *engine_, now_, why);
-  if (!told) return add({.kind = "reply", .text = why}, nullptr);
-  told->id = CommandId{next_number_++};
-  handle(*told);
+  std::optional<event::Command> command_event = order_of(command, *engine_, now_, why);
+  if (!command_event) return add({.kind = "reply", .text = why}, nullptr);
+  command_event->id = CommandId{next_number_++};
+  handle(*command_event);
 }
 
 // ---- the timeline -----------------------------------------------------------------------------------------------
@@ -301,43 +302,43 @@ std::uint64_t Simulation::run_of(const std::shared_ptr<const effect::Cause>& cau
   return runs_of_causes_.try_emplace(cause, runs_of(id)).first->second;
 }
 
-bool Simulation::is_told(const Record& record, std::span<const Record> later) const {
+bool Simulation::is_reported(const Record& record, std::span<const Record> later) const {
   const bool ends = record.kind == RecordKind::ActionEnded || record.kind == RecordKind::ActionFailed;
   if (record.kind == RecordKind::ActionStarted) return record.text.ends_with(" started");  // by its exec
   const auto program = ends ? programs_.find(record.subject) : programs_.end();
   if (program == programs_.end()) return false;
   const auto& [target, step] = program->second;
   return std::ranges::any_of(later, [&](const Record& other) {
-    const std::optional<HealingTold> told = told_of(other, *graph_);
-    return told && iequals(told->target, target) &&
-           (step == told->step || (step == kGuard && told->turn == HealingTurn::Refused));
+    const std::optional<HealingReport> report = healing_report_of(other, *graph_);
+    return report && iequals(report->target, target) &&
+           (step == report->step || (step == kGuard && report->turn == HealingTurn::Refused));
   });
 }
 
-void Simulation::drop_begin(const TimelineEntry& told, std::string_view what) {
+void Simulation::drop_begin(const TimelineEntry& report, std::string_view what) {
   for (auto entry = timeline_.entries.end(); entry != timeline_.entries.begin();) {
     --entry;
     if (entry->at != now_.mono - start_) return;
-    if (entry->kind != to_string(RecordKind::HealingStep) || entry->target != told.target || entry->step != told.step ||
-        !entry->text.ends_with(fmt::format(": {}", what)))
+    if (entry->kind != to_string(RecordKind::HealingStep) || entry->target != report.target ||
+        entry->step != report.step || !entry->text.ends_with(fmt::format(": {}", what)))
       continue;
     timeline_.entries.erase(entry);
     return;
   }
 }
 
-void Simulation::tell_of(const Record& record) {
+void Simulation::report_record(const Record& record) {
   TimelineEntry entry{.kind = std::string{to_string(record.kind)}, .service = record.service, .text = record.text};
   const std::optional<ServiceId> id = record.service.empty() ? std::nullopt : graph_->find(record.service);
   const Rule* rule = id ? rule_of(*id, record.rule) : nullptr;
   if (id) entry.run = runs_of(*id);
   if (rule != nullptr) entry.counters = counters(record.kind, *id, *rule);
-  if (std::optional<HealingTold> told = told_of(record, *graph_)) {
-    entry.target = std::move(told->target);
-    entry.workflow = std::move(told->workflow);
-    entry.step = std::move(told->step);
-    entry.turn = to_string(told->turn);
-    entry.why = std::move(told->why);
+  if (std::optional<HealingReport> report = healing_report_of(record, *graph_)) {
+    entry.target = std::move(report->target);
+    entry.workflow = std::move(report->workflow);
+    entry.step = std::move(report->step);
+    entry.turn = to_string(report->turn);
+    entry.why = std::move(report->why);
   }
   add(std::move(entry), rule);
 }

@@ -25,13 +25,13 @@ void Simulation::read_list(std::size_t list, const ListKeeper::Interval& of) {
   if (engine_) take(lists_->read(list, failed_rows(*engine_, of.name), rows_in_repair(*engine_, of.name)));
 }
 
-void Simulation::take(ListKeeper::News news) {
-  for (const ListKeeper::Said& said : news.said) handle(event::ListTold{said.text, said.alerts});
-  if (!news.refused.empty()) add({.kind = "reply", .text = news.refused}, nullptr);
+void Simulation::take(ListKeeper::Changes changes) {
+  for (const ListKeeper::Message& message : changes.messages) handle(event::ListReported{message.text, message.alerts});
+  if (!changes.refused.empty()) add({.kind = "reply", .text = changes.refused}, nullptr);
   handle(lists_->doubted());
-  if (!news.errors.empty()) handle(event::ReloadFailed{news.errors});
-  if (!news.rules) return;
-  const auto plan = plan_swap(*engine_->graph(), std::move(*news.rules));
+  if (!changes.errors.empty()) handle(event::ReloadFailed{changes.errors});
+  if (!changes.rules) return;
+  const auto plan = plan_swap(*engine_->graph(), std::move(*changes.rules));
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan->graph);
   world_.take_over(*before, *graph_, now_.mono);
   handle(event::Swap{plan});

@@ -58,7 +58,7 @@ void Simulation::perform(const effect::Exec& exec) {
   const event::ActionStarted started{exec.action, pid, static_cast<std::uint64_t>(pid)};
   if (starts) tell(now_.mono, [this, started] { handle(started); });
   if (starts && exec.foreground && action.ready && (!ends || *action.ready < action.takes))
-    tell(now_.mono + *action.ready, [this, id = exec.action] { say_ready(id); });
+    tell(now_.mono + *action.ready, [this, id = exec.action] { signal_ready(id); });
   launch(std::move(running));
 }
 
@@ -98,26 +98,28 @@ TimelineEntry Simulation::entry_of(const Healings::ActionContext& origin, std::s
 
 void Simulation::make_well(const std::string& target, Duration span) {
   std::vector<ServiceId> services;
-  const auto add_looked_at = [&](auto&& self, ServiceId id) -> void {
+  const auto add_checked = [&](auto&& self, ServiceId id) -> void {
     for (const ServiceId member : graph_->members[id.index()]) self(self, member);
     if (!graph_->at(id).has_members()) services.push_back(id);
   };
   for (const ServiceId id : graph_->order)
-    if (iequals(graph_->at(id).target(), target)) add_looked_at(add_looked_at, id);
-  set_moods(services, SimulatedWorld::Mood::Well, span);
+    if (iequals(graph_->at(id).target(), target)) add_checked(add_checked, id);
+  set_scripted_states(services, SimulatedWorld::ScriptedState::Well, span);
 }
 
-void Simulation::set_moods(const std::vector<ServiceId>& services, SimulatedWorld::Mood mood, Duration span) {
+void Simulation::set_scripted_states(const std::vector<ServiceId>& services,
+                                     SimulatedWorld::ScriptedState scripted_state, Duration span) {
   for (const ServiceId id : services) {
-    const SimulatedWorld::Mood before = world_.mood(id);
-    const std::uint64_t change = world_.set_mood(id, mood);
-    if (mood == SimulatedWorld::Mood::Well && !graph_->at(id).foreground()) bring_up(id, "is up again");
+    const SimulatedWorld::ScriptedState before = world_.scripted_state(id);
+    const std::uint64_t change = world_.set_scripted_state(id, scripted_state);
+    if (scripted_state == SimulatedWorld::ScriptedState::Well && !graph_->at(id).foreground())
+      bring_up(id, "is up again");
     if (span > Duration{0})
       plan(now_.mono + span, 0, [this, id, change, before] { world_.take_back(id, change, before); });
   }
 }
 
-void Simulation::say_ready(ActionId id) {
+void Simulation::signal_ready(ActionId id) {
   const auto found = running_.find(id.number());
   if (found == running_.end() || found->second.over || !is_there(found->second.exec.service)) return;
   const auto& foreground = graph_->at(found->second.exec.service).process->foreground;
@@ -216,7 +218,7 @@ void Simulation::watch(const Running& running) {
 
 void Simulation::bring_up(ServiceId id, const std::string& how) {
   if (!is_there(id) || !graph_->at(id).has_process() || world_.pid(id)) return;
-  tell_of_process("process-up", id, world_.bring_up(id, now_.mono), how);
+  report_process("process-up", id, world_.bring_up(id, now_.mono), how);
 }
 
 void Simulation::take_down(ServiceId id, const std::string& how) {
@@ -240,10 +242,10 @@ void Simulation::drop_process(ServiceId id, const std::string& how) {
   const std::optional<std::int64_t> pid = world_.pid(id);
   if (!pid) return;
   world_.take_down(id);
-  tell_of_process("process-down", id, *pid, how);
+  report_process("process-down", id, *pid, how);
 }
 
-void Simulation::tell_of_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how) {
+void Simulation::report_process(std::string kind, ServiceId id, std::int64_t pid, const std::string& how) {
   add({.kind = std::move(kind),
        .service = graph_->at(id).name,
        .run = runs_of(id),

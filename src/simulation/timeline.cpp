@@ -4,7 +4,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/job.hpp"
 #include "simulation/simulator.hpp"
 #include "util/text.hpp"

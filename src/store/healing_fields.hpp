@@ -218,14 +218,14 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
 
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long, held_since,
-         round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned, queued,
-         escalated, in_probation] = healing;
+         mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
+         held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned,
+         queued, escalated, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "held_by", held_by, "not_before", not_before,
       "approved_by", approved_by, "approved_early", approved_early, "seen", seen, "refused", refused, "told_long",
-      told_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
+      notified_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
       detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
       "abandoned", abandoned, "queued", queued, "escalated", escalated, "in_probation", in_probation);
 }
@@ -254,8 +254,8 @@ void fields(auto& all, Is<WorkflowMemory> auto& memory) {
 }
 
 void fields(auto& all, Is<ClosedBrake> auto& brake) {
-  auto& [workflow, group, above, until, since, told] = brake;
-  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since, "told", told);
+  auto& [workflow, group, above, until, since, notified] = brake;
+  all("workflow", workflow, "group", group, "above", above, "until", until, "since", since, "told", notified);
 }
 
 }  // namespace healer::store::healing_fields

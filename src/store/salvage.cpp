@@ -59,7 +59,7 @@ std::map<std::uint64_t, DamagedHealing> not_ended(const std::vector<engine::Reco
       DamagedHealing& lost = open[record.subject];
       lost.id = HealingId{record.subject};
       if (!record.service.empty()) lost.service = record.service;
-      lost.told = record.text;
+      lost.last_record = record.text;
     }
   }
   return open;

@@ -26,7 +26,7 @@ constexpr std::string_view kGivenUp = "given up\n";
 /// What stands in place of the state of a healing that nobody can go on with: each part behind its length.
 std::string given_up_text(const DamagedHealing& lost) {
   std::string text(kGivenUp);
-  for (const std::string* const part : {&lost.workflow, &lost.service, &lost.told})
+  for (const std::string* const part : {&lost.workflow, &lost.service, &lost.last_record})
     text += fmt::format("{} {}\n", part->size(), *part);
   return text;
 }
@@ -35,7 +35,7 @@ std::optional<DamagedHealing> given_up_from_text(std::string_view text) {
   if (!text.starts_with(kGivenUp)) return std::nullopt;
   text.remove_prefix(kGivenUp.size());
   DamagedHealing lost;
-  for (std::string* const part : {&lost.workflow, &lost.service, &lost.told}) {
+  for (std::string* const part : {&lost.workflow, &lost.service, &lost.last_record}) {
     std::size_t size = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
     const auto begin = static_cast<std::size_t>(end - text.data()) + 1;

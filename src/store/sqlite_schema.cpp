@@ -295,12 +295,12 @@ bool has_schema(Database& database) {
   auto pattern = Database::open(":memory:", Database::Mode::Write, Duration{0});
   if (!pattern || !migrate(**pattern)) return false;
   bool all = true;
-  Statement look = database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = ? AND name = ? AND sql = ?");
+  Statement query = database.prepare("SELECT count(*) FROM sqlite_schema WHERE type = ? AND name = ? AND sql = ?");
   (*pattern)->prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").rows([&](Statement& row) {
     std::string type, name, sql;
     row.read(type, name, sql);
     int count = 0;
-    look.rows([&count](Statement& found) { found.read(count); }, type, name, sql);
+    query.rows([&count](Statement& found) { found.read(count); }, type, name, sql);
     all = all && count == 1;
   });
   return all && database.ok();

@@ -55,7 +55,7 @@ void ServiceWriter::write(const Batch& batch) {
   }
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
-                 taken_out, tells_taken_out, rules] = service;
+                 taken_out, reports_taken_out, rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = *starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto& [baselines] = memory;
@@ -69,18 +69,18 @@ void ServiceWriter::write(const Batch& batch) {
         known ? std::optional(known_pid) : std::nullopt, ticks, file, to_string(doubt), path, first, failed_rule,
         failure ? std::optional(failed_when) : std::nullopt, failed_text,
         acknowledged ? std::optional(ack_when) : std::nullopt, acknowledged ? saved_text(ack_by) : std::string(),
-        ack_reason, tells_taken_out ? std::optional(taken_out ? saved_text(out_by) : std::string()) : std::nullopt,
+        ack_reason, reports_taken_out ? std::optional(taken_out ? saved_text(out_by) : std::string()) : std::nullopt,
         out_since, out_service, out_rule, out_until);
     forget_baselines_.run(name);
     for (const Baseline& baseline : baselines) write(name, baseline, save_baseline_);
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
-      const auto& [window, status, told, accepted, judged, since_fired, born, past] = rule;
+      const auto& [window, status, notified, accepted, judged, since_fired, born, past] = rule;
       const auto& [failing_since, clear_since, changed, again, unsaved] = *past;
       const auto& [text, condition, actions, action] = identity;
       save_rule_.run(name, position++, key, window.bits, status == RuleStatus::Failed ? kFailed : kOk, since_fired,
                      failing_since, clear_since, changed, again.bits, accepted, judged, born, text, condition, actions,
-                     to_string(action), to_string(told));
+                     to_string(action), to_string(notified));
     }
     cut_rules_.run(name, position);
   }
@@ -129,7 +129,7 @@ void read_services(Database& database, SavedState& state) {
                  taken_out.rule, taken_out.until);
         known_by.when = acknowledged.value_or(WallTime{});
         if (acknowledged) service.acknowledged = std::move(known_by);
-        service.tells_taken_out = out_by.has_value();
+        service.reports_taken_out = out_by.has_value();
         taken_out.by = origin_of(out_by.value_or(std::string{}));
         if (out_by && !out_by->empty()) service.taken_out = std::move(taken_out);
         failure.when = failed.value_or(WallTime{});
@@ -162,15 +162,15 @@ void read_services(Database& database, SavedState& state) {
           "again_bits, accepted, judged, born, text_key, condition_key, actions_key, action, told FROM rules "
           "ORDER BY service, position")
       .rows([&state](Statement& row) {
-        std::string name, status, action, told;
+        std::string name, status, action, notified;
         SavedRule saved;
         auto& [key, identity, rule] = saved;
         RulePast past;
         row.read(name, key, rule.window.bits, status, rule.since_fired, past.failing_since, past.clear_since,
                  past.changed, past.again.bits, rule.accepted, rule.judged, rule.born, identity.text,
-                 identity.condition, identity.actions, action, told);
+                 identity.condition, identity.actions, action, notified);
         rule.past = std::move(past);
-        rule.told = told_of(told);
+        rule.notified = notified_of(notified);
         rule.status = status == kFailed ? RuleStatus::Failed : RuleStatus::Ok;
         identity.kind = action_kind_of(action);
         if (const auto service = state.services.find(name); service != state.services.end())

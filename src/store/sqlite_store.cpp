@@ -140,7 +140,7 @@ void SqliteStore::Writer::write_loop() {
     lock.unlock();
 
     const auto written = attempt(*batch);
-    tell_notes();
+    report_notes();
     if (written) {
       steps_.written(*batch);
       if (batch->up_to() > 0) {
@@ -195,7 +195,7 @@ void SqliteStore::Writer::write_loop() {
 
 /// False: there was none, and a long log has been moved into the file.
 bool SqliteStore::Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  const auto work = [this] { return stopping_ || mend_ || !queue_.empty(); };
+  const auto work = [this] { return stopping_ || repair_ || !queue_.empty(); };
   const int log = database_ ? database_->log_pages() : 0;
   const int share = room_ / kShareOfRoom;
   if (log == 0 || log < std::min(kLongLog, share)) {
@@ -262,21 +262,21 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
   }
   if (!tables_) tables_ = std::make_unique<TableWriter>(*database_, options_.retention);
   bool forget_acts = false;
-  bool mends = false;
+  bool repairs = false;
   {
     const std::scoped_lock lock(mutex_);
     forget_acts = std::exchange(forget_acts_, false);
-    mends = mend_;
+    repairs = repair_;
   }
-  if (mends) {
-    const auto mended = mend();
+  if (repairs) {
+    const auto repaired = repair();
     {
       const std::scoped_lock lock(mutex_);
-      if (std::exchange(mend_, false)) ++mended_;
-      if (!mended && forget_acts) forget_acts_ = true;
+      if (std::exchange(repair_, false)) ++repaired_;
+      if (!repaired && forget_acts) forget_acts_ = true;
     }
     done_.notify_all();
-    if (!mended) return mended;
+    if (!repaired) return repaired;
   }
   // Whether those acts are over is not known, and a program is started at most once.
   if (forget_acts) forget_open(*database_);
@@ -298,7 +298,7 @@ Result<void> SqliteStore::Writer::attempt(const Batch& batch) {
 /// A reader has found the file damaged. Most often its tables are whole, and only an index of them says something else,
 /// which the look at the start sees with a newer SQLite only: that is rewritten, in place, in one transaction. Else the
 /// file is moved aside.
-Result<void> SqliteStore::Writer::mend() {
+Result<void> SqliteStore::Writer::repair() {
   tables_.reset();
   if (!database_->execute("REINDEX")) {
     if (!is_damage(database_->error())) {
@@ -343,7 +343,7 @@ Result<void> SqliteStore::Writer::connect() {
   const std::scoped_lock lock(mutex_);
   if (opened->index_rebuilt) notes_.emplace_back(kIndexRebuilt);
   if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
-  if (!opened->notes.empty() && std::exchange(mend_, false)) ++mended_;  // another file is in its place
+  if (!opened->notes.empty() && std::exchange(repair_, false)) ++repaired_;  // another file is in its place
   return {};
 }
 
@@ -368,12 +368,12 @@ void SqliteStore::Writer::become_well() {
   if (callbacks_.well) callbacks_.well();
 }
 
-void SqliteStore::Writer::tell_notes() {
+void SqliteStore::Writer::report_notes() {
   const std::scoped_lock callback_lock(callback_mutex_);
   {
     const std::scoped_lock lock(mutex_);
     const std::size_t noted = notes_.size() + damages_.size();
-    if (std::exchange(told_notes_, noted) == noted) return;
+    if (std::exchange(reported_notes_, noted) == noted) return;
   }
   if (callbacks_.noted) callbacks_.noted();
 }
@@ -396,7 +396,7 @@ SavedState SqliteStore::Writer::load() {
   }
   const auto now = wall_milliseconds();
   if (!error) {
-    if (std::string told = steps_.reconcile(state); !told.empty()) note(std::move(told));
+    if (std::string note_text = steps_.reconcile(state); !note_text.empty()) note(std::move(note_text));
   }
   if (error) {
     state = {};
@@ -435,22 +435,22 @@ Result<void> SqliteStore::Writer::read_from_file(const HistoryQuery& query, Foun
 /// the reader began. False: it does not now.
 bool SqliteStore::Writer::wait_for_mending(std::uint64_t before) {
   std::unique_lock lock(mutex_);
-  if (mended_ != before) return true;
-  mend_ = true;
+  if (repaired_ != before) return true;
+  repair_ = true;
   work_came();
-  done_.wait(lock, [&] { return mended_ != before || stopping_ || stalled_ || retry_at_; });
-  return mended_ != before;
+  done_.wait(lock, [&] { return repaired_ != before || stopping_ || stalled_ || retry_at_; });
+  return repaired_ != before;
 }
 
 Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& query) {
   // Memory first: what is written in between is then in the file, and left out here by its sequence.
   std::vector<Record> kept;
   bool sick = false;
-  std::uint64_t mended = 0;
+  std::uint64_t repaired = 0;
   {
     const std::scoped_lock lock(mutex_);
     sick = sick_;
-    mended = mended_;
+    repaired = repaired_;
     const auto add = [&](const Batch& batch) {
       for (const Record& record : batch.records())
         if (matches(query, record)) kept.push_back(record);
@@ -460,7 +460,7 @@ Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& que
   }
   Found found;
   auto read = read_from_file(query, found);
-  if (!read && is_damage(read.error()) && wait_for_mending(mended)) {
+  if (!read && is_damage(read.error()) && wait_for_mending(repaired)) {
     found = {};
     read = read_from_file(query, found);
   }

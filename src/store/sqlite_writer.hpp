@@ -52,11 +52,11 @@ class SqliteStore::Writer {
   Result<void> attempt(const Batch& batch);
   Result<void> connect();
   Result<void> find_again();
-  Result<void> mend();
+  Result<void> repair();
   struct Found;
   Result<void> read_from_file(const HistoryQuery& query, Found& found) const;
   bool wait_for_mending(std::uint64_t before);
-  void tell_notes();
+  void report_notes();
   bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void gather(std::unique_lock<std::mutex>& lock);
   void become_sick(std::string reason, bool Writer::*only_while = nullptr);
@@ -65,7 +65,7 @@ class SqliteStore::Writer {
   bool idle() const { return queue_.empty() && !writing_; }
   /// Also where what is gathered is so much that something might have to be dropped for it.
   bool hurries() const {
-    return stopping_ || mend_ || hurry_ || queue_.durability() > engine::effect::Durability::Gathered ||
+    return stopping_ || repair_ || hurry_ || queue_.durability() > engine::effect::Durability::Gathered ||
            queue_.bytes() > options_.keep_bytes / 4;
   }
   void touch() { progress_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed); }
@@ -94,8 +94,8 @@ class SqliteStore::Writer {
   bool overflowed_ = false;
   bool forget_acts_ = false;  ///< nobody could read the open acts in the file
   DamagedJournal damaged_journal_;
-  bool mend_ = false;         ///< a reader has found the file damaged
-  std::uint64_t mended_ = 0;  ///< how often that was seen to
+  bool repair_ = false;         ///< a reader has found the file damaged
+  std::uint64_t repaired_ = 0;  ///< how often that was seen to
   bool watchdog_sleeps_ = false;
   bool gathering_ = false;
   bool hurry_ = false;  ///< somebody waits for all that is queued
@@ -104,7 +104,7 @@ class SqliteStore::Writer {
   bool watchdog_stops_ = false;
   std::uint64_t failures_ = 0;
   std::vector<std::string> notes_;
-  std::size_t told_notes_ = 0;
+  std::size_t reported_notes_ = 0;
   std::vector<std::string> damages_;
 
   /// Held, beside others, by whoever of this process reads the file, and alone by the writer while it puts another file

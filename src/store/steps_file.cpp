@@ -86,9 +86,9 @@ std::string StepsFile::reconcile(SavedState& state) {
   const std::scoped_lock lock(mutex_);
   std::optional<Content> content = read(path_);
   exists_ = content.has_value();
-  std::string told;
+  std::string note;
   if (content && content->sequence > state.last_sequence) {
-    told = fmt::format(
+    note = fmt::format(
         "the state file is older than {}: its log (-wal) was removed, or it was copied back; healings that were under "
         "way go by that file, and requests under way are in doubt",
         path_);
@@ -101,7 +101,7 @@ std::string StepsFile::reconcile(SavedState& state) {
                                         .target = healing.target,
                                         .workflow = healing.plan->name,
                                         .service = healing.service,
-                                        .told = "its end is not in the state file"});
+                                        .last_record = "its end is not in the state file"});
       return true;
     });
     std::erase_if(state.damaged_healings,
@@ -116,7 +116,7 @@ std::string StepsFile::reconcile(SavedState& state) {
   under_way_.clear();
   for (const Healing& healing : state.healings)
     if (is_under_way(healing)) under_way_.emplace(healing.id, to_json(healing));
-  return told;
+  return note;
 }
 
 void StepsFile::written(const Batch& batch) {

@@ -79,7 +79,7 @@ struct JqFilter::State {
         [](void* self, jv message) {
           auto* state = static_cast<State*>(self);
           const bool is_text = jv_get_kind(message) == JV_KIND_STRING;
-          if (is_text && state->said.empty()) state->said = Value::text_of(jv_copy(message));
+          if (is_text && state->complaint.empty()) state->complaint = Value::text_of(jv_copy(message));
           jv_free(message);
         },
         this);
@@ -91,7 +91,7 @@ struct JqFilter::State {
   State& operator=(const State&) = delete;
 
   jq_state* jq;
-  std::string said;  // what it complained of first
+  std::string complaint;  // what it complained of first
 };
 
 JqFilter::JqFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -105,7 +105,7 @@ Result<JqFilter> JqFilter::compile(const std::string& text) {
   if (text.find('\0') == std::string::npos && jq_compile(state->jq, text.c_str()) != 0)
     return JqFilter(std::move(state));
   // "jq: error: x/0 is not defined at <top-level>, line 1:\n.a | x"
-  std::string why = state->said.substr(0, state->said.find('\n'));
+  std::string why = state->complaint.substr(0, state->complaint.find('\n'));
   if (why.starts_with("jq: ")) why.erase(0, 4);
   if (why.starts_with("error: ")) why.erase(0, 7);
   if (const std::size_t place = why.find(" at <top-level>"); place != std::string::npos) why.erase(place);

@@ -93,15 +93,15 @@ std::string line_diff(std::string_view before, std::string_view after, std::stri
     old_line += count(done, begin, '+');
     new_line += count(done, begin, '-');
     const std::size_t olds = count(begin, stop, '+');
-    const std::size_t news = count(begin, stop, '-');
-    text += fmt::format("@@ -{} +{} @@\n", place(old_line, olds), place(new_line, news));
+    const std::size_t changes = count(begin, stop, '-');
+    text += fmt::format("@@ -{} +{} @@\n", place(old_line, olds), place(new_line, changes));
     for (std::size_t k = begin; k < stop; ++k) {
       text += row[k].sign;
       text += row[k].text;
       if (!row[k].text.ends_with('\n')) text += "\n\\ No newline at end of file\n";
     }
     old_line += olds;
-    new_line += news;
+    new_line += changes;
     done = i = stop;
     --i;
   }

@@ -151,9 +151,9 @@ TEST_CASE("What a limit held back is told with how many, from when to when, and 
   const engine::MailLimit limit{20, hours{1}};
   CHECK(describe(limit) == "20 mails within 1 h");
   CHECK(describe({1, minutes{2}}) == "1 mail within 2 m");
-  const Message told = compose_held_back(mails, limit, kWorld, kStart + hours{1});
-  CHECK(told.subject == "healer: 6 alerts held back on vm.example.org: web, db failed; cache recovered");
-  CHECK(body_of(told.text) ==
+  const Message summary = compose_held_back(mails, limit, kWorld, kStart + hours{1});
+  CHECK(summary.subject == "healer: 6 alerts held back on vm.example.org: web, db failed; cache recovered");
+  CHECK(body_of(summary.text) ==
         "The limit of 20 mails within 1 h to ops@example.org was reached on vm.example.org. 6 alerts were held back, "
         "from 2026-11-21 04:19:25 to 2026-11-21 04:19:27:\n"
         "\n"
@@ -165,7 +165,7 @@ TEST_CASE("What a limit held back is told with how many, from when to when, and 
         "  2026-11-21 04:19:27  db: Does not exist\n"
         "\n"
         "Their descriptions are in the history: healerctl history\n");
-  CHECK(told.covers.size() == 4);
+  CHECK(summary.covers.size() == 4);
 }
 
 TEST_CASE("The word of what was dropped says what it was, by the sender of the first") {

@@ -116,7 +116,7 @@ double touch(std::size_t services, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::size_t at = i % services;
     sum += ++states[at].runs;
-    states[at].looked = Duration(static_cast<std::int64_t>(i));
+    states[at].checked = Duration(static_cast<std::int64_t>(i));
     for (std::size_t k = 2 * at; k < 2 * at + 2; ++k) rules[k].window.push((sum & 1U) != 0, 3);
   }
   benchmark::DoNotOptimize(sum);

@@ -67,7 +67,7 @@ class Herd {
   }
 
  private:
-  void told(const engine::Event& event) {
+  void handle(const engine::Event& event) {
     if (const auto* start = std::get_if<engine::event::ActionStarted>(&event)) {
       pids_[start->action.number()] = static_cast<pid_t>(start->pid);
     } else if (const auto* end = std::get_if<engine::event::ActionEnded>(&event)) {
@@ -82,8 +82,9 @@ class Herd {
   std::map<std::uint64_t, pid_t> pids_;
   std::uint64_t last_ = 0;
   std::function<bool()> done_;
-  ActionRunner runner_{
-      loop_, spawner_, {(directory_.path() / "actions").string()}, [this](const engine::Event& event) { told(event); }};
+  ActionRunner runner_{loop_, spawner_, {(directory_.path() / "actions").string()}, [this](const engine::Event& event) {
+                         handle(event);
+                       }};
 };
 
 double processor_time() {

@@ -415,12 +415,12 @@ void twenty_thousand_at_once(benchmark::State& state) {
         });
       if (asked < kCount) probes.loop().post(ask);
     };
-    const std::function<void()> look = [&] {
-      if (probes.connector().waiting() > 0 || asked < kCount) return probes.loop().post(look);
+    const std::function<void()> check = [&] {
+      if (probes.connector().waiting() > 0 || asked < kCount) return probes.loop().post(check);
       last_begun = std::chrono::duration<double, std::milli>(Steady::now() - begin).count();
     };
     probes.loop().post(ask);
-    probes.loop().post(look);
+    probes.loop().post(check);
     probes.loop().run();
     state.SetIterationTime(std::chrono::duration<double>(Steady::now() - begin).count());
   }

@@ -41,7 +41,7 @@ constexpr int kAtOnce = 16;
 // ---- stubs --------------------------------------------------------------------------------------------------------
 
 /// What a server says to the n-th thing that it hears; to the 0th, which is nothing, first of all. Empty: nothing.
-using Says = std::function<std::string(std::size_t turn, std::string_view heard)>;
+using Says = std::function<std::string(std::size_t turn, std::string_view received)>;
 
 /// Servers on ports of their own, all on one thread.
 class Stubs {
@@ -100,7 +100,7 @@ class Stubs {
         if (const auto server = servers_.find(socket); server != servers_.end())
           accept_from(socket, server->second);
         else
-          hear(socket);
+          receive(socket);
       }
     }
   }
@@ -113,7 +113,7 @@ class Stubs {
     }
   }
 
-  void hear(int socket) {
+  void receive(int socket) {
     std::array<char, 4096> bytes{};
     const ssize_t got = recv(socket, bytes.data(), bytes.size(), 0);
     if (got > 0) {
@@ -157,25 +157,25 @@ std::string pgsql_md5(std::size_t turn, std::string_view) {
 }
 
 /// Wants SCRAM-SHA-256, with as many rounds as PostgreSQL by default; the client stops at what is not proven.
-std::string pgsql_scram(std::size_t turn, std::string_view heard) {
+std::string pgsql_scram(std::size_t turn, std::string_view received) {
   if (turn == 1) return pg('R', "\0\0\0\x0aSCRAM-SHA-256\0\0"s);
   if (turn != 2) return turn == 3 ? pg('E', "SFATAL\0C28P01\0Mno\0\0"s) : "";
-  const std::size_t nonce = heard.find("r=");
-  return pg('R', "\0\0\0\x0b"s + std::string(heard.substr(nonce)) + "x,s=c2FsdHNhbHRzYWx0c2FsdA==,i=4096");
+  const std::size_t nonce = received.find("r=");
+  return pg('R', "\0\0\0\x0b"s + std::string(received.substr(nonce)) + "x,s=c2FsdHNhbHRzYWx0c2FsdA==,i=4096");
 }
 
 std::string redis(std::size_t turn, std::string_view) { return turn == 1 ? "+PONG\r\n" : ""; }
 
-std::string imap(std::size_t turn, std::string_view heard) {
+std::string imap(std::size_t turn, std::string_view received) {
   if (turn == 0) return "* OK ready\r\n";
-  const std::string tag(heard.substr(0, heard.find(' ')));
-  if (heard.find("LOGOUT") != std::string_view::npos) return "* BYE out\r\n" + tag + " OK done\r\n";
+  const std::string tag(received.substr(0, received.find(' ')));
+  if (received.find("LOGOUT") != std::string_view::npos) return "* BYE out\r\n" + tag + " OK done\r\n";
   return tag + " OK done\r\n";
 }
 
-std::string ldap(std::size_t turn, std::string_view heard) {
-  if (turn != 1 || heard.size() < 5) return {};
-  return "0\x0c\x02\x01" + std::string(heard.substr(4, 1)) + "a\x07\n\x01\0\x04\0\x04\0"s;
+std::string ldap(std::size_t turn, std::string_view received) {
+  if (turn != 1 || received.size() < 5) return {};
+  return "0\x0c\x02\x01" + std::string(received.substr(4, 1)) + "a\x07\n\x01\0\x04\0\x04\0"s;
 }
 
 struct Case {

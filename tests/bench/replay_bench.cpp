@@ -61,9 +61,9 @@ class Machine {
     if (id.number() < kPrograms || !changes_) {
       std::int64_t& status = status_[id];
       if (random_() % (status == 0 ? 3000 : 5) == 0) status = status == 0 ? 1 : 0;
-      return test::told(status);
+      return test::program_status(status);
     }
-    Evidence seen = test::told(0);
+    Evidence seen = test::program_status(0);
     auto facts = std::make_shared<Facts>();
     if (id.number() < kPrograms + kProcesses) {
       double& up = up_[id];
@@ -124,7 +124,7 @@ struct RecordedFile {
     shell.advance(days{1});
     flush();
     runs = shell.runs;
-    deeds = shell.deeds.size();
+    action_records = shell.action_records.size();
   }
   ~RecordedFile() { std::filesystem::remove_all(folder); }
   RecordedFile(const RecordedFile&) = delete;
@@ -135,7 +135,7 @@ struct RecordedFile {
   std::filesystem::path folder;
   std::uint64_t bytes = 0;
   std::uint64_t runs = 0;
-  std::size_t deeds = 0;
+  std::size_t action_records = 0;
 };
 
 const RecordedFile& day() {
@@ -175,7 +175,7 @@ void replay_of_a_day(benchmark::State& state) {
     took += seconds_since(start);
     const bool same = done.count(ReplayLine::Who::Both) == done.lines.size();
     require(same == (state.range(0) == 2), "the replay tells something else");
-    require(state.range(0) != 2 || done.lines.size() == day().deeds, "the replay does not do what was done");
+    require(state.range(0) != 2 || done.lines.size() == day().action_records, "the replay does not do what was done");
   }
   const auto times = static_cast<double>(state.iterations());
   state.counters["seconds"] = took / times;

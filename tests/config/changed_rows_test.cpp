@@ -122,7 +122,7 @@ TEST_CASE("what is the same stays the very same", "[lists][rows]") {
   CHECK(same == graph->order.size());
 }
 
-TEST_CASE("where it cannot be told of the changed rows alone all are compiled", "[lists][rows]") {
+TEST_CASE("All rows are compiled where the changed ones alone do not suffice", "[lists][rows]") {
   const Lists before{{kNodes, {row("a"), row("b")}}, {kDisks, {row("x")}}};
   Lists now = before;
   now[kNodes].push_back(row("c"));

@@ -29,11 +29,11 @@ LoadResult load_text(const std::string& text, const LoadOptions& options = {}) {
   return load(kMain, options, machine);
 }
 
-std::string said(const LoadResult& result) { return format_all(result.diagnostics, result.sources, false); }
+std::string messages_of(const LoadResult& result) { return format_all(result.diagnostics, result.sources, false); }
 
 engine::Rule rule(const std::string& header, const std::string& condition) {
   const LoadResult result = load_text(header + "if " + condition + " then alert\n");
-  INFO(condition << "\n" << said(result));
+  INFO(condition << "\n" << messages_of(result));
   REQUIRE(result.ok());
   return result.rules->services.at(0)->rules.at(0);
 }
@@ -63,12 +63,12 @@ std::string holding(const std::string& condition) {
 }
 
 std::string first_line(const LoadResult& result) {
-  const std::string all = said(result);
+  const std::string all = messages_of(result);
   return all.substr(0, all.find('\n'));
 }
 
 std::string trouble(const std::string& condition, const std::string& header = kProgram) {
-  return said(load_text(header + "if " + condition + " then alert\n"));
+  return messages_of(load_text(header + "if " + condition + " then alert\n"));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ TEST_CASE("what Monit calls 'not exist' and 'not match' stays that", "[condition
         "if not (content = \"a\" or content = \"b\") then alert");
 }
 
-TEST_CASE("what Monit takes is taken, and what it refuses is told of", "[condition]") {
+TEST_CASE("Conditions that Monit accepts are accepted, and others are reported", "[condition]") {
   const auto monit = [](const std::string& condition) {
     return first_line(load_text("set daemon 5\n" + kSystem + "if " + condition + " then alert\n",
                                 {.monit_dialect = MonitVersion::V5_33}));
@@ -219,7 +219,7 @@ TEST_CASE("a filter sees the names of its rows, and no text is put into it", "[c
   const LoadResult result = load_text(
       "for each NODE in \"n1\", \"n2\" {\n check program p_${NODE} with path \"/bin/true\"\n"
       "  if json '.[$NODE].load' > 4 then alert\n}\n");
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   CHECK(result.rules->services.at(1)->program->filters == std::vector<std::string>{"\"n2\" as $NODE | .[$NODE].load"});
   CHECK(first_line(load_text("for each NODE in \"n1\" {\n check program p_${NODE} with path \"/bin/true\"\n"

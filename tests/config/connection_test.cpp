@@ -136,7 +136,7 @@ TEST_CASE("a protocol gets its options, of which the last of a word counts", "[c
         Setting{.word = "offset", .op = Operator::Less, .number = 100});
 }
 
-TEST_CASE("what only healer asks of HTTP", "[connection]") {
+TEST_CASE("HTTP tests that only healer has", "[connection]") {
   const ProbePlan http = plan(
       "port 80 protocol http json '.a' = \"x\" json \".b\" >= -1.5 json '.d' != true method post body '{\"k\":1}' "
       "redirects 3 http2");
@@ -200,12 +200,12 @@ TEST_CASE("what is not a URL, an address or a list of headers is told without wh
       " if failed port 1 address 999.1.1.1 then alert\n if failed port 1 address a.b then alert\n"
       " if failed port 1 protocol http http headers [Cookie: a,hidden] then alert\n";
   const LoadResult result = load("/etc/main", {}, machine);
-  const std::string said = format_all(result.diagnostics, result.sources, false);
-  INFO(said);
+  const std::string messages = format_all(result.diagnostics, result.sources, false);
+  INFO(messages);
   CHECK_FALSE(result.ok());
   CHECK(std::ranges::count_if(result.diagnostics,
                               [](const Diagnostic& one) { return one.severity == DiagnosticSeverity::Error; }) == 5);
-  CHECK(said.find("hidden") == std::string::npos);
+  CHECK(messages.find("hidden") == std::string::npos);
 }
 
 TEST_CASE("another secret is another service", "[connection]") {
@@ -218,7 +218,7 @@ TEST_CASE("another secret is another service", "[connection]") {
   CHECK_FALSE(service(one)->key == service(two)->key);
 }
 
-TEST_CASE("what is connected to, and how, is written in one order", "[connection]") {
+TEST_CASE("A connection test is printed in one fixed order", "[connection]") {
   CHECK(text("failed port 80 retry 2 timeout 5 seconds protocol http with request /x and status 200") ==
         "if failed port 80 protocol http request \"/x\" status = 200 timeout 5 seconds retry 2 then alert");
   CHECK(text("failed port 80 responsetime 500 ms") == "if failed port 80 responsetime < 500 ms then alert");

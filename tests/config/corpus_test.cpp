@@ -129,10 +129,10 @@ void compare(const fs::path& path, const std::string& suffix, int status) {
   CHECK(outcome.status == status);
   fs::path expected = path;
   expected.replace_extension(suffix);
-  const std::string said = outcome.err + outcome.out;
-  if (is_updating()) std::ofstream(expected, std::ios::binary) << said;
+  const std::string output = outcome.err + outcome.out;
+  if (is_updating()) std::ofstream(expected, std::ios::binary) << output;
   REQUIRE(fs::exists(expected));
-  CHECK(said == read_file(expected));
+  CHECK(output == read_file(expected));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ TEST_CASE("no file of the corpus lies around without its partner", "[corpus]") {
     }
 }
 
-TEST_CASE("what is printed is understood the same again", "[corpus]") {
+TEST_CASE("Printed rules are understood the same again", "[corpus]") {
   for (const std::string& name : names("accept")) {
     INFO(name);
     const Case test = read_case(kCorpus / "accept" / (name + ".rules"));

@@ -89,7 +89,7 @@ TEST_CASE("the last good rules load though a key, passwords or patterns they nam
   }
 }
 
-TEST_CASE("what a lost file of patterns meant is not known, so that no line fires or is passed over by it",
+TEST_CASE("A lost file of patterns makes its test unknown, so that no line fires or is skipped by it",
           "[environments]") {
   test::FakeEnvironment machine;
   machine.files["/rules"] =

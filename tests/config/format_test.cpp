@@ -90,7 +90,7 @@ TEST_CASE("comments and the gaps between groups stay", "[format]") {
         "  # f\n\n# g\ncheck program y path /bin/true\n  if status > 0\n    # h\n    then alert\n# end\n");
 }
 
-TEST_CASE("what is in braces stands deeper, and texts stay as they are", "[format]") {
+TEST_CASE("Text in braces is indented, and strings stay unchanged", "[format]") {
   CHECK(formatted("set mail-format {\nfrom: a@b\n      subject: x  y\nmessage: one\n   two\n   }\n") ==
         "set mail-format {\n  from: a@b\n  subject: x  y\n  message: one\n   two\n}\n");
   CHECK(formatted("check program x path \"/bin/true  'a  b'\n   c\" if content = \"a  b\n  c\" then alert") ==

@@ -14,7 +14,7 @@ using namespace healer::config::syntax_text;
 namespace {
 
 /// The place and the remedy of the first error: "2:16 write 'and'".
-std::string told(const std::string& text) {
+std::string remedy_of(const std::string& text) {
   const std::string all = errors(text);
   const std::string line = all.substr(0, all.find('\n'));
   const std::size_t place = line.find(": ");
@@ -23,8 +23,8 @@ std::string told(const std::string& text) {
   return line.substr(0, place) + " " + line.substr(remedy + 2, line.size() - remedy - 3);
 }
 
-std::string of_rule(const std::string& rule) { return told("check program x with path \"/x\"\n" + rule); }
-std::string of_process(const std::string& rule) { return told("check process x with pidfile /x\n" + rule); }
+std::string of_rule(const std::string& rule) { return remedy_of("check program x with path \"/x\"\n" + rule); }
+std::string of_process(const std::string& rule) { return remedy_of("check process x with pidfile /x\n" + rule); }
 
 const std::string kNext = "\nif status 1 then alert";
 
@@ -68,7 +68,7 @@ TEST_CASE("units as other programs call them have a remedy", "[config][habits]")
   CHECK(of_process("if memory > 1.5Mi then alert") == "2:13 write '1.5 MB'");
   CHECK(of_rule("if status != 0 for 5min then alert") == "2:20 write '5 minutes'");
   CHECK(of_rule("if status != 0 for 5 mins then alert") == "2:22 write '5 minutes'");
-  CHECK(told("set daemon 30sec") == "1:12 write '30 seconds'");
+  CHECK(remedy_of("set daemon 30sec") == "1:12 write '30 seconds'");
 }
 
 TEST_CASE("'depend upon' and its like are 'depends on'", "[config][habits]") {
@@ -77,13 +77,13 @@ TEST_CASE("'depend upon' and its like are 'depends on'", "[config][habits]") {
   CHECK(of_rule("group g\nrequires y" + kNext) == "3:1 write 'depends on NAME'");
 }
 
-TEST_CASE("a status that nothing is compared with is told of", "[config][habits]") {
+TEST_CASE("A status without a comparison is reported", "[config][habits]") {
   const std::string remedy = "say which status, as in: if status != 0 then alert";
   CHECK(of_rule("if status alert") == "2:11 " + remedy);
   CHECK(of_rule("if status then alert") == "2:11 " + remedy);
 }
 
-TEST_CASE("curly quotes are told of", "[config][habits]") {
+TEST_CASE("Curly quotes are reported", "[config][habits]") {
   const std::string message =
       "typographic quotes do not quote: they are part of the text (write straight quotes: \"...\")\n";
   CHECK(rule_errors("start program = \u201c/x start\u201d" + kNext) == "2:17: " + message);
@@ -95,11 +95,11 @@ TEST_CASE("curly quotes are told of", "[config][habits]") {
 TEST_CASE("a regular expression with signs of the language is to be quoted", "[config][habits]") {
   CHECK(of_rule("if content = ^foo(bar|baz)$ then alert") ==
         "2:14 put the regular expression in double quotes: \"^foo(bar|baz)$\"");
-  CHECK(told("check process x matching java.*(tomcat|jetty)\n if cpu > 5% then alert") ==
+  CHECK(remedy_of("check process x matching java.*(tomcat|jetty)\n if cpu > 5% then alert") ==
         "1:26 put the regular expression in double quotes: \"java.*(tomcat|jetty)\"");
   CHECK(of_rule("if content = foo(bar|baz qux) then alert") ==
         "2:14 put the regular expression in double quotes: \"foo(bar|baz qux)\"");
-  CHECK(told("check process x matching ^nginx(: master)\n if cpu > 5% then alert") ==
+  CHECK(remedy_of("check process x matching ^nginx(: master)\n if cpu > 5% then alert") ==
         "1:26 put the regular expression in double quotes: \"^nginx(: master)\"");
   CHECK(of_rule("if content = a{2} then alert") == "2:14 put the regular expression in double quotes: \"a{2}\"");
 }
@@ -107,11 +107,11 @@ TEST_CASE("a regular expression with signs of the language is to be quoted", "[c
 TEST_CASE("the whole word is named where a keyword ends within it", "[config][habits]") {
   CHECK(rule_errors("if total memroy > 5 MB then alert") ==
         "2:10: unexpected 'memroy' after 'total' (did you mean 'total memory'?)\n");
-  CHECK(told("check systemd nginx.service") ==
+  CHECK(remedy_of("check systemd nginx.service") ==
         "1:7 the state of a unit is told by a program: check program NAME with path \"/usr/bin/systemctl is-active "
         "--quiet UNIT\"");
-  CHECK(told("check service x with pidfile /run/x") == "1:7 did you mean 'process'?");
-  CHECK(told("check hosts x with address localhost") == "1:7 did you mean 'host'?");
+  CHECK(remedy_of("check service x with pidfile /run/x") == "1:7 did you mean 'process'?");
+  CHECK(remedy_of("check hosts x with address localhost") == "1:7 did you mean 'host'?");
 }
 
 TEST_CASE("a no-break space is named", "[config][habits]") {
@@ -121,7 +121,7 @@ TEST_CASE("a no-break space is named", "[config][habits]") {
         "2:16: a zero-width space (U+200B) stands here (remove it, or write a plain space)\n");
 }
 
-TEST_CASE("what people take an action for has a remedy", "[config][habits]") {
+TEST_CASE("A mistaken action has a remedy", "[config][habits]") {
   CHECK(of_rule("if status != 0 then restart shop") ==
         "2:29 an action is for the service itself: use 'depends on', or exec \"/usr/bin/healerctl restart shop\"");
   CHECK(of_rule("if status != 0 then alert admin@x") ==
@@ -132,17 +132,17 @@ TEST_CASE("what people take an action for has a remedy", "[config][habits]") {
         "2:27 'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on 10 cycles");
   CHECK(of_process("if not running then restart") ==
         "2:8 a test that a process runs is 'exist': if does not exist then alert");
-  CHECK(told("set mailserver smtp.example.org:587") == "1:32 write smtp.example.org port 587");
-  CHECK(told("check host x with address 127.0.0.1:8081") ==
+  CHECK(remedy_of("set mailserver smtp.example.org:587") == "1:32 write smtp.example.org port 587");
+  CHECK(remedy_of("check host x with address 127.0.0.1:8081") ==
         "1:36 write address 127.0.0.1, and the port in a test: if failed port 8081 then alert");
 }
 
 TEST_CASE("YAML and units of systemd are known again", "[config][habits]") {
   const std::string yaml =
       "this reads like YAML; here words follow each other without ':', as in: check process NAME with pidfile /path";
-  CHECK(told("services:\n  - name: x\n") == "1:1 " + yaml);
-  CHECK(told("check process x:\n  pidfile: /run/x.pid\n") == "1:16 " + yaml);
-  CHECK(told("set daemon: 5\n") == "1:11 " + yaml);
+  CHECK(remedy_of("services:\n  - name: x\n") == "1:1 " + yaml);
+  CHECK(remedy_of("check process x:\n  pidfile: /run/x.pid\n") == "1:16 " + yaml);
+  CHECK(remedy_of("set daemon: 5\n") == "1:11 " + yaml);
   CHECK(of_process("start: \"/bin/x\"" + kNext) == "2:6 write start program = \"/path/of/program\"");
   CHECK(
       of_process("Restart=always" + kNext) ==
@@ -151,7 +151,7 @@ TEST_CASE("YAML and units of systemd are known again", "[config][habits]") {
   CHECK(
       of_process("ExecStart=/bin/x" + kNext) ==
       "2:1 write start program = \"/path/of/program\", or let healer run it: check process NAME with program \"...\"");
-  CHECK(told("[Unit]\nDescription=x\n") ==
+  CHECK(remedy_of("[Unit]\nDescription=x\n") ==
         "1:1 this is a unit file of systemd; a service begins with 'check process NAME'");
   // What has a ':' is no YAML.
   CHECK(errors("set limits {\n  foo: 1 kB }") == "2:3: unexpected 'foo', expected the name of a limit or '}'\n");

@@ -76,7 +76,7 @@ TEST_CASE("where their order matters includes stay includes", "[import]") {
   CHECK(names(more) == "00-monitrc.rules\nincluded/01-more\n");
 }
 
-TEST_CASE("what is Monit's own is left out, and said", "[import]") {
+TEST_CASE("Statements only of Monit are left out and reported", "[import]") {
   const Import import =
       imported({{kMain,
                  "set pidfile /run/monit.pid set idfile /var/lib/monit/id\nset log /var/log/monit.log\n"
@@ -95,7 +95,7 @@ TEST_CASE("what is Monit's own is left out, and said", "[import]") {
   CHECK(import.report[1].places[1] == "/etc/monit/monitrc:1: set idfile /var/lib/monit/id");
 }
 
-TEST_CASE("what healer does otherwise is in the report", "[import]") {
+TEST_CASE("Differences from Monit are in the report", "[import]") {
   const Import import = imported(
       {{kMain,
         "set httpd port 2812 allow localhost\ncheck process p with pidfile /run/p\n  start program = \"/bin/true\"\n"

@@ -38,7 +38,7 @@ LoadResult load_text(const std::string& text, const LoadOptions& options = {}) {
 }
 
 /// Messages as "LINE:COLUMN: message (remedy) [row]", one a line.
-std::string said(const LoadResult& result, DiagnosticSeverity least = DiagnosticSeverity::Error) {
+std::string messages_of(const LoadResult& result, DiagnosticSeverity least = DiagnosticSeverity::Error) {
   std::string text;
   for (const Diagnostic& one : result.diagnostics) {
     if (one.severity < least || one.on_request) continue;
@@ -52,7 +52,7 @@ std::string said(const LoadResult& result, DiagnosticSeverity least = Diagnostic
   return text;
 }
 
-std::string errors(const std::string& text) { return said(load_text(text)); }
+std::string errors(const std::string& text) { return messages_of(load_text(text)); }
 
 std::vector<std::shared_ptr<const engine::ServiceBlock>> services(const std::string& text) {
   LoadResult result = load_text(text);
@@ -183,7 +183,7 @@ TEST_CASE("names are replaced in settings and includes too", "[lists]") {
                                         {"/etc/more/a.conf",
                                          "check program x with path \"/bin/true ${DIR}\" if status "
                                          "!= 0 then alert\n"}});
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   CHECK(result.rules->settings.log.path == "/etc/more/log");
   CHECK(result.rules->settings.environment.at(0).second == "/etc/more/x");
@@ -191,7 +191,7 @@ TEST_CASE("names are replaced in settings and includes too", "[lists]") {
   CHECK(result.rules->services.at(0)->program->command.arguments.at(1) == "${DIR}");
 }
 
-TEST_CASE("what is not defined stays as it is outside of a block", "[lists]") {
+TEST_CASE("Undefined names stay unchanged outside of a block", "[lists]") {
   const auto all = services(
       "check program x with path \"/bin/sh -c 'echo $${HOME} ${HOME:-x} ${HOME} $$'\" if status != 0 then alert\n"
       "define HOME \"/h\"\n"
@@ -235,7 +235,7 @@ TEST_CASE("a service is the same one however its list is written", "[lists]") {
   CHECK(alone[0]->rules[0].key == one[1]->rules[0].key);
 }
 
-TEST_CASE("what is printed is what was understood, and is read as the same", "[lists]") {
+TEST_CASE("Printed rules are read back with the same meaning", "[lists]") {
   const LoadResult result = load_text(ping("\"a\", \"b\""));
   REQUIRE(result.ok());
   const std::string text = print(*result.rules);
@@ -331,7 +331,7 @@ TEST_CASE("errors of lists", "[lists]") {
 
 TEST_CASE("Monit knows neither", "[lists]") {
   const LoadResult result = load_text("define A \"x\"\n" + ping("\"a\""), {.monit_dialect = MonitVersion::V5_33});
-  CHECK(said(result) == "1:1: only healer understands 'define'\n2:5: only healer understands 'for each'\n");
+  CHECK(messages_of(result) == "1:1: only healer understands 'define'\n2:5: only healer understands 'for each'\n");
 }
 
 TEST_CASE("arguments of a program stay arguments where Monit takes them", "[lists]") {
@@ -387,11 +387,11 @@ TEST_CASE("a list that was not read is checked with a row that stands for any, w
       "alert\n}\nfor each SITE from file \"/sites\" every 90 seconds {\n check system s_${SITE}\n}\n"
       "check system one depends on h_a\n";
   const LoadResult result = load_text(text);
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   CHECK(names_of(result) == "one");
   CHECK(result.rules->services[0]->depends.empty());
-  CHECK(said(result, DiagnosticSeverity::Note) ==
+  CHECK(messages_of(result, DiagnosticSeverity::Note) ==
         "1:1: the list NODE is not read here: its block is checked with one row that stands for any\n"
         "6:1: the list SITE is not read here: its block is checked with one row that stands for any\n"
         "9:29: there is no service 'h_a' now: nothing waits for it (this changes as soon as a list contains it)\n");
@@ -410,7 +410,7 @@ TEST_CASE("rows that were read become services", "[lists]") {
       load_rows(" check host h_${NODE} with address ${NODE.ip}\n  if failed port ${NODE.port} then alert",
                 {{"a", {{"ip", "10.0.0.1"}, {"port", "81"}}}, {"b", {{"ip", "10.0.0.2"}, {"port", "82"}}}},
                 "check system s depends on h_b\n");
-  INFO(said(result));
+  INFO(messages_of(result));
   CHECK(names_of(result) == "h_a h_b s");
   CHECK(result.rules->services[1]->other->host == "10.0.0.2");
   CHECK(result.rules->services[1]->probes[0]->port == 82);
@@ -422,7 +422,7 @@ TEST_CASE("rows that were read become services", "[lists]") {
 TEST_CASE("a row knows the lists around it, also after a list within another", "[lists]") {
   const LoadResult result = load_text(
       "for each A in \"a1\", \"a2\" {\n for each B in \"b1\" {\n  check file ${A}_${B} with path /x\n }\n}\n");
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.rules->services.size() == 2);
   for (const auto& service : result.rules->services) CHECK(service->row->lists == std::vector<std::string>{"A", "B"});
 }
@@ -436,14 +436,14 @@ TEST_CASE("a row that cannot be is left out, and the others are not", "[lists]")
        {"c", {{"port", "http"}, {"dir", "/x"}}},
        {"d", {{"port", "81"}, {"dir", "../x"}}}});
   CHECK(names_of(result) == "h_a f_a");
-  CHECK(said(result, DiagnosticSeverity::Warning)
+  CHECK(messages_of(result, DiagnosticSeverity::Warning)
             .find("the row 'b' of the list NODE is refused: it has no field 'port'") != std::string::npos);
 }
 
 TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {
   const auto script = [](const std::string& command) {
-    return said(load_rows(" check program p_${NODE} with path \"" + command + "\"\n  if status != 0 then alert",
-                          {{"a", {{"ip", "x"}}}}));
+    return messages_of(load_rows(" check program p_${NODE} with path \"" + command + "\"\n  if status != 0 then alert",
+                                 {{"a", {{"ip", "x"}}}}));
   };
   const std::string_view refused = "a value from a list cannot be put into a shell script";
   for (const std::string command :
@@ -464,11 +464,11 @@ TEST_CASE("a value from outside is no part of a shell's script", "[lists]") {
       services("for each NODE in \"a\" {\n check program p with path \"/bin/sh -c 'ping ${NODE}'\" if status != 0 then "
                "alert\n}\n")
           .size() == 1);
-  CHECK(
-      said(load_rows(" define X \"-${NODE}\"\n check program p with path \"/bin/sh -c 'ping ${X}'\"\n  if status != 0 "
-                     "then alert",
-                     {{"a", {}}}))
-          .find(refused) != std::string::npos);
+  CHECK(messages_of(
+            load_rows(" define X \"-${NODE}\"\n check program p with path \"/bin/sh -c 'ping ${X}'\"\n  if status != 0 "
+                      "then alert",
+                      {{"a", {}}}))
+            .find(refused) != std::string::npos);
 }
 
 TEST_CASE("values of JSON rows are escaped", "[lists]") {
@@ -476,7 +476,7 @@ TEST_CASE("values of JSON rows are escaped", "[lists]") {
       " check host h with address a\n  if failed url \"http://a/x?q=${NODE.q}\" then alert\n"
       "  if failed port 80 protocol http method post body '{\"q\": \"${NODE.q}\"}' then alert",
       {{"a", {{"q", "a&b=\"c\" \\"}}}});
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   CHECK(result.rules->services[0]->rules[0]->text.find("q=a%26b%3D%22c%22%20%5C") != std::string::npos);
   const auto& settings = result.rules->services[0]->probes[1]->settings;

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kMain = "/etc/main";
 
-std::string said(const LoadResult& result) { return format_all(result.diagnostics, result.sources, false); }
+std::string messages_of(const LoadResult& result) { return format_all(result.diagnostics, result.sources, false); }
 
 LoadResult load_text(const std::string& text, test::FakeEnvironment machine = {}, const LoadOptions& options = {}) {
   machine.files[kMain] = text;
@@ -38,24 +38,24 @@ TEST_CASE("a file that is not there is named", "[load]") {
   const test::FakeEnvironment machine;
   const LoadResult result = load("/etc/none", {}, machine);
   CHECK_FALSE(result.ok());
-  CHECK(said(result) == "/etc/none: error: there is no such file\n");
+  CHECK(messages_of(result) == "/etc/none: error: there is no such file\n");
 }
 
 TEST_CASE("a file that cannot be read is an error, an included one too", "[load]") {
   test::FakeEnvironment machine;
   machine.unreadable = {"/etc/secret"};
   machine.files["/etc/secret"] = "";
-  CHECK(said(load("/etc/secret", {}, machine)) == "/etc/secret: error: cannot be read: Permission denied\n");
+  CHECK(messages_of(load("/etc/secret", {}, machine)) == "/etc/secret: error: cannot be read: Permission denied\n");
 
   const LoadResult result = load_text("set daemon 5\ninclude /etc/secret\n", machine);
   CHECK_FALSE(result.ok());
-  CHECK(said(result) ==
+  CHECK(messages_of(result) ==
         "/etc/main:2:9: error: '/etc/secret' cannot be read: Permission denied\n"
         "  include /etc/secret\n"
         "          ^~~~~~~~~~~\n");
 
   machine.unreadable = {"/etc/closed"};
-  CHECK(said(load_text("set daemon 5\ninclude /etc/closed/*.rules\n", machine)) ==
+  CHECK(messages_of(load_text("set daemon 5\ninclude /etc/closed/*.rules\n", machine)) ==
         "/etc/main:2:9: error: '/etc/closed/*.rules' cannot be read: /etc/closed: Permission denied\n"
         "  include /etc/closed/*.rules\n"
         "          ^~~~~~~~~~~~~~~~~~~\n");
@@ -74,16 +74,16 @@ TEST_CASE("what -v prints is read back as the same, words of the language as nam
       "  if failed uid \"mail\" then alert\n"
       "  depends on status\n",
       machine);
-  INFO(said(first));
+  INFO(messages_of(first));
   REQUIRE(first.ok());
   const std::string printed = print(*first.rules);
   const LoadResult again = load_text(printed, machine);
-  INFO(printed << said(again));
+  INFO(printed << messages_of(again));
   REQUIRE(again.ok());
-  const auto told = [](const std::string& text) {  // a password is not printed, and so not read back
+  const auto without_password = [](const std::string& text) {  // a password is not printed, and so not read back
     return text.substr(0, text.find("set mailserver")) + text.substr(text.find("check program"));
   };
-  CHECK(told(print(*again.rules)) == told(printed));
+  CHECK(without_password(print(*again.rules)) == without_password(printed));
   REQUIRE(again.rules->settings.mail.servers.size() == 3);
   CHECK(again.rules->settings.mail.servers[0].username == "username");
   CHECK(again.rules->settings.mail.servers[0].host == "port");
@@ -97,7 +97,7 @@ TEST_CASE("the name that mail servers are greeted with is that of the last state
   CHECK(load_text(first + "set mailserver c.d\n", machine).rules->settings.mail.hostname.empty());
 }
 
-TEST_CASE("who can write any directory above a program is told of", "[load]") {
+TEST_CASE("Those who can write a directory above a program are reported", "[load]") {
   test::FakeEnvironment machine;
   machine.programs.insert("/srv/tools/bin/heal");
   machine.facts["/srv"] = {.is_directory = true, .mode = 0755, .uid = 1000, .gid = 1000};
@@ -107,7 +107,7 @@ TEST_CASE("who can write any directory above a program is told of", "[load]") {
   const LoadResult result =
       load_text(rules + service("y", "if status != 0 then exec \"/srv/tools/bin/heal\""), machine);
   CHECK(result.ok());
-  CHECK(said(result) ==
+  CHECK(messages_of(result) ==
         "/etc/main:1:64: warning: uid 1000 can write the directory '/srv', which healer relies on\n"
         "  check program x with path \"/bin/true\" if status != 0 then exec \"/srv/tools/bin/heal\"\n"
         "                                                                 ^~~~~~~~~~~~~~~~~~~~~\n");
@@ -130,12 +130,12 @@ TEST_CASE("a password that others can read is told of", "[load]") {
   machine.files["/etc/d/b.rules"] = service("b");
   for (const char* path : {"/etc/d/a.rules", "/etc/d/b.rules"})
     machine.facts[path] = {.is_regular = true, .mode = 0644, .uid = 0, .gid = 0};
-  CHECK(said(load("/etc/d", {}, machine)) ==
+  CHECK(messages_of(load("/etc/d", {}, machine)) ==
         "/etc/d/a.rules: warning: everybody can read the password of a mail server in '/etc/d/a.rules'\n"
         "  note: chmod 600 /etc/d/a.rules\n");
   machine.facts["/etc/d/a.rules"].mode = 0662;
   machine.facts["/etc/d/a.rules"].gid = 5;
-  CHECK(said(load_text("include /etc/d/a.rules\n", machine)) ==
+  CHECK(messages_of(load_text("include /etc/d/a.rules\n", machine)) ==
         "/etc/main:1:9: warning: group 5 can read the password of a mail server in '/etc/d/a.rules'\n"
         "  include /etc/d/a.rules\n"
         "          ^~~~~~~~~~~~~~\n"
@@ -145,25 +145,26 @@ TEST_CASE("a password that others can read is told of", "[load]") {
         "          ^~~~~~~~~~~~~~\n"
         "  note: chmod go-w /etc/d/a.rules\n");
   machine.online = false;
-  CHECK(said(load("/etc/d", {}, machine)).empty());
-  CHECK(said(load("/etc/d/a.rules", {}, machine)).empty());
+  CHECK(messages_of(load("/etc/d", {}, machine)).empty());
+  CHECK(messages_of(load("/etc/d/a.rules", {}, machine)).empty());
 }
 
 TEST_CASE("names that healerctl takes for something else are warned of", "[load]") {
-  for (const auto& [name, told] : {std::pair<std::string, std::string>{"all", "healerctl takes 'all' for all services"},
-                                   {"ALL", "healerctl takes 'all' for all services"},
-                                   {"healer", "'healerctl history healer' shows this service"},
-                                   {"-x", "healerctl would take '-x' for an option"}}) {
+  for (const auto& [name, warning] :
+       {std::pair<std::string, std::string>{"all", "healerctl takes 'all' for all services"},
+        {"ALL", "healerctl takes 'all' for all services"},
+        {"healer", "'healerctl history healer' shows this service"},
+        {"-x", "healerctl would take '-x' for an option"}}) {
     INFO(name);
     CHECK(load_text(service(name)).ok());
-    CHECK(said(load_text(service(name))).find("/etc/main:1:15: warning: " + told) == 0);
+    CHECK(messages_of(load_text(service(name))).find("/etc/main:1:15: warning: " + warning) == 0);
   }
-  CHECK(said(load_text(service("alle") + service("healers") + service("x-"))).empty());
+  CHECK(messages_of(load_text(service("alle") + service("healers") + service("x-"))).empty());
 }
 
-TEST_CASE("what is missing is not told of a service with a statement that has an error", "[load]") {
+TEST_CASE("Missing statements of a service with an error are not reported", "[load]") {
   const std::string header = "check process x with pidfile /run/x.pid\n";
-  const auto text = [&](const std::string& rest) { return said(load_text(header + rest)); };
+  const auto text = [&](const std::string& rest) { return messages_of(load_text(header + rest)); };
   CHECK(text("if does not exist then restart\n").find("has no start program") != std::string::npos);
   CHECK(text("start progam \"/bin/true\"\nif does not exist then restart\n").find("has no start program") ==
         std::string::npos);
@@ -172,10 +173,10 @@ TEST_CASE("what is missing is not told of a service with a statement that has an
 
 TEST_CASE("a command without quotes that ends before a word of the language is told of", "[load]") {
   const std::string header = "check process x with pidfile /run/x.pid\n";
-  const std::string told = " warning: as in Monit, this is a separate statement here, not an argument of '/bin/x'\n";
-  const auto text = [&](const std::string& rest) { return said(load_text(header + rest)); };
-  CHECK(text("start program /bin/x start x\n").find("/etc/main:2:22:" + told) != std::string::npos);
-  CHECK(text("if does not exist then exec /bin/x restart x\n").find("/etc/main:2:36:" + told) != std::string::npos);
+  const std::string warning = " warning: as in Monit, this is a separate statement here, not an argument of '/bin/x'\n";
+  const auto text = [&](const std::string& rest) { return messages_of(load_text(header + rest)); };
+  CHECK(text("start program /bin/x start x\n").find("/etc/main:2:22:" + warning) != std::string::npos);
+  CHECK(text("if does not exist then exec /bin/x restart x\n").find("/etc/main:2:36:" + warning) != std::string::npos);
   CHECK(text("start program /bin/x\nstop program x\n").find("separate statement") == std::string::npos);
   CHECK(text("start program \"/bin/x\" stop program /bin/true\n").empty());
 }
@@ -187,7 +188,7 @@ TEST_CASE("a file is judged among those of which it is to become one", "[load]")
   machine.files["/etc/d/c.rules"] = "set deamon 5\n";
   const auto with = [&](const std::string& path, const std::string& text) {
     machine.files[path] = text;
-    return said(load_with("/etc/d", {.path = path, .text = {}, .replaces = {}, .directory = {}}, {}, machine));
+    return messages_of(load_with("/etc/d", {.path = path, .text = {}, .replaces = {}, .directory = {}}, {}, machine));
   };
   const std::string b = service("b", "depends on a if status 1 then alert");
   CHECK(with("/tmp/new", service("n", "depends on a if status 1 then alert")).empty());  // one more
@@ -202,7 +203,7 @@ TEST_CASE("a file is judged among those of which it is to become one", "[load]")
   machine.files[kMain] = "include /etc/d/a.rules\n" + service("m", "depends on a if status 1 then alert");
   const auto in_main = [&](const std::string& text) {
     NewFile file{.path = "<stdin>", .text = text, .replaces = {}, .directory = {}};
-    return said(load_with(kMain, std::move(file), {}, machine));
+    return messages_of(load_with(kMain, std::move(file), {}, machine));
   };
   CHECK(in_main(service("a")).empty());
   CHECK(in_main(service("z")) ==
@@ -215,7 +216,7 @@ TEST_CASE("a directory without rules files is warned of", "[load]") {
   machine.files["/etc/d/notes"] = "";
   const LoadResult result = load("/etc/d", {}, machine);
   CHECK(result.ok());
-  CHECK(said(result) ==
+  CHECK(messages_of(result) ==
         "/etc/d: warning: the directory contains no rules files\n"
         "  note: the files whose names end in .rules are read, in the order of their names\n");
 }
@@ -224,7 +225,7 @@ TEST_CASE("Monit takes no directory of rules files", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/etc/d/a.rules"] = service("a");
   CHECK(load("/etc/d", {}, machine).ok());
-  CHECK(said(load("/etc/d", {.monit_dialect = MonitVersion::V5_33}, machine)) ==
+  CHECK(messages_of(load("/etc/d", {.monit_dialect = MonitVersion::V5_33}, machine)) ==
         "/etc/d: error: only healer understands a directory of rules files\n");
 }
 
@@ -233,7 +234,7 @@ TEST_CASE("a file of a directory does not go on with the service of the one befo
   machine.files["/etc/d/a.rules"] = service("a");
   machine.files["/etc/d/b.rules"] = "group x\n";
   const LoadResult result = load("/etc/d", {}, machine);
-  CHECK(said(result) ==
+  CHECK(messages_of(result) ==
         "/etc/d/b.rules:1:1: error: this belongs to a service, but none was begun before it\n"
         "  group x\n"
         "  ^~~~~~~\n"
@@ -247,7 +248,7 @@ TEST_CASE("a file is known again behind a link, so that a loop has an end", "[lo
   machine.links = {{"/etc/link", "/etc/real"}, {"/etc/link2", "/etc/real"}};
   const LoadResult result = load_text("include /etc/link\n", machine);
   CHECK(result.ok());
-  CHECK(said(result) ==
+  CHECK(messages_of(result) ==
         "/etc/link:2:9: warning: '/etc/link2' includes itself: it is not read a second time\n"
         "  include /etc/link2\n"
         "          ^~~~~~~~~~\n");
@@ -280,7 +281,7 @@ TEST_CASE("an include may stand anywhere in a statement, as if its text stood th
     test::FakeEnvironment machine;
     machine.files["/etc/i"] = row.included;
     const LoadResult result = load_text("set daemon 5\n" + row.main, machine);
-    INFO(row.main << "\n" << said(result));
+    INFO(row.main << "\n" << messages_of(result));
     REQUIRE(result.ok());
     const std::string all = print(*result.rules);
     CHECK(all.substr(all.rfind("onreboot start\n") + 15).starts_with(row.rules));
@@ -291,7 +292,7 @@ TEST_CASE("an include may stand anywhere in a statement, as if its text stood th
 TEST_CASE("an include in the middle of a statement leaves every place where it is", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/etc/i"] = "# of the operator\n  for 99 cycles\n";
-  CHECK(said(load_text(service("a", "if status 1\ninclude /etc/i\nthen alert"), machine)) ==
+  CHECK(messages_of(load_text(service("a", "if status 1\ninclude /etc/i\nthen alert"), machine)) ==
         "/etc/i:2:7: error: the number of cycles must be between 1 and 64, not 99\n"
         "    for 99 cycles\n"
         "        ^~\n");
@@ -309,9 +310,9 @@ TEST_CASE("includes in the middle of statements are bounded, too", "[load]") {
   machine.files["/etc/i"] = "include /etc/j";
   machine.files["/etc/j"] = "alert include /etc/i";
   const LoadResult circle = load_text(service("a", "if status 1 then include /etc/i"), machine);
-  INFO(said(circle));
+  INFO(messages_of(circle));
   CHECK(circle.ok());
-  CHECK(said(circle).find("'/etc/i' includes itself: it is not read a second time") != std::string::npos);
+  CHECK(messages_of(circle).find("'/etc/i' includes itself: it is not read a second time") != std::string::npos);
   // A text in quotes does not go on in the other file.
   machine.files["/etc/i"] = "exec \"/bin/x";
   CHECK_FALSE(load_text(service("a", "if status 1 then include /etc/i b\" alert"), machine).ok());
@@ -324,7 +325,7 @@ TEST_CASE("includes in the middle of statements are bounded, too", "[load]") {
 
 TEST_CASE("a statement of foreground processes that belongs to no service is told how to begin one", "[load]") {
   for (const std::string statement : {"stop signal TERM", "stop signal TERM within 5 seconds", "ready on notify"})
-    CHECK(said(load_text(statement + "\n" + service("a"))) ==
+    CHECK(messages_of(load_text(statement + "\n" + service("a"))) ==
           "/etc/main:1:1: error: this belongs to a service, but none was begun before it\n  " + statement + "\n  ^" +
               std::string(statement.size() - 1, '~') +
               "\n  note: begin one with 'check process NAME with program \"/path/of/program\"'\n");
@@ -337,7 +338,7 @@ TEST_CASE("depth, number and size of files are bounded", "[load]") {
       machine.files["/etc/f" + std::to_string(i)] = "include /etc/f" + std::to_string(i + 1) + "\n";
     const LoadResult result = load("/etc/f0", {}, machine);
     CHECK_FALSE(result.ok());
-    CHECK(said(result).find("/etc/f63:1:9: error: includes are nested more than 64 deep\n") == 0);
+    CHECK(messages_of(result).find("/etc/f63:1:9: error: includes are nested more than 64 deep\n") == 0);
   }
   SECTION("number") {
     test::FakeEnvironment machine;
@@ -345,7 +346,7 @@ TEST_CASE("depth, number and size of files are bounded", "[load]") {
     const LoadResult result = load_text("include /etc/many/*\n", machine);
     CHECK_FALSE(result.ok());
     CHECK(result.sources.size() == 4096);
-    CHECK(said(result).find("exceeds the limit of 4096 files") != std::string::npos);
+    CHECK(messages_of(result).find("exceeds the limit of 4096 files") != std::string::npos);
   }
   SECTION("size") {
     test::FakeEnvironment machine;
@@ -353,7 +354,7 @@ TEST_CASE("depth, number and size of files are bounded", "[load]") {
     const LoadResult result = load_text("include /etc/big/*\n", machine);
     CHECK_FALSE(result.ok());
     CHECK(result.sources.size() == 5);
-    CHECK(said(result) ==
+    CHECK(messages_of(result) ==
           "/etc/main:1:9: error: '/etc/big/4' is too much: the rules files may hold 64 MiB together\n"
           "  include /etc/big/*\n"
           "          ^~~~~~~~~~\n");
@@ -367,7 +368,7 @@ TEST_CASE("a group that may write, and a directory that others may write, are wa
   machine.facts["/srv/a"] = {.is_directory = true, .mode = 0777};
   machine.facts["/srv/a/tool"] = {.is_regular = true, .mode = 0775, .uid = 0, .gid = 0};
   machine.programs.insert("/srv/a/tool");
-  CHECK(said(load_text("include /srv/a/open\n", machine)) ==
+  CHECK(messages_of(load_text("include /srv/a/open\n", machine)) ==
         "/etc/main:1:9: warning: group 5 can write '/srv/a/open', which healer relies on\n"
         "  include /srv/a/open\n"
         "          ^~~~~~~~~~~\n"
@@ -387,13 +388,13 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
     machine.files["/srv/d/a.rules"] = service("a");
     machine.facts["/srv/d/"] = foreign;
     for (const char* path : {"/srv/d", "/srv/d/"})
-      CHECK(said(load(path, {}, machine)) ==
+      CHECK(messages_of(load(path, {}, machine)) ==
             "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n");
     machine.uid = 1000;
-    CHECK(said(load("/srv/d", {}, machine)).empty());
+    CHECK(messages_of(load("/srv/d", {}, machine)).empty());
   }
   SECTION("a directory without rules yet") {
-    CHECK(said(load("/srv/d", {}, machine)) ==
+    CHECK(messages_of(load("/srv/d", {}, machine)) ==
           "/srv/d: warning: the directory contains no rules files\n"
           "  note: the files whose names end in .rules are read, in the order of their names\n"
           "/srv/d: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n");
@@ -401,7 +402,7 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
   SECTION("an included file and its directory") {
     machine.files["/srv/d/more"] = "";
     machine.facts["/srv/d/more"] = {.is_regular = true, .mode = 0600, .uid = 1001};
-    CHECK(said(load_text("include /srv/d/more\n" + service("a"), machine)) ==
+    CHECK(messages_of(load_text("include /srv/d/more\n" + service("a"), machine)) ==
           "/etc/main:1:9: warning: uid 1001 can write '/srv/d/more', which healer relies on\n"
           "  include /srv/d/more\n"
           "          ^~~~~~~~~~~\n"
@@ -413,24 +414,24 @@ TEST_CASE("what belongs to another user is warned of", "[load]") {
     machine.programs.insert("/opt/tool");
     machine.facts["/opt/tool"] = tool;
     machine.links["/opt/tool"] = "/srv/d/tool";
-    CHECK(
-        said(load_text("check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n", machine)) ==
-        "/etc/main:1:27: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n"
-        "  check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n"
-        "                            ^~~~~~~~~~~\n");
+    CHECK(messages_of(
+              load_text("check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n", machine)) ==
+          "/etc/main:1:27: warning: uid 1000 can write the directory '/srv/d', which healer relies on\n"
+          "  check program a with path \"/opt/tool\" if status != 0 then exec \"/opt/tool\"\n"
+          "                            ^~~~~~~~~~~\n");
   }
   SECTION("the directory of rules that is the present one") {
     machine.files["main"] = "include more\n" + service("a");
     machine.files["more"] = "";
     machine.facts["."] = foreign;
-    CHECK(said(load("main", {}, machine)).find("uid 1000 can write the directory '.'") != std::string::npos);
+    CHECK(messages_of(load("main", {}, machine)).find("uid 1000 can write the directory '.'") != std::string::npos);
   }
 }
 
 TEST_CASE("a pid file by which others can say whom healer signals is warned of", "[load]") {
   test::FakeEnvironment machine;
   const auto warned = [&](const std::string& more, const std::string& path = "/run/a/x.pid") {
-    return said(load_text("check process x with pidfile " + path + "\n" + more + "\n", machine));
+    return messages_of(load_text("check process x with pidfile " + path + "\n" + more + "\n", machine));
   };
   const std::string start = "start program \"/bin/start\"";
   machine.programs.insert("/bin/start");
@@ -480,7 +481,7 @@ TEST_CASE("a program that gives up root's user but keeps its group is warned of"
   for (const char* owner : {"root", "0"}) CHECK(warned(owner, false).empty());
 
   const std::string text = service("a", "if status != 0 then exec \"/bin/x\" as uid www");
-  CHECK(said(load_text(text)) ==
+  CHECK(messages_of(load_text(text)) ==
         "/etc/main:1:80: warning: as in Monit, a program that runs as 'www' keeps healer's group, usually root's\n"
         "  check program a with path \"/bin/true\" if status != 0 then exec \"/bin/x\" as uid www\n"
         "                                                                                 ^~~\n"
@@ -493,7 +494,7 @@ TEST_CASE("a sticky directory may be everybody's", "[load]") {
   test::FakeEnvironment machine;
   machine.files["/tmp/a"] = service("a");
   machine.facts["/tmp"] = {.is_directory = true, .mode = 01777};
-  CHECK(said(load_text("include /tmp/a\n", machine)).empty());
+  CHECK(messages_of(load_text("include /tmp/a\n", machine)).empty());
 }
 
 TEST_CASE("a service has at most 64 different patterns", "[load]") {
@@ -503,14 +504,14 @@ TEST_CASE("a service has at most 64 different patterns", "[load]") {
   REQUIRE(most.ok());
   CHECK(most.rules->services.front()->program->patterns.size() == 64);
   CHECK(most.rules->services.front()->rules.size() == 128);
-  CHECK(said(load_text(service("a", tests + "if content = \"one more\" then alert"))) ==
+  CHECK(messages_of(load_text(service("a", tests + "if content = \"one more\" then alert"))) ==
         "/etc/main:1:1: error: 'a' has 65 different content tests: at most 64 are possible\n"
         "  check program a with path \"/bin/true\" if content = \"p0\" then alert\n"
         "  ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
 }
 
 TEST_CASE("a name with control characters is warned of and shown safely", "[load]") {
-  CHECK(said(load_text(service("\"a\x1b[2J\""))) ==
+  CHECK(messages_of(load_text(service("\"a\x1b[2J\""))) ==
         "/etc/main:1:15: warning: the name contains control characters\n"
         "  check program \"a\\x1b[2J\" with path \"/bin/true\" if status != 0 then alert\n"
         "                ^~~~~~~~~~\n");
@@ -520,7 +521,7 @@ TEST_CASE("a cycle count or a duration that would overflow is bounded", "[load]"
   const LoadResult result =
       load_text("set daemon 99999999999\n" +
                 service("a", "every 99999999999 cycles if status != 0 for 99999999 weeks then alert"));
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   const engine::ServiceBlock& block = *result.rules->services.front();
   CHECK(block.schedule->cycles == 1'000'000);
@@ -539,7 +540,7 @@ TEST_CASE("strict makes errors of warnings, but not of notes", "[load]") {
 
 TEST_CASE("an unknown dependency is told of beside other errors, unless a service may hide behind them", "[load]") {
   const auto tells = [](const std::string& more) {
-    return said(load_text(service("a", "if status != 0 then alert depends on b") + more))
+    return messages_of(load_text(service("a", "if status != 0 then alert depends on b") + more))
                .find("there is no service 'b' to depend on") != std::string::npos;
   };
   CHECK(tells(""));
@@ -563,10 +564,10 @@ TEST_CASE("an unknown dependency is told of beside other errors, unless a servic
 }
 
 TEST_CASE("what stands in a service with a broken header is looked at, but for what the header would say", "[load]") {
-  CHECK(said(load_text("check process a with pidfle /a\n"
-                       "  stop signal TERM within 0 seconds\n  ready after 5 seconds\n"
-                       "  if status > 1 then stop\n  if memory > 5 MB then restart\n"
-                       "  start program = \"/no/such\"\n")) ==
+  CHECK(messages_of(load_text("check process a with pidfle /a\n"
+                              "  stop signal TERM within 0 seconds\n  ready after 5 seconds\n"
+                              "  if status > 1 then stop\n  if memory > 5 MB then restart\n"
+                              "  start program = \"/no/such\"\n")) ==
         "/etc/main:1:22: error: unexpected 'pidfle', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n"
         "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
         "/etc/main:2:27: error: the duration must be longer than 0\n"
@@ -576,20 +577,20 @@ TEST_CASE("what stands in a service with a broken header is looked at, but for w
         "  note: until it is in place the action fails\n");
   test::FakeEnvironment machine;
   machine.files["/etc/more"] = "group g\nif cpu > 80 then alert\n";
-  CHECK(said(load_text("check process a with pidfle /a\ninclude /etc/more\n", machine)) ==
+  CHECK(messages_of(load_text("check process a with pidfle /a\ninclude /etc/more\n", machine)) ==
         "/etc/main:1:22: error: unexpected 'pidfle', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n"
         "  check process a with pidfle /a\n                       ^~~~~~\n  note: did you mean 'pidfile'?\n"
         "/etc/more:2:10: error: this number of 'cpu' needs a unit\n"
         "  if cpu > 80 then alert\n           ^~\n  note: write '%' after it\n");
-  CHECK(
-      said(load_text("check host a with address /a\ninclude /etc/more\nset daemon 5\ninclude /etc/more\n", machine)) ==
-      "/etc/main:1:27: error: unexpected '/a', expected the name or address of a host\n"
-      "  check host a with address /a\n                            ^~\n"
-      "/etc/more:2:4: error: 'check host' has no test of 'cpu'\n"
-      "  if cpu > 80 then alert\n     ^~~\n  note: it is a test of 'check process' and 'check system'\n"
-      "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
-      "  group g\n  ^~~~~~~\n"
-      "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
+  CHECK(messages_of(
+            load_text("check host a with address /a\ninclude /etc/more\nset daemon 5\ninclude /etc/more\n", machine)) ==
+        "/etc/main:1:27: error: unexpected '/a', expected the name or address of a host\n"
+        "  check host a with address /a\n                            ^~\n"
+        "/etc/more:2:4: error: 'check host' has no test of 'cpu'\n"
+        "  if cpu > 80 then alert\n     ^~~\n  note: it is a test of 'check process' and 'check system'\n"
+        "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
+        "  group g\n  ^~~~~~~\n"
+        "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");
 }
 
 TEST_CASE("every error of every file is told, in the order of the files", "[load]") {
@@ -619,7 +620,7 @@ TEST_CASE("the last good rules load from memory as they did from the files", "[l
   machine.programs.clear();
   const SavedEnvironment saved(files, machine);
   const LoadResult again = load("/etc/h", {}, saved);
-  INFO(said(again));
+  INFO(messages_of(again));
   REQUIRE(again.ok());
   CHECK(print(*again.rules) == print(*fresh.rules));
   REQUIRE(again.rules->services.size() == 3);
@@ -662,7 +663,7 @@ TEST_CASE("a block keeps its key when only its place changes", "[load]") {
   CHECK(changed->key != before->key);
 }
 
-TEST_CASE("what is compiled is what was written", "[load]") {
+TEST_CASE("Rules are compiled as written", "[load]") {
   const LoadResult result = load_text(
       "set daemon 5\n"
       "check program x with path \"/bin/x 'a b' c\" as uid www and gid root with timeout 20 seconds\n"
@@ -672,7 +673,7 @@ TEST_CASE("what is compiled is what was written", "[load]") {
       "  if status != 0 for 3 cycles then exec \"/bin/true\" repeat every 4 cycles else if succeeded for 2 cycles then "
       "unmonitor\n"
       "  if changed status then alert\n");
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   const engine::ServiceBlock& block = *result.rules->services.front();
   CHECK(block.program->command.arguments == std::vector<std::string>{"/bin/x", "a b", "c"});
@@ -744,7 +745,7 @@ TEST_CASE("no password and no value of the environment is ever printed", "[print
       "set mailserver m.example.org username \"u\" password \"hunter2\"\n"
       "set environment TOKEN \"hunter3\"\n" +
       service("a"));
-  INFO(said(result));
+  INFO(messages_of(result));
   REQUIRE(result.ok());
   const std::string printed = print(*result.rules);
   CHECK(printed.find("hunter") == std::string::npos);

@@ -93,11 +93,11 @@ TEST_CASE("from set monit 6.1 on certificates are verified unless it is said tha
   const std::string servers =
       "set mailserver one port 465 using tls, two port 465 using tls with options { verify: disable }\n";
   const auto mail = [&](const std::string& before) {
-    std::string said;
+    std::string marks;
     for (const engine::MailServer& one :
          rules(before + servers + kProgram + "if status != 0 then alert\n").settings.mail.servers)
-      said += one.verify ? 'v' : '-';
-    return said;
+      marks += one.verify ? 'v' : '-';
+    return marks;
   };
   CHECK(mail("") == "--");
   CHECK(mail("set monit 6.1\n") == "v-");
@@ -118,7 +118,7 @@ TEST_CASE("a limit bounds the program of an exec that has no timeout of its own"
   CHECK(first(rules(kProgram + "if status != 0 then exec \"/bin/true\""))->action.command->timeout == Duration{0});
 }
 
-TEST_CASE("who was not told of a failure is not told of its recovery", "[monit-version]") {
+TEST_CASE("A person who was not told of a failure is not told of its recovery", "[monit-version]") {
   using engine::ActionKind;
   CHECK(first(rules(kProgram + "if status != 0 then ignore"))->recovery->action.kind == ActionKind::Ignore);
   CHECK(first(rules(kProgram + "if status != 0 then ignore else alert"))->recovery->action.kind == ActionKind::Alert);

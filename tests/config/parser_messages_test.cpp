@@ -194,7 +194,7 @@ TEST_CASE("a wrong kind of check is named", "[config]") {
   CHECK(errors("check program\npath \"/x\"") == "2:6: unexpected '\"/x\"', expected 'path'\n");
 }
 
-TEST_CASE("values of the wrong shape are told of", "[config]") {
+TEST_CASE("Malformed values are reported", "[config]") {
   CHECK(errors("check program /x path \"/x\"") ==
         "1:15: the name of a service must not begin with '/' (remove the '/')\n");
   CHECK(errors("check program x path \"/x\" timeout 5 s timeout 6 s") ==
@@ -286,7 +286,7 @@ TEST_CASE("what is understood is in the tree even beside errors", "[config]") {
         "set init\ncheck 'x' [/x]\n  if status = 2 then alert\ncheck 'path' broken\n  if status = 3 then alert\n");
 }
 
-TEST_CASE("what stands in place of a process, a program or a test is told of", "[config]") {
+TEST_CASE("A text in place of a process, program or test is reported", "[config]") {
   CHECK(errors("check process x with pid /x") ==
         "1:22: unexpected 'pid', expected 'program \"...\"', 'pidfile', 'match' or 'path'\n");
   CHECK(errors("check process x with pidfile x") == "1:30: unexpected 'x', expected an absolute path\n");

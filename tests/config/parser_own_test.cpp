@@ -72,16 +72,16 @@ TEST_CASE("a program that is not quoted is told of where its argument begins", "
 }
 
 TEST_CASE("a program without quotes is what is written, or an error", "[config]") {
-  const auto told = [](const std::string& program, const std::string& command) {
+  const auto error_of = [](const std::string& program, const std::string& command) {
     return "2:17: unexpected '" + program +
            "', expected a program in double quotes (put the command in double quotes: \"" + command + "\")\n";
   };
   CHECK(rule_errors("start program = /usr/bin/systemctl start x") ==
-        told("/usr/bin/systemctl", "/usr/bin/systemctl start x"));
-  CHECK(rule_errors("start program = systemctl start x") == told("systemctl", "systemctl start x"));
-  CHECK(rule_errors("start program = /bin/x a with timeout 5 seconds") == told("/bin/x", "/bin/x a"));
-  CHECK(rule_errors("start program = /bin/x with the rest # so it is") == told("/bin/x", "/bin/x with the rest"));
-  CHECK(rule_errors("start program = /bin/x a; b\nif status 1 then alert") == told("/bin/x", "/bin/x a; b"));
+        error_of("/usr/bin/systemctl", "/usr/bin/systemctl start x"));
+  CHECK(rule_errors("start program = systemctl start x") == error_of("systemctl", "systemctl start x"));
+  CHECK(rule_errors("start program = /bin/x a with timeout 5 seconds") == error_of("/bin/x", "/bin/x a"));
+  CHECK(rule_errors("start program = /bin/x with the rest # so it is") == error_of("/bin/x", "/bin/x with the rest"));
+  CHECK(rule_errors("start program = /bin/x a; b\nif status 1 then alert") == error_of("/bin/x", "/bin/x a; b"));
   for (const char* right : {"", " # why", " as uid root and gid root with timeout 5 seconds",
                             "\n with timeout 5 seconds", "\nif status 1 then alert", " stop program = \"/bin/y\""})
     CHECK(rule_errors(std::string("start program = /bin/x") + right).empty());

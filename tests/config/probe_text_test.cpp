@@ -14,7 +14,8 @@ namespace {
 
 ProbePlan plan(const std::string& text, const std::string& host = "shop") {
   ProbeReading read = read_probe(host, text);
-  for (const Diagnostic& one : read.said) UNSCOPED_INFO(one.message << "\n" << excerpt(one, read.sources, false));
+  for (const Diagnostic& one : read.diagnostics)
+    UNSCOPED_INFO(one.message << "\n" << excerpt(one, read.sources, false));
   REQUIRE(read.plan);
   return *std::move(read.plan);
 }
@@ -23,8 +24,8 @@ ProbePlan plan(const std::string& text, const std::string& host = "shop") {
 std::string fault(const std::string& text, const std::string& host = "shop") {
   const ProbeReading read = read_probe(host, text);
   if (read.plan) return "it is right";
-  REQUIRE(has_errors(read.said));
-  const Diagnostic& wrong = read.said.front();
+  REQUIRE(has_errors(read.diagnostics));
+  const Diagnostic& wrong = read.diagnostics.front();
   return wrong.message + " at '" + std::string(read.sources.text(*wrong.range)) + "'" +
          (wrong.remedy.empty() ? "" : ": " + wrong.remedy);
 }
@@ -171,7 +172,7 @@ TEST_CASE("faults are told with their place and a remedy", "[config][probe_text]
         "a port is written after 'port' at '127.0.0.1:8081': write healerctl probe 127.0.0.1 port 8081 protocol http");
   CHECK(fault("", "[::1]:80") == "a port is written after 'port' at '[::1]:80': write healerctl probe ::1 port 80");
   const ProbeReading read = read_probe("shop", "port 443 protcol https");
-  CHECK(excerpt(read.said.front(), read.sources, false) ==
+  CHECK(excerpt(read.diagnostics.front(), read.sources, false) ==
         "  port 443 protcol https\n           ^~~~~~~\n  note: did you mean 'protocol'?\n");
 }
 

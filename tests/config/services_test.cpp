@@ -564,7 +564,7 @@ TEST_CASE("a file has tests of its lines", "[services]") {
   CHECK_FALSE(load_text(kProgram + "ignore match \"x\"\nif status != 0 then alert").ok());
 }
 
-TEST_CASE("of several tests that Monit has one of, the last is awake", "[services]") {
+TEST_CASE("The last of several tests is active where Monit keeps one", "[services]") {
   const std::string header = "check file x with path /x start program \"/bin/true\"\n";
   const auto asleep = [&](const std::string& text) {
     std::string out;
@@ -784,7 +784,7 @@ TEST_CASE("rules that do less in Monit are dormant", "[services]") {
   CHECK_FALSE(dormant("check process x pidfile /x start program = '/bin/true a'\n", ""));  // Monit refuses it
 }
 
-TEST_CASE("only who lists an event asks for it by name", "[services]") {
+TEST_CASE("Only a recipient who lists an event asks for it by name", "[services]") {
   const auto all =
       services("set mailserver localhost\nset alert all@x set alert some@x { exec } set alert but@x not on { exec }\n" +
                kProcess + "alert own@x on { exec, timeout }");
@@ -807,7 +807,7 @@ TEST_CASE("a very long chain of dependencies is walked, and a circle in it is fo
   CHECK(circle.diagnostics[0].message.ends_with("'s11' on 19988 more, on 's0'"));
 }
 
-TEST_CASE("what a composite is made of, and what its tests ask for", "[services]") {
+TEST_CASE("Members and tests of a composite are compiled", "[services]") {
   const std::string programs =
       "check program a with path \"/bin/true\" group g if status != 0 then alert\n"
       "check program b with path \"/bin/true\" group G if status != 0 then alert\n";

@@ -51,11 +51,12 @@ Kind only(const std::string& text) {
 }
 
 /// The messages about a text whose services have these rows.
-std::string said_with_rows(const std::string& text, const std::vector<std::shared_ptr<const engine::Row>>& rows) {
+std::string diagnostics_with_rows(const std::string& text,
+                                  const std::vector<std::shared_ptr<const engine::Row>>& rows) {
   Sources sources;
   const std::uint32_t file = sources.add("f", text);
-  Diagnostics said;
-  FileSyntax syntax = parse(file, sources.at(file).text, said);
+  Diagnostics diagnostics;
+  FileSyntax syntax = parse(file, sources.at(file).text, diagnostics);
   Document document;
   std::size_t service = 0;
   for (Statement& statement : syntax.statements) {
@@ -66,15 +67,15 @@ std::string said_with_rows(const std::string& text, const std::vector<std::share
       document.statements.emplace_back(std::move(*one));
     }
   }
-  check_workflows(document, sources, said);
+  check_workflows(document, sources, diagnostics);
   std::string out;
-  for (const Diagnostic& one : said)
+  for (const Diagnostic& one : diagnostics)
     out += std::to_string(sources.position(one.range->file, one.range->begin).line) + ": " + one.message + "\n";
   return out;
 }
 
 /// What is said of a file, a line each: "3:8: message | remedy".
-std::string said_of(const std::string& text) {
+std::string diagnostics_of(const std::string& text) {
   test::FakeEnvironment machine;
   machine.files["/main"] = text;
   const LoadResult result = load("/main", {}, machine);
@@ -116,14 +117,14 @@ TEST_CASE("a workflow has the brakes of the default until a word of their kind i
 
 TEST_CASE("a workflow that only tells people has no brakes", "[workflow]") {
   const engine::Workflow telling = workflow("step \"call\" alert \"${TARGET} needs a person\"");
-  CHECK(telling.only_tells());
+  CHECK(telling.only_alerts());
   CHECK(telling.limits.empty());
   CHECK(telling.pauses.empty());
   CHECK(telling.cooldown == Duration{0});
   CHECK_FALSE(workflow("step \"call\" alert \"x\" on failure step wait 3 seconds").limits.empty());
 }
 
-TEST_CASE("steps are what is written", "[workflow]") {
+TEST_CASE("Steps are compiled as written", "[workflow]") {
   const auto program = only<step::Program>(
       "\"x\" program \"/bin/true -e 'a=${TARGET} b'\" environment A \"b c\" directory \"/var\" as uid nobody save "
       "\"n=([0-9]+)\" as N save json '.id' as ID secret repeatable");
@@ -213,8 +214,8 @@ TEST_CASE("whom a rule heals is there: a target, or a service", "[workflow]") {
   row->target = "Node1";
   row->variables = {{"NODE", "Node1"}};
   row->lists = {"NODE"};
-  const auto said = [&](const std::string& name) {
-    return said_with_rows(
+  const auto diagnostics = [&](const std::string& name) {
+    return diagnostics_with_rows(
         "check program other with path /bin/true\ncheck program ping with path /bin/true\n  if "
         "status != 0 then heal " +
             name + " with w\nworkflow w { step alert \"x\" }",
@@ -222,16 +223,16 @@ TEST_CASE("whom a rule heals is there: a target, or a service", "[workflow]") {
   };
   for (const char* good : {"other", "OTHER", "ping", "node1", "\"${NODE}\"", "\"${TARGET}\"", "\"${SERVICE}\""}) {
     INFO(good);
-    CHECK(said(good).empty());
+    CHECK(diagnostics(good).empty());
   }
-  CHECK(said("othr") == "3: there is no target and no service 'othr' to heal\n");
-  CHECK(said("\"x${NODE}\"") == "3: there is no target and no service 'xNode1' to heal\n");
+  CHECK(diagnostics("othr") == "3: there is no target and no service 'othr' to heal\n");
+  CHECK(diagnostics("\"x${NODE}\"") == "3: there is no target and no service 'xNode1' to heal\n");
 }
 
-TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it", "[workflow]") {
+TEST_CASE("Errors in a workflow are reported at their place with a remedy", "[workflow]") {
   const std::string heals = kService + "heal with w\n";
   const auto in = [&](const std::string& items) {
-    return said_of("workflow w {\n  guard program \"/bin/true\"\n" + items + "\n}\n" + heals);
+    return diagnostics_of("workflow w {\n  guard program \"/bin/true\"\n" + items + "\n}\n" + heals);
   };
   const std::string step = "  step \"a\" program \"/bin/true\"\n";
   CHECK(in("  step rebuild program \"/bin/true\"") ==
@@ -264,18 +265,18 @@ TEST_CASE("what is wrong in a workflow is said at its place, and how to mend it"
         std::string::npos);
   // A block without its end.
   const std::string open = "workflow w {\n  guard program \"/bin/true\"\n" + step;
-  CHECK(said_of(open + heals).starts_with("1:10: this block is not closed | close it with '}'\n"));
-  CHECK(said_of(open).starts_with("1:10: this block is not closed | close it with '}'\n"));
+  CHECK(diagnostics_of(open + heals).starts_with("1:10: this block is not closed | close it with '}'\n"));
+  CHECK(diagnostics_of(open).starts_with("1:10: this block is not closed | close it with '}'\n"));
   CHECK(in("  parallel {\n" + step + "  limit 1 at once")
             .starts_with(
                 "5:3: 'limit' cannot be used in the block of 'parallel' | close that block with '}' before it\n"));
   // Words of rules.
   const std::string good = "workflow w {\n  guard program \"/bin/true\"\n" + step + "}\n";
   const std::string rule = "check program p with path /bin/true\n  if status != 0 then ";
-  CHECK(said_of(good + rule + "workflow w")
+  CHECK(diagnostics_of(good + rule + "workflow w")
             .starts_with("6:23: unexpected 'workflow', expected an action | write 'then "
                          "heal with NAME'\n"));
-  CHECK(said_of(good + rule + "exec workflow w")
+  CHECK(diagnostics_of(good + rule + "exec workflow w")
             .find("a workflow is run by 'then heal with w'; 'exec' takes the path "
                   "of a program") != std::string::npos);
 }
@@ -347,13 +348,13 @@ TEST_CASE("a workflow knows the values of the rows that are healed with it", "[w
       "workflow v { step alert \"${NODE} ${NODE.mac}\" }\n"
       "check program a with path \"/bin/true\" if status != 0 then heal \"${NODE}\" with w\n"
       "check program b with path \"/bin/true\" if status != 0 then heal with w\n";
-  CHECK(said_with_rows(text, {row, row}) == "");
-  CHECK(said_with_rows(text, {row, nullptr}) ==
+  CHECK(diagnostics_with_rows(text, {row, row}) == "");
+  CHECK(diagnostics_with_rows(text, {row, nullptr}) ==
         "4: the workflow 'w' needs ${NODE}, and 'b' has no such value\n"
         "4: the workflow 'w' needs ${NODE.ip}, and 'b' has no such value\n"
         "4: the workflow 'v' needs ${NODE}, and 'b' has no such value\n"
         "4: the workflow 'v' needs ${NODE.mac}, and 'b' has no such value\n");
-  CHECK(said_with_rows(text, {nullptr, nullptr}) ==
+  CHECK(diagnostics_with_rows(text, {nullptr, nullptr}) ==
         "3: 'a' has no value ${NODE}\n"
         "2: ${NODE} has no value here\n2: ${NODE.mac} has no value here\n"
         "1: ${NODE} has no value here\n1: ${NODE.ip} has no value here\n");
@@ -392,12 +393,12 @@ TEST_CASE("programs of workflows are looked at like those of services", "[workfl
       "  step program \"/bin/true a && b\" environment A \"*****\"\n  step program \"/bin/true\" as uid "
       "nobody_such\n}\n";
   const LoadResult result = load("/main", {}, machine);
-  std::string said;
+  std::string diagnostics;
   for (const Diagnostic& one : result.diagnostics)
     if (one.range)
-      said += std::to_string(result.sources.position(one.range->file, one.range->begin).line) + " " +
-              std::string(to_string(one.code)) + "\n";
-  CHECK(said == "2 others-write\n3 missing-program\n5 misread\n5 hidden-secret\n6 unknown-user\n");
+      diagnostics += std::to_string(result.sources.position(one.range->file, one.range->begin).line) + " " +
+                     std::string(to_string(one.code)) + "\n";
+  CHECK(diagnostics == "2 others-write\n3 missing-program\n5 misread\n5 hidden-secret\n6 unknown-user\n");
 }
 
 }  // namespace workflow_test

@@ -28,7 +28,7 @@ Client connected(DaemonWorld& world) {
   return std::get<Client>(std::move(client));
 }
 
-struct Heard {
+struct Received {
   std::vector<Json> items;
   Reply reply;
 
@@ -45,11 +45,11 @@ struct Heard {
   }
 };
 
-Heard ask(DaemonWorld& world, const Request& request) {
-  Heard heard;
+Received ask(DaemonWorld& world, const Request& request) {
+  Received received;
   Client client = connected(world);
-  heard.reply = client.call(request, [&](const Json& item) { heard.items.push_back(item); });
-  return heard;
+  received.reply = client.call(request, [&](const Json& item) { received.items.push_back(item); });
+  return received;
 }
 
 RuleSet many_services(std::size_t count) {
@@ -69,19 +69,19 @@ TEST_CASE("a summary tells the state of each service in the order of the files",
   CHECK(ask(world, summary).states() ==
         "web running: exit status 0 in 5 ms: fine\ndb running: exit status 0 in 5 ms: fine\n");
   world.cycle(1, "no route\n");
-  const Heard heard = ask(world, summary);
+  const Received received = ask(world, summary);
   CHECK(
-      heard.states() ==
+      received.states() ==
       "web failing: status != 0: exit status 1 in 5 ms: no route (1 of the last 3 runs failed, 3 in a row are needed)\n"
       "db failed: status != 0: exit status 1 in 5 ms: no route\n");
   CHECK(
-      to_line(heard.reply.end) ==
+      to_line(received.reply.end) ==
       R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0,"given_up":0})");
-  CHECK(to_line(heard.items[1]) ==
+  CHECK(to_line(received.items[1]) ==
         R"({"name":"db","kind":"program","state":"failed","text":"status != 0: exit status 1 in 5 ms: no route",)"
         R"("since":"2026-11-21T04:24:01.000Z","next_run_ms":1000,"dying":false,)"
         R"("rule":"if status != 0 then exec \"/bin/heal\"","rule_place":"test.rules:11"})");
-  const Json daemon = heard.reply.header.at("daemon");
+  const Json daemon = received.reply.header.at("daemon");
   CHECK(daemon.at("version") == "1.2.3");
   CHECK(daemon.at("pid") == getpid());
   CHECK(daemon.at("up_ms") == 1000);
@@ -109,10 +109,10 @@ TEST_CASE("services are chosen by name, group or state", "[control]") {
   world.cycle(1);
   const auto names = [&](Request request) {
     request.verb = Verb::Summary;
-    const Heard heard = ask(world, request);
+    const Received received = ask(world, request);
     std::string text;
-    for (const Json& item : heard.items) text += item.at("name").get<std::string>() + " ";
-    return heard.reply.ok() ? text : heard.failure();
+    for (const Json& item : received.items) text += item.at("name").get<std::string>() + " ";
+    return received.reply.ok() ? text : received.failure();
   };
   CHECK(names({}) == "web db ");
   CHECK(names({.all = true}) == "web db ");
@@ -132,9 +132,9 @@ TEST_CASE("services are chosen by name, group or state", "[control]") {
 TEST_CASE("a status tells everything about a service", "[control]") {
   DaemonWorld world(two_services());
   world.cycle(1, "no route");
-  const Heard heard = ask(world, {.verb = Verb::Status, .names = {"db"}});
-  REQUIRE(heard.items.size() == 1);
-  CHECK(heard.items[0].dump(1) == R"({
+  const Received received = ask(world, {.verb = Verb::Status, .names = {"db"}});
+  REQUIRE(received.items.size() == 1);
+  CHECK(received.items[0].dump(1) == R"({
  "name": "db",
  "kind": "program",
  "state": "failed",
@@ -208,14 +208,14 @@ TEST_CASE("a status tells everything about a service", "[control]") {
 TEST_CASE("a command is answered when it has happened, with the name of who gave it", "[control]") {
   DaemonWorld world(two_services());
   world.cycle(0);
-  Heard heard = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
-  CHECK(heard.failure() == "none");
-  CHECK(to_line(heard.reply.end) == R"({"ok":true,"text":"db unmonitored"})");
+  Received received = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
+  CHECK(received.failure() == "none");
+  CHECK(to_line(received.reply.end) == R"({"ok":true,"text":"db unmonitored"})");
   CHECK(ask(world, {.verb = Verb::Summary}).states() == "web running: exit status 0 in 5 ms\ndb unmonitored: \n");
-  heard = ask(world, {.verb = Verb::Monitor, .all = true});
-  CHECK(heard.reply.end.at("text") == "web, db monitored");
+  received = ask(world, {.verb = Verb::Monitor, .all = true});
+  CHECK(received.reply.end.at("text") == "web, db monitored");
   CHECK(ask(world, {.verb = Verb::Summary, .names = {"db"}}).states() == "db initialising: exit status 0 in 5 ms\n");
-  const Heard history = ask(world, {.verb = Verb::History, .names = {"db"}});
+  const Received history = ask(world, {.verb = Verb::History, .names = {"db"}});
   REQUIRE(history.items.size() == 2);
   const std::string who = geteuid() == 0 ? "root" : "uid " + std::to_string(geteuid());
   CHECK(history.items[0].at("text") == "unmonitored by " + who);
@@ -226,9 +226,9 @@ TEST_CASE("a command that waits for the disk is answered after it", "[control]")
   DaemonWorld world(two_services());
   world.act([](World& engine) { engine.commits = false; });
   std::atomic<bool> answered{false};
-  Heard heard;
+  Received received;
   std::thread client([&] {
-    heard = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
+    received = ask(world, {.verb = Verb::Unmonitor, .names = {"db"}});
     answered = true;
   });
   REQUIRE(world.server().wait_for_clients(1));
@@ -242,16 +242,16 @@ TEST_CASE("a command that waits for the disk is answered after it", "[control]")
   CHECK_FALSE(answered);
   world.act([&](World& engine) { engine.handle(event::Committed{.up_to = sequence}); });
   client.join();
-  CHECK(heard.reply.end.at("text") == "db unmonitored");
+  CHECK(received.reply.end.at("text") == "db unmonitored");
 }
 
 TEST_CASE("validate is answered when the last service has been judged", "[control]") {
   DaemonWorld world(two_services());
   world.cycle(0);
   std::atomic<bool> answered{false};
-  Heard heard;
+  Received received;
   std::thread client([&] {
-    heard = ask(world, {.verb = Verb::Validate, .all = true});
+    received = ask(world, {.verb = Verb::Validate, .all = true});
     answered = true;
   });
   std::size_t open = 0;
@@ -260,7 +260,7 @@ TEST_CASE("validate is answered when the last service has been judged", "[contro
   CHECK_FALSE(answered);
   world.act([](World& engine) { engine.observe(engine.id("db"), 1); });
   client.join();
-  CHECK(to_line(heard.reply.end) == R"({"ok":false,"text":"1 of 2 services failed: db"})");
+  CHECK(to_line(received.reply.end) == R"({"ok":false,"text":"1 of 2 services failed: db"})");
 }
 
 TEST_CASE("commands that act want to know on what", "[control]") {
@@ -304,14 +304,14 @@ TEST_CASE("a reload is answered with what became of it", "[control]") {
     CHECK(client.lines(1).starts_with("{\"version\":1"));
   }
   CHECK(world.server().wait_for_clients(0));
-  Heard heard;
-  std::thread patient([&] { heard = ask(world, {.verb = Verb::Reload}); });
+  Received received;
+  std::thread patient([&] { received = ask(world, {.verb = Verb::Reload}); });
   while (asked() < 2) std::this_thread::sleep_for(milliseconds{1});
   world.server().thread().run([&] {
     for (const auto& done : waiting) done({.text = "at last"});
   });
   patient.join();
-  CHECK(heard.reply.end.at("text") == "at last");
+  CHECK(received.reply.end.at("text") == "at last");
 }
 
 TEST_CASE("a reload tells its diagnostics and changes one by one, and so does what looks beforehand", "[control]") {
@@ -324,9 +324,9 @@ TEST_CASE("a reload tells its diagnostics and changes one by one, and so does wh
     };
     world.on_diff = [=](const DaemonWorld::ReloadDone& done) { done({.text = "added web", .changes = changes}); };
   });
-  const Heard refused = ask(world, {.verb = Verb::Reload});
+  const Received refused = ask(world, {.verb = Verb::Reload});
   CHECK(refused.reply.failure.value().diagnostics == std::vector{wrong});
-  const Heard compared = ask(world, {.verb = Verb::Diff});
+  const Received compared = ask(world, {.verb = Verb::Diff});
   CHECK(to_line(compared.reply.end) ==
         R"({"ok":true,"text":"added web","changes":{"services":[{"service":"web","change":"added",)"
         R"("place":"a.rules:3"}],"kept":2,"settings":false}})");
@@ -377,13 +377,13 @@ TEST_CASE("quit is answered by the end of the connection", "[control]") {
     while (!asked) std::this_thread::sleep_for(milliseconds{1});
     world.server().stop();
   });
-  const Heard heard = ask(world, {.verb = Verb::Quit});
+  const Received received = ask(world, {.verb = Verb::Quit});
   daemon.join();
-  CHECK(heard.failure() == "none");
-  CHECK(heard.reply.header.at("command") == "quit");
-  REQUIRE(heard.items.size() == 1);
-  CHECK(heard.items.front().at("text") == world.awaited.front());
-  CHECK(heard.reply.end.is_null());
+  CHECK(received.failure() == "none");
+  CHECK(received.reply.header.at("command") == "quit");
+  REQUIRE(received.items.size() == 1);
+  CHECK(received.items.front().at("text") == world.awaited.front());
+  CHECK(received.reply.end.is_null());
 }
 
 TEST_CASE("the history is read by service, time and number", "[control]") {
@@ -391,11 +391,11 @@ TEST_CASE("the history is read by service, time and number", "[control]") {
   for (int i = 0; i < 3; ++i) world.cycle(1);
   const auto kinds = [&](Request request) {
     request.verb = Verb::History;
-    const Heard heard = ask(world, request);
+    const Received received = ask(world, request);
     std::string text;
-    for (const Json& item : heard.items)
+    for (const Json& item : received.items)
       text += item.at("service").get<std::string>() + " " + item.at("kind").get<std::string>() + "\n";
-    return heard.reply.ok() ? text : heard.failure();
+    return received.reply.ok() ? text : received.failure();
   };
   CHECK(kinds({}) == " daemon-started\ndb rule-failed\nweb rule-failed\n");
   CHECK(kinds({.names = {"WEB"}}) == "web rule-failed\n");
@@ -489,9 +489,9 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
   DaemonWorld world(two_services());
   world.cycle(1, "no route");
   world.cycle(0);
-  const Heard heard = ask(world, {.verb = Verb::Explain, .names = {"web", "db"}});
-  REQUIRE(heard.items.size() == 2);
-  CHECK(heard.items[1].dump(1) == R"({
+  const Received received = ask(world, {.verb = Verb::Explain, .names = {"web", "db"}});
+  REQUIRE(received.items.size() == 2);
+  CHECK(received.items[1].dump(1) == R"({
  "name": "db",
  "kind": "program",
  "state": "running",
@@ -532,7 +532,7 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
   }
  ]
 })");
-  CHECK(heard.items[0].at("rules")[0].at("last_fired").is_null());
+  CHECK(received.items[0].at("rules")[0].at("last_fired").is_null());
 }
 
 TEST_CASE("very many services are answered in pages, and the loop goes on between them", "[control]") {
@@ -554,9 +554,9 @@ TEST_CASE("very many services are answered in pages, and the loop goes on betwee
 TEST_CASE("the program of a rule's action is cancelled, others are not", "[control][jobs]") {
   DaemonWorld world(two_services());
   const ActionId action = running_action(world);
-  const Heard heard = ask(world, {.verb = Verb::Cancel, .id = action.number()});
-  CHECK(heard.reply.ok());
-  CHECK(heard.reply.end == Json{{"ok", true}, {"text", "exec /bin/heal cancelled"}});
+  const Received received = ask(world, {.verb = Verb::Cancel, .id = action.number()});
+  CHECK(received.reply.ok());
+  CHECK(received.reply.end == Json{{"ok", true}, {"text", "exec /bin/heal cancelled"}});
   std::vector<ActionId> ended;
   std::string by;
   world.act([&](World& engine) {

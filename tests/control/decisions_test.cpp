@@ -24,12 +24,12 @@ std::string text(const Decisions& decisions) {
 }
 
 RecordView record(const std::string& time, const std::string& kind, const std::string& service,
-                  const std::string& said) {
+                  const std::string& line) {
   return {.when = *parse_iso("2026-11-22T" + time + ".000Z"),
           .kind = kind,
           .severity = "info",
           .service = service,
-          .text = said,
+          .text = line,
           .output = {}};
 }
 

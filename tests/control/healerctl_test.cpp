@@ -516,13 +516,13 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   world.set_mail(MailView{});
   world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
   world.server().thread().run([&] {
-    const std::vector<DiagnosticView> told{{"error", "a.rules:1:2", "no", "yes", "syntax", 3}};
-    world.on_reload = [told](const DaemonWorld::ReloadDone& done) {
-      done({.ok = false, .text = "no", .diagnostics = told});
+    const std::vector<DiagnosticView> found{{"error", "a.rules:1:2", "no", "yes", "syntax", 3}};
+    world.on_reload = [found](const DaemonWorld::ReloadDone& done) {
+      done({.ok = false, .text = "no", .diagnostics = found});
     };
-    world.on_diff = [told](const DaemonWorld::ReloadDone& done) {
+    world.on_diff = [found](const DaemonWorld::ReloadDone& done) {
       done({.text = "web",
-            .diagnostics = told,
+            .diagnostics = found,
             .changes = ChangesView{{{"web", "changed", "a:1", {"kept"}, {"begun"}, {"gone"}}}, 1, true}});
     };
   });

@@ -76,7 +76,7 @@ class HealedWorld : public DaemonWorld {
   std::size_t taken_ = 0;
 };
 
-struct Heard {
+struct Received {
   std::vector<Json> items;
   Reply reply;
 
@@ -85,12 +85,12 @@ struct Heard {
   }
 };
 
-Heard ask(DaemonWorld& world, const Request& request) {
+Received ask(DaemonWorld& world, const Request& request) {
   auto client = Client::connect(world.path(), kPatience);
   if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
-  Heard heard;
-  heard.reply = std::get<Client>(client).call(request, [&](const Json& item) { heard.items.push_back(item); });
-  return heard;
+  Received received;
+  received.reply = std::get<Client>(client).call(request, [&](const Json& item) { received.items.push_back(item); });
+  return received;
 }
 
 Json one(DaemonWorld& world, Verb verb, const std::string& name) {
@@ -134,9 +134,9 @@ TEST_CASE("healing status tells what runs, what is held back, and why", "[contro
   world.wait_for("guard");
   world.end_program(0);
   world.wait_for("shutdown");
-  const Heard heard = ask(world, {.verb = Verb::HealingStatus});
-  REQUIRE(heard.items.size() == 2);
-  const Json& runs = heard.items[0];
+  const Received received = ask(world, {.verb = Verb::HealingStatus});
+  REQUIRE(received.items.size() == 2);
+  const Json& runs = received.items[0];
   CHECK(runs.at("target") == "n0");
   CHECK(runs.at("workflow") == "rebuild");
   CHECK(runs.at("stage") == "under way");
@@ -152,13 +152,13 @@ TEST_CASE("healing status tells what runs, what is held back, and why", "[contro
   CHECK(runs.at("action") != 0);
   CHECK(runs.at("since").is_string());
   CHECK(runs.at("by") == "rule");
-  const Json& waits = heard.items[1];
+  const Json& waits = received.items[1];
   CHECK(waits.at("target") == "n1");
   CHECK(waits.at("stage") == "held back");
   CHECK(waits.at("waits") == true);
   CHECK(waits.at("reason") == "limit reached: 1 of 1 running");
-  CHECK(heard.reply.end.at("doubt") == "");
-  CHECK(heard.reply.end.at("cooldowns").empty());
+  CHECK(received.reply.end.at("doubt") == "");
+  CHECK(received.reply.end.at("cooldowns").empty());
 
   const std::string shown = healerctl(world, "healing status");
   INFO(shown);
@@ -198,7 +198,7 @@ TEST_CASE("a service whose target is healed or held back says so", "[control][he
   CHECK(has(shown, ": limit reached: 1 of 1 running; it begins when "));
 }
 
-TEST_CASE("whose healing was cancelled before it began is not said to be left alone without a reason",
+TEST_CASE("A target whose healing was cancelled before it began is shown with a reason for being left alone",
           "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
@@ -222,9 +222,9 @@ TEST_CASE("a healing under way is a job, whose output can be followed", "[contro
   world.wait_for("guard");
   world.end_program(0);
   world.wait_for("shutdown");
-  const Heard heard = ask(world, {.verb = Verb::Jobs});
-  REQUIRE(heard.items.size() == 1);
-  const JobView job = heard.items[0].get<JobView>();
+  const Received received = ask(world, {.verb = Verb::Jobs});
+  REQUIRE(received.items.size() == 1);
+  const JobView job = received.items[0].get<JobView>();
   CHECK(job.kind == "heal");
   CHECK(job.service == "n0");
   CHECK(job.doing == "heal n0 with rebuild, try 1 of 2, shutdown");
@@ -275,15 +275,15 @@ TEST_CASE("explain tells what each brake says, and would say", "[control][healin
   rule = one(world, Verb::Explain, "n1").at("rules").at(0);
   CHECK(rule.at("state") == "failed");
   CHECK(rule.at("heals").at("healing").at("stage") == "held back");
-  const auto said = [](const Json& of, const std::string& brake) {
+  const auto brake_text = [](const Json& of, const std::string& brake) {
     for (const Json& one : of.at("heals").at("brakes"))
       if (one.at("brake") == brake) return one.at("lets").get<bool>() ? "yes" : one.at("text").get<std::string>();
     return std::string("nothing");
   };
-  CHECK(said(rule, "limit") == "1 of 1 running");
-  CHECK(said(rule, "cooldown") == "yes");
+  CHECK(brake_text(rule, "limit") == "1 of 1 running");
+  CHECK(brake_text(rule, "cooldown") == "yes");
   // One that is well has no healing, but the place is taken.
-  CHECK(said(one(world, Verb::Explain, "n5").at("rules").at(0), "limit") == "1 of 1 running");
+  CHECK(brake_text(one(world, Verb::Explain, "n5").at("rules").at(0), "limit") == "1 of 1 running");
   const std::string shown = healerctl(world, "explain n1");
   INFO(shown);
   CHECK(has(shown, "     heals        n1 with rebuild; its guard is /bin/guard\n"));
@@ -306,22 +306,22 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
                                    .by = ByPerson{"anna"}});
   });
   world.act([](World& engine) {
-    const auto said = engine.engine->would_say(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
-    const auto pause = std::ranges::find(said, engine::Brake::PauseWhile, &BrakeVerdict::brake);
-    REQUIRE(pause != said.end());
+    const auto verdicts = engine.engine->preview_brakes(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
+    const auto pause = std::ranges::find(verdicts, engine::Brake::PauseWhile, &BrakeVerdict::brake);
+    REQUIRE(pause != verdicts.end());
     CHECK_FALSE(pause->lets);
     CHECK(pause->text ==
           "4 of 6 in group nodes are not well (4 of them are paused, which counts as not well); goes on at no more "
           "than 50 %");
-    CHECK(engine.engine->would_say(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
+    CHECK(engine.engine->preview_brakes(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
           "n1 was paused by anna");
-    CHECK(engine.engine->would_say(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
+    CHECK(engine.engine->preview_brakes(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
           "there is none named nosuch");
     CHECK(engine.engine->healings().idle());
   });
 }
 
-TEST_CASE("who unmonitors or stops a target is told which healing that ends", "[control][healing]") {
+TEST_CASE("Unmonitoring or stopping a target reports the healing that it ends", "[control][healing]") {
   HealedWorld world({.targets = 2});
   world.fail(0);
   world.wait_for("guard");
@@ -380,7 +380,7 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
         "1|healerctl: there is no healing " + id + " (any more)\n  `healerctl healing status` lists them\n");
   CHECK(has(healerctl(world, "cancel " + id), "1|healerctl: nothing with the number " + id + " is under way"));
 
-  const Heard report = ask(world, {.verb = Verb::HealingReport});
+  const Received report = ask(world, {.verb = Verb::HealingReport});
   REQUIRE(report.items.size() == 2);
   CHECK(report.items[0].dump() ==
         R"({"workflow":"rebuild","known":true,"proposed":2,"would_run":0,"approved":1,"rejected":1,"ran":0,)"
@@ -391,7 +391,7 @@ TEST_CASE("people ask for healings, approve, reject and cancel them", "[control]
   CHECK(has(shown, "rebuild   2         0               1         1         0    0          0\n"));
 }
 
-TEST_CASE("who asks for a healing that wants approval is told so", "[control][healing]") {
+TEST_CASE("A request for a healing reports that it needs approval", "[control][healing]") {
   HealedWorld world({.targets = 1, .mode = HealingMode::Approval});
   CHECK(has(healerctl(world, "heal n0"), "0|healing of n0 with rebuild waits for approval (healing "));
   CHECK(has(healerctl(world, "approve " + id_of(world) + " --plan " + plan_of(world)), "0|"));
@@ -419,7 +419,7 @@ TEST_CASE("people override brakes, by name", "[control][healing]") {
   CHECK(has(healerctl(world, "heal n9"), "there is no target and no service \"n9\""));
 }
 
-TEST_CASE("who overrides brakes for what is held back is told what came of it", "[control][healing]") {
+TEST_CASE("Overriding brakes of a held back healing reports the result", "[control][healing]") {
   HealedWorld world({.targets = 6});
   world.fail(0);
   world.wait_for("guard");
@@ -501,9 +501,9 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
     CHECK(has(shown, "                  blocked by cooldown: another "));
   }
   world.pass(hours{2});  // long after its cooldown
-  const std::string told = "rules heal it again only after it has recovered";
+  const std::string hint = "rules heal it again only after it has recovered";
   const Json summary = one(world, Verb::Summary, "n0");
-  CHECK(has(summary.at("text"), told));
+  CHECK(has(summary.at("text"), hint));
   CHECK(summary.at("rests").at("until_recovered") == true);
   CHECK(summary.at("rests").at("left_ms") == 0);
   CHECK(one(world, Verb::Status, "n0").at("rests").at("end") == "failed");
@@ -515,7 +515,7 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
       "healed again by rules only after it has recovered; `healerctl heal n0` heals it before that";
   CHECK(has(healerctl(world, "healing status"), "n0 is " + shown + " (healing "));
   CHECK(has(healerctl(world, "status n0"), "healing    is " + shown));
-  CHECK(has(healerctl(world, "summary n0"), told));
+  CHECK(has(healerctl(world, "summary n0"), hint));
   CHECK(
       has(healerctl(world, "healing reset rebuild"),
           "a healing did not help these, so rules heal them again only after they have recovered: n0; `healerctl heal "

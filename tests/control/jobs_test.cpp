@@ -21,7 +21,7 @@ using namespace healer::test;
 
 namespace {
 
-struct Heard {
+struct Received {
   std::vector<Json> items;
   Reply reply;
 
@@ -30,12 +30,12 @@ struct Heard {
   }
 };
 
-Heard ask(DaemonWorld& world, const Request& request) {
+Received ask(DaemonWorld& world, const Request& request) {
   auto client = Client::connect(world.path(), kPatience);
   if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
-  Heard heard;
-  heard.reply = std::get<Client>(client).call(request, [&](const Json& item) { heard.items.push_back(item); });
-  return heard;
+  Received received;
+  received.reply = std::get<Client>(client).call(request, [&](const Json& item) { received.items.push_back(item); });
+  return received;
 }
 
 RuleSet kinds() {
@@ -48,13 +48,13 @@ RuleSet kinds() {
   return rule_set({service("web", {status_rule(Comparison::NotEqual, 0)}), process, system});
 }
 
-void look(World& world, std::string_view name, const std::shared_ptr<const Facts>& facts, const std::string& output) {
+void check(World& world, std::string_view name, const std::shared_ptr<const Facts>& facts, const std::string& output) {
   ServiceState& state = state_of(world, name);
-  state.last = std::make_shared<const Evidence>(
-      Evidence{.answer = facts->process || facts->metrics != Metrics{} ? engine::Answer::Told : engine::Answer::Absent,
-               .elapsed = milliseconds{2},
-               .output = std::make_shared<const std::string>(output),
-               .facts = facts});
+  state.last = std::make_shared<const Evidence>(Evidence{
+      .answer = facts->process || facts->metrics != Metrics{} ? engine::Answer::Present : engine::Answer::Absent,
+      .elapsed = milliseconds{2},
+      .output = std::make_shared<const std::string>(output),
+      .facts = facts});
   state.last_when = world.now.wall;
   state.initialising = false;
   state.presence.on(facts->process ? engine::PresenceEvent::Found : engine::PresenceEvent::Missing);
@@ -64,18 +64,18 @@ void look(World& world, std::string_view name, const std::shared_ptr<const Facts
 
 TEST_CASE("nothing under way is an empty list", "[control][jobs]") {
   DaemonWorld world(two_services());
-  const Heard heard = ask(world, {.verb = Verb::Jobs});
-  CHECK(heard.failure() == "none");
-  CHECK(heard.items.empty());
+  const Received received = ask(world, {.verb = Verb::Jobs});
+  CHECK(received.failure() == "none");
+  CHECK(received.items.empty());
 }
 
 TEST_CASE("the jobs and the programs of rules are what is under way", "[control][jobs]") {
   DaemonWorld world(two_services());
   const ActionId action = running_action(world);
   world.act([](World& engine) { add_restart(engine); });
-  const Heard heard = ask(world, {.verb = Verb::Jobs});
-  REQUIRE(heard.items.size() == 2);
-  CHECK(heard.items[0].dump(1) == R"({
+  const Received received = ask(world, {.verb = Verb::Jobs});
+  REQUIRE(received.items.size() == 2);
+  CHECK(received.items[0].dump(1) == R"({
  "id": 70,
  "kind": "restart",
  "service": "web",
@@ -92,7 +92,7 @@ TEST_CASE("the jobs and the programs of rules are what is under way", "[control]
  "pid": 0
 })");
   const std::string id = std::to_string(action.number());
-  CHECK(heard.items[1].dump() ==
+  CHECK(received.items[1].dump() ==
         R"({"id":)" + id +
             R"(,"kind":"exec","service":"db","step":1,"steps":1,"doing":"exec /bin/heal",)"
             R"("waits_for":"its program to end","age_ms":500,"left_ms":null,"by":"rule","by_kind":"rule",)"
@@ -110,7 +110,7 @@ TEST_CASE("a job says what its step waits for", "[control][jobs]") {
     return ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for").get<std::string>();
   };
   CHECK(waits([](Job&) {}) == "its program to end");
-  CHECK(waits([](Job& job) { job.phase = Job::Phase::Looking; }) == "a check of db");
+  CHECK(waits([](Job& job) { job.phase = Job::Phase::Checking; }) == "a check of db");
   CHECK(waits([](Job& job) { job.action_ended = true; }) == "the process of db to appear");
   const auto stops = [](Job& job) {
     job.position = 0;
@@ -223,12 +223,12 @@ TEST_CASE("a service under a job, paused or waiting says so", "[control][jobs]")
 
 TEST_CASE("processes and the system are told in their own words", "[control][jobs]") {
   DaemonWorld world(kinds());
-  const auto told = [&](const std::string& name) {
+  const auto description_of = [&](const std::string& name) {
     const Json summary = ask(world, {.verb = Verb::Summary, .names = {name}}).items.at(0);
     return summary.at("kind").get<std::string>() + ": " + summary.at("text").get<std::string>();
   };
-  CHECK(told("web") == "program: ");
-  CHECK(told("nginx") == "process: ");
+  CHECK(description_of("web") == "program: ");
+  CHECK(description_of("nginx") == "process: ");
   world.act([](World& engine) {
     Facts facts;
     facts.process = ProcessFacts{.pid = 4242, .parent = 1, .uid = 33, .euid = 34, .gid = 35};
@@ -236,15 +236,15 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
     facts.metrics.set(Metric::Cpu, 1.25);
     facts.metrics.set(Metric::MemoryBytes, 12.5 * 1024 * 1024);
     facts.metrics.set(Metric::Threads, 4);
-    look(engine, "nginx", std::make_shared<const Facts>(facts), "");
+    check(engine, "nginx", std::make_shared<const Facts>(facts), "");
     Facts machine;
     machine.metrics.set(Metric::Load1, 0.5);
     machine.metrics.set(Metric::SystemCpu, 12);
     machine.metrics.set(Metric::SystemMemory, 40);
-    look(engine, "host", std::make_shared<const Facts>(machine), "");
+    check(engine, "host", std::make_shared<const Facts>(machine), "");
   });
-  CHECK(told("nginx") == "process: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB");
-  CHECK(told("host") == "system: loadavg(1min) 0.50, cpu 12.0%, memory 40.0%");
+  CHECK(description_of("nginx") == "process: pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.5 MB");
+  CHECK(description_of("host") == "system: loadavg(1min) 0.50, cpu 12.0%, memory 40.0%");
   const Json status = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
   CHECK(status.at("depends").dump() == R"(["web"])");
   CHECK(status.at("last").at("outcome") == "looked");
@@ -265,7 +265,7 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
     state_of(engine, "nginx").trouble.edit().unknown =
         Unknown{.since = engine.now.wall - seconds{90}, .why = "the disk fails"};
   });
-  CHECK(told("nginx") == "process: not known: the disk fails");
+  CHECK(description_of("nginx") == "process: not known: the disk fails");
   const Json unknown = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
   CHECK(unknown.at("state") == "unknown");
   CHECK(unknown.at("since").is_string());
@@ -281,18 +281,18 @@ TEST_CASE("processes and the system are told in their own words", "[control][job
     state_of(engine, "web").flight =
         engine::Flight{.run = engine::RunId{1}, .started = engine.now.mono - milliseconds{61'700}};
   });
-  CHECK(told("web") == "program: its first run is under way for 1 m 1 s");
+  CHECK(description_of("web") == "program: its first run is under way for 1 m 1 s");
   // What was measured before it died is no news of it.
   world.act([](World& engine) {
     engine.handle(event::ProcessDied{engine.id("nginx"), 4242, 0, ProcessEnd{Outcome::Signalled, 9}});
   });
-  CHECK(told("nginx") == "process: process 4242 has died: killed by signal 9 (SIGKILL)");
+  CHECK(description_of("nginx") == "process: process 4242 has died: killed by signal 9 (SIGKILL)");
   const Json dead = ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0);
   CHECK(dead.at("dying") == true);
   CHECK(dead.at("process").is_null());
   CHECK(dead.at("measured").empty());
-  world.act([](World& engine) { look(engine, "nginx", std::make_shared<const Facts>(), "no process matches nginx"); });
-  CHECK(told("nginx") == "process: no process matches nginx");
+  world.act([](World& engine) { check(engine, "nginx", std::make_shared<const Facts>(), "no process matches nginx"); });
+  CHECK(description_of("nginx") == "process: no process matches nginx");
   CHECK(ask(world, {.verb = Verb::Status, .names = {"nginx"}}).items.at(0).at("process").is_null());
 }
 
@@ -309,11 +309,11 @@ TEST_CASE("what people ask of services reaches the engine whole", "[control][job
   });
   using Kind = event::Command::Kind;
   const auto given = [&](const Request& request) {
-    const Heard heard = ask(world, request);
-    CHECK(heard.failure() == "none");
-    CHECK(heard.reply.end.at("text") ==
+    const Received received = ask(world, request);
+    CHECK(received.failure() == "none");
+    CHECK(received.reply.end.at("text") ==
           (request.verb == Verb::Restart ? "web: the stop program exited with status 1" : "done"));
-    CHECK(heard.reply.end.at("ok") == (request.verb != Verb::Restart));
+    CHECK(received.reply.end.at("ok") == (request.verb != Verb::Restart));
     event::Command last;
     world.server().thread().run([&] { last = taken.back(); });  // they are the loop's
     return last;
@@ -399,10 +399,10 @@ TEST_CASE("the output of a program is followed to its end", "[control][jobs]") {
   write(all);
   world.act(
       [&](World& engine) { engine.handle(event::ActionEnded{.action = action, .elapsed = seconds{1}, .output = {}}); });
-  std::string told;
+  std::string collected;
   for (std::string line; (line = client.lines(1)).starts_with("{\"item\"");)
-    told += Json::parse(line).at("item").at("text").get<std::string>();
-  CHECK(told == all);
+    collected += Json::parse(line).at("item").at("text").get<std::string>();
+  CHECK(collected == all);
   CHECK(world.server().wait_for_clients(1));
   CHECK(ask(world, {.verb = Verb::Jobs}).items.empty());
 }
@@ -435,11 +435,11 @@ TEST_CASE("the output of a service is that of its program that runs, or ran last
   const auto output = [&](const std::string& name, std::uint64_t id = 0) {
     Request request{.verb = Verb::Output, .id = id};
     if (!name.empty()) request.names = {name};
-    const Heard heard = ask(world, request);
+    const Received received = ask(world, request);
     std::string text;
-    for (const Json& item : heard.items)
+    for (const Json& item : received.items)
       text += item.at("doing").get<std::string>() + "|" + item.at("text").get<std::string>();
-    return heard.reply.ok() ? text : heard.failure();
+    return received.reply.ok() ? text : received.failure();
   };
   CHECK(output("dbb") == "unknown-service: there is no service \"dbb\" | did you mean \"db\"?");
   CHECK(output("db").starts_with("no-output: no program of db has run yet | "));
@@ -555,7 +555,7 @@ TEST_CASE("the output of a service is followed from program to program, to an or
 
 TEST_CASE("a followed job is followed from program to program", "[control][jobs]") {
   DaemonWorld world(two_services());
-  world.act([](World& engine) { add_restart(engine).phase = Job::Phase::Looking; });
+  world.act([](World& engine) { add_restart(engine).phase = Job::Phase::Checking; });
   world.act([](World& engine) { add_restart(engine).action = ActionId{0}; });
   RawClient client(world.path());
   client.send(to_line(Request{.verb = Verb::Follow, .id = 70}) + "\n");
@@ -605,15 +605,15 @@ TEST_CASE("whoever follows a program and leaves holds nothing", "[control][jobs]
 TEST_CASE("a report counts, and names are cheap", "[control][jobs]") {
   DaemonWorld world(two_services());
   world.cycle(1);
-  Heard heard = ask(world, {.verb = Verb::Report});
-  CHECK(heard.items.empty());
+  Received received = ask(world, {.verb = Verb::Report});
+  CHECK(received.items.empty());
   CHECK(
-      to_line(heard.reply.end) ==
+      to_line(received.reply.end) ==
       R"({"services":2,"running":0,"failing":1,"failed":1,"initialising":0,"unknown":0,"unmonitored":0,"given_up":0})");
-  heard = ask(world, {.verb = Verb::Names});
-  REQUIRE(heard.items.size() == 2);
-  CHECK(heard.items[0].dump() == R"({"name":"web","groups":[]})");
-  CHECK(heard.items[1].dump() == R"({"name":"db","groups":["databases"]})");
+  received = ask(world, {.verb = Verb::Names});
+  REQUIRE(received.items.size() == 2);
+  CHECK(received.items[0].dump() == R"({"name":"web","groups":[]})");
+  CHECK(received.items[1].dump() == R"({"name":"db","groups":["databases"]})");
 }
 
 TEST_CASE("a summary says which rule has given a service up", "[control]") {
@@ -622,10 +622,10 @@ TEST_CASE("a summary says which rule has given a service up", "[control]") {
   limit->text = "if status != 0 then unmonitor";
   DaemonWorld world(rule_set({service("web", {limit})}));
   world.cycle(1);
-  const Heard heard = ask(world, Request{.verb = Verb::Summary});
-  REQUIRE(heard.items.size() == 1);
-  CHECK(heard.items[0]["state"] == "given up");
-  CHECK(heard.items[0]["text"] == "if status != 0 then unmonitor");
+  const Received received = ask(world, Request{.verb = Verb::Summary});
+  REQUIRE(received.items.size() == 1);
+  CHECK(received.items[0]["state"] == "given up");
+  CHECK(received.items[0]["text"] == "if status != 0 then unmonitor");
 }
 
 }  // namespace jobs_test

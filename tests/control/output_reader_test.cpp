@@ -113,14 +113,14 @@ TEST_CASE("what the daemon takes out of a long output is a line in its place", "
     const std::string all = lines(400'000, number);
     output.write(all);
     if (!output.files.thin(ActionId{7}).thinned) return;  // no holes here
-    const std::string told = output.read();
-    const std::size_t gap = told.find(kGap);
+    const std::string shown = output.read();
+    const std::size_t gap = shown.find(kGap);
     REQUIRE(gap != std::string::npos);
-    CHECK(told.find(kGap, gap + 1) == std::string::npos);
-    CHECK(told.substr(0, gap) == all.substr(0, ActionFiles::kHead));
-    CHECK(all.ends_with(told.substr(gap + kGap.size())));
-    CHECK(told.size() - gap - kGap.size() >= ActionFiles::kTail);
-    CHECK(told.find('\0') == std::string::npos);
+    CHECK(shown.find(kGap, gap + 1) == std::string::npos);
+    CHECK(shown.substr(0, gap) == all.substr(0, ActionFiles::kHead));
+    CHECK(all.ends_with(shown.substr(gap + kGap.size())));
+    CHECK(shown.size() - gap - kGap.size() >= ActionFiles::kTail);
+    CHECK(shown.find('\0') == std::string::npos);
   }
   SECTION("at its end, after it was told") {
     Output output;

@@ -591,21 +591,21 @@ backup_of_the_whole_machi…  <36>initialising<0>           5 h
 TEST_CASE("what waits in the mail queue says why: the limit, a digest, or the server", "[control][render]") {
   DaemonView daemon;
   const Style style{.now = kNow};
-  const auto told = [&](const MailView& mail) {
+  const auto rendered = [&](const MailView& mail) {
     daemon.mail = mail;
     return mail_text(daemon, style);
   };
-  CHECK(told({}).empty());
-  CHECK(told({.waiting = 15,
-              .since = kNow - minutes{2},
-              .held = 15,
-              .held_until = kNow + minutes{5},
-              .limit = "20 mails within 1 h"}) ==
+  CHECK(rendered({}).empty());
+  CHECK(rendered({.waiting = 15,
+                  .since = kNow - minutes{2},
+                  .held = 15,
+                  .held_until = kNow + minutes{5},
+                  .limit = "20 mails within 1 h"}) ==
         fmt::format("15 mails wait, for 2 m: held by the limit of 20 mails within 1 h until {}",
                     format_civil(utc_civil(kNow + minutes{5})).substr(11, 5)));
-  CHECK(told({.waiting = 3, .held = 1, .limit = "1 mail within 1 m", .gathered = 2}) ==
+  CHECK(rendered({.waiting = 3, .held = 1, .limit = "1 mail within 1 m", .gathered = 2}) ==
         "3 mails wait: 1 held by the limit of 1 mail within 1 m; 2 gathered for a digest");
-  CHECK(told({.waiting = 1, .error = "mx:25: 421 not now"}) == "1 mail waits; the mail server: mx:25: 421 not now");
+  CHECK(rendered({.waiting = 1, .error = "mx:25: 421 not now"}) == "1 mail waits; the mail server: mx:25: 421 not now");
 }
 
 TEST_CASE("rules in force that are not those on disk are told before everything", "[control][render]") {

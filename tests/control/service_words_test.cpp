@@ -35,7 +35,7 @@ RuleSet machine() {
   return rule_set({here});
 }
 
-void look(World& world, double load, double memory, double cpu) {
+void check(World& world, double load, double memory, double cpu) {
   Facts facts;
   facts.metrics.set(Metric::Load1, load);
   facts.metrics.set(Metric::SystemMemory, memory);
@@ -57,17 +57,17 @@ std::string what(const World& world, const std::string& name) {
 TEST_CASE("WHAT of a machine names the rule that it fails, and the value that this compares", "[control]") {
   World world(machine());
   world.start();
-  look(world, 0.2, 50, 12);
+  check(world, 0.2, 50, 12);
   CHECK(what(world, "here") == "loadavg(1min) 0.20, cpu 12.0%, memory 50.0%");
-  look(world, 0.2, 95.5, 12);
+  check(world, 0.2, 95.5, 12);
   CHECK(what(world, "here") == "memory > 90%: memory 95.5%");
   const ServiceSummary summary = summarise(*world.engine, world.id("here"), world.now);
   CHECK(summary.state == "failed");
   CHECK(summary.rule == "if memory > 90% then alert");
-  look(world, 12, 96, 97);
+  check(world, 12, 96, 97);
   CHECK(what(world, "here") == "loadavg(1min) > 10: loadavg(1min) 12.00 (and 1 more rule)");
-  look(world, 0.2, 50, 12);
-  look(world, 0.2, 50, 97);
+  check(world, 0.2, 50, 12);
+  check(world, 0.2, 50, 97);
   CHECK(what(world, "here") == "cpu > 95%: cpu 97.0% (1 of the last 2 runs failed, 2 in a row are needed)");
 }
 

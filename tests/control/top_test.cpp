@@ -77,19 +77,19 @@ std::string screen(const Top& top) {
   return text;
 }
 
-std::optional<TopWish> type(Top& top, const std::string& characters) {
-  std::optional<TopWish> wish;
-  for (const char one : characters) wish = top.press({Kind::Text, std::string(1, one)});
-  return wish;
+std::optional<TopIntent> type(Top& top, const std::string& characters) {
+  std::optional<TopIntent> intent;
+  for (const char one : characters) intent = top.press({Kind::Text, std::string(1, one)});
+  return intent;
 }
 
-std::optional<TopWish> type(Top& top, Kind kind) { return top.press({kind}); }
+std::optional<TopIntent> type(Top& top, Kind kind) { return top.press({kind}); }
 
-std::string asked(const std::optional<TopWish>& wish) {
-  if (!wish) return "nothing";
-  std::string text = std::string(to_string(wish->request.verb)) + ":";
-  for (const std::string& name : wish->request.names) text += " " + name;
-  if (wish->request.span) text += " for " + format_duration(*wish->request.span);
+std::string asked(const std::optional<TopIntent>& intent) {
+  if (!intent) return "nothing";
+  std::string text = std::string(to_string(intent->request.verb)) + ":";
+  for (const std::string& name : intent->request.names) text += " " + name;
+  if (intent->request.span) text += " for " + format_duration(*intent->request.span);
   return text;
 }
 
@@ -339,8 +339,8 @@ TEST_CASE("what changes much is asked about before it is done", "[control][top]"
   CHECK(asked(type(top, Kind::Escape)) == "nothing");
   top.tell("1 service unmonitored", true);
   CHECK(screen(top).find("1 service unmonitored\n") != std::string::npos);
-  CHECK(type(top, "q")->kind == TopWish::Kind::Quit);
-  CHECK(type(top, " ")->kind == TopWish::Kind::Refresh);
+  CHECK(type(top, "q")->kind == TopIntent::Kind::Quit);
+  CHECK(type(top, " ")->kind == TopIntent::Kind::Refresh);
   CHECK(asked(type(top, "Z")) == "nothing");
   CHECK(screen(top).find("? shows what the keys do") != std::string::npos);
 }
@@ -360,7 +360,7 @@ TEST_CASE("an explanation and an output cover the list until they are left", "[c
   CHECK(screen(top).find("Sentence 0.") != std::string::npos);
   top.resize({12, 20});
   CHECK(screen(top).find("  Sentence 0.") != std::string::npos);
-  CHECK(type(top, "q")->kind == TopWish::Kind::Close);
+  CHECK(type(top, "q")->kind == TopIntent::Kind::Close);
   CHECK(screen(top).find("SERVICE") != std::string::npos);
 
   CHECK(asked(type(top, "o")) == "output: beta");

@@ -54,7 +54,7 @@ TEST_CASE("start, stop and restart name the services that they have acted on", "
   CHECK(asked.answer(Kind::Restart, {"web"}) == "web started");  // it was down: nothing was stopped
 }
 
-TEST_CASE("of services without programs it is said that they are only monitored", "[engine][answers]") {
+TEST_CASE("Services without programs are reported as monitored only", "[engine][answers]") {
   Asked asked;
   CHECK(asked.answer(Kind::Restart, {"here", "bare"}) == "here, bare are monitored; they have no start program");
   CHECK(asked.answer(Kind::Restart, {"here", "bare", "web"}) ==

@@ -39,7 +39,7 @@ class Word {
   }
   [[nodiscard]] std::string of(bool failed) const {
     const bool there = !facts.process || !facts.process->zombie;
-    const Evidence run{.answer = absent || !there ? Answer::Absent : Answer::Told,
+    const Evidence run{.answer = absent || !there ? Answer::Absent : Answer::Present,
                        .output = std::make_shared<const std::string>(output),
                        .facts = std::make_shared<const Facts>(facts)};
     return describe(block, rule, Seen{run, memory}, failed);
@@ -247,21 +247,21 @@ TEST_CASE("Every quantity has words of its own in every sentence") {
 }
 
 TEST_CASE("Bytes are told as Monit tells them") {
-  const auto told = [](double value) { return format_metric(Unit::Bytes, value); };
-  CHECK(told(0) == "0 B");
-  CHECK(told(1023) == "1023 B");
-  CHECK(told(1024) == "1 kB");
-  CHECK(told(1025) == "1.0 kB");
-  CHECK(told(1100) == "1.1 kB");
-  CHECK(told(1536) == "1.5 kB");
-  CHECK(told(1023 * kKilobyte) == "1023 kB");
-  CHECK(told(1025 * kKilobyte) == "1.0 MB");
-  CHECK(told(5.25 * kMegabyte) == "5.2 MB");
-  CHECK(told(kGigabyte / 2) == "512 MB");
-  CHECK(told(1025 * kMegabyte) == "1.0 GB");
-  CHECK(told(1023 * kGigabyte) == "1023 GB");
-  CHECK(told(2000 * kGigabyte) == "2.0 TB");
-  CHECK(told(5'000'000 * kGigabyte) == "4.8 PB");
+  const auto formatted = [](double value) { return format_metric(Unit::Bytes, value); };
+  CHECK(formatted(0) == "0 B");
+  CHECK(formatted(1023) == "1023 B");
+  CHECK(formatted(1024) == "1 kB");
+  CHECK(formatted(1025) == "1.0 kB");
+  CHECK(formatted(1100) == "1.1 kB");
+  CHECK(formatted(1536) == "1.5 kB");
+  CHECK(formatted(1023 * kKilobyte) == "1023 kB");
+  CHECK(formatted(1025 * kKilobyte) == "1.0 MB");
+  CHECK(formatted(5.25 * kMegabyte) == "5.2 MB");
+  CHECK(formatted(kGigabyte / 2) == "512 MB");
+  CHECK(formatted(1025 * kMegabyte) == "1.0 GB");
+  CHECK(formatted(1023 * kGigabyte) == "1023 GB");
+  CHECK(formatted(2000 * kGigabyte) == "2.0 TB");
+  CHECK(formatted(5'000'000 * kGigabyte) == "4.8 PB");
   CHECK(format_metric(Unit::BytesPerSecond, 2 * kMegabyte) == "2 MB/s");
 }
 
@@ -341,19 +341,19 @@ TEST_CASE("What a program has to say goes by the rule") {
   Rule rule;
   Evidence run{.status = 2, .output = std::make_shared<const std::string>("bad\n")};
   const Memory memory = Memory{{{Attribute::Status, 1}}};
-  const auto told = [&](Test test, bool failed) {
+  const auto formatted = [&](Test test, bool failed) {
     rule->condition = RuleCondition{{std::move(test)}};
     return describe(block, rule, Seen{run, memory}, failed);
   };
-  CHECK(told(Compare{}, true) == "status failed (2) -- bad");
-  CHECK(told(Compare{}, false) == "status succeeded (2) -- bad");
-  CHECK(told(Changed{Attribute::Status}, true) == "status changed (1 -> 2) -- bad");
-  CHECK(told(Changed{Attribute::Status}, false) == "status didn't change (2) -- bad");
-  CHECK(told(Matches{}, true) == "content match on program output:\nbad\n");
-  CHECK(told(Matches{}, false) == "content doesn't match on program output:\nbad");
+  CHECK(formatted(Compare{}, true) == "status failed (2) -- bad");
+  CHECK(formatted(Compare{}, false) == "status succeeded (2) -- bad");
+  CHECK(formatted(Changed{Attribute::Status}, true) == "status changed (1 -> 2) -- bad");
+  CHECK(formatted(Changed{Attribute::Status}, false) == "status didn't change (2) -- bad");
+  CHECK(formatted(Matches{}, true) == "content match on program output:\nbad\n");
+  CHECK(formatted(Matches{}, false) == "content doesn't match on program output:\nbad");
   run.outcome = Outcome::TimedOut;
   run.status = 9;
-  CHECK(told(Compare{}, true) == "status failed (9) -- timed out after 15 s\nbad");
+  CHECK(formatted(Compare{}, true) == "status failed (9) -- timed out after 15 s\nbad");
 }
 
 TEST_CASE("A program that does not start or stop a service is described as Monit describes it") {
@@ -374,7 +374,7 @@ TEST_CASE("A person's commands are described as Monit describes them") {
   CHECK(describe_action("stop", false) == "stop action failed");
 }
 
-TEST_CASE("of what a program wrote its most telling line is the one that says why", "[engine]") {
+TEST_CASE("The most informative line of a program's output is given as the reason", "[engine]") {
   CHECK(telling_line("").empty());
   CHECK(telling_line("no route\n") == "no route");
   CHECK(
@@ -389,12 +389,13 @@ TEST_CASE("of what a program wrote its most telling line is the one that says wh
 TEST_CASE("a failed start on one line has the last words of its program", "[engine]") {
   ServiceBlock block;
   block.programs.edit().start = Command{.arguments = {"/bin/sh", "-c", "echo 'a': b"}};
-  const auto told = [&](Outcome outcome, std::string_view output) {
+  const auto formatted = [&](Outcome outcome, std::string_view output) {
     return brief_failure(describe_not_done("start", *block.programs->start, outcome, 3, output), block);
   };
-  CHECK(told(Outcome::Exited, "starting\nport 80 is in use\n") == "failed to start (exit status 3): port 80 is in use");
-  CHECK(told(Outcome::Exited, "") == "failed to start (exit status 3) -- no output");
-  CHECK(told(Outcome::TimedOut, "a\nb") == "failed to start (exit status -1): timed out, b");
+  CHECK(formatted(Outcome::Exited, "starting\nport 80 is in use\n") ==
+        "failed to start (exit status 3): port 80 is in use");
+  CHECK(formatted(Outcome::Exited, "") == "failed to start (exit status 3) -- no output");
+  CHECK(formatted(Outcome::TimedOut, "a\nb") == "failed to start (exit status -1): timed out, b");
   CHECK(brief_failure("cancelled by root", block) == "cancelled by root");
 }
 

@@ -442,10 +442,10 @@ TEST_CASE("explain tells of the members of a composite", "[engine][composite]") 
   answers.status = {{"a", 1}, {"c", std::nullopt}};
   world.start();
   world.advance(milliseconds{20});
-  const Explanation told = explain(*world.engine, world.id("web"), world.now);
-  REQUIRE(told.notes.size() == 3);
-  CHECK(told.notes[0] == "Its members: a (failed), b (ok), c (not judged).");
-  CHECK(told.notes[1] == "A run is under way for 20 ms; it waits for its members to be checked.");
+  const Explanation explanation = explain(*world.engine, world.id("web"), world.now);
+  REQUIRE(explanation.notes.size() == 3);
+  CHECK(explanation.notes[0] == "Its members: a (failed), b (ok), c (not judged).");
+  CHECK(explanation.notes[1] == "A run is under way for 20 ms; it waits for its members to be checked.");
 }
 
 TEST_CASE("in a simulation composites follow their members", "[engine][composite]") {

@@ -131,14 +131,14 @@ TEST_CASE("a minute that the clock skips is matched at the first minute after th
     const WallTime day = std::chrono::floor<days>(kStart) + days{1};
     const CivilClock civil = zone(day + hours{4} + into_hour, seconds{0}, hours{1});
     for (const auto& [spec, wanted] : expected) {
-      std::vector<std::string> looked;
+      std::vector<std::string> checked;
       std::vector<std::string> found;
       std::vector<std::string> backwards;
       std::optional<std::int64_t> last;
       for (WallTime at = next_candidate(spec, day, civil); at < day + hours{7}; at = next_candidate(spec, at, civil)) {
         if (!matches_at(spec, at, civil)) continue;
         CHECK(due_in_minute(spec, at, last, civil));
-        looked.push_back(format_iso(at).substr(11, 5));
+        checked.push_back(format_iso(at).substr(11, 5));
       }
       for (auto at = next_match(spec, day, last, civil); at && *at < day + hours{7};
            at = next_match(spec, *at, last, civil)) {
@@ -148,7 +148,7 @@ TEST_CASE("a minute that the clock skips is matched at the first minute after th
       for (auto at = last_match(spec, day, day + hours{7}, civil); at;
            at = last_match(spec, day, *at - minutes{1}, civil))
         backwards.insert(backwards.begin(), format_iso(*at).substr(11, 5));
-      CHECK(looked == wanted);
+      CHECK(checked == wanted);
       CHECK(found == wanted);
       CHECK(backwards == wanted);
       CHECK(matching_minutes(spec, day, day + hours{7}, civil, 99) == static_cast<int>(wanted.size()));

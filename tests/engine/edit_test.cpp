@@ -227,7 +227,7 @@ TEST_CASE("two rules of one condition that change places keep what each has star
   CHECK(programs(next) == Programs{"/bin/a3"});
 }
 
-TEST_CASE("what a person has accepted of a rule is void when its action is edited", "[edit]") {
+TEST_CASE("An acceptance of a rule becomes void when its action is edited", "[edit]") {
   Rule dormant = healing();
   dormant->dormant = true;
   World world(rule_set({service("s", {dormant})}));

@@ -185,9 +185,9 @@ TEST_CASE("validate says which services are not monitored, and that it has looke
   world.answer = [&](ServiceId id) { return id == world.id("app") ? 1 : 0; };
   world.start();
   const auto answer = [&world](event::Command::Kind kind, const std::vector<std::string>& names) {
-    event::Command told{CommandId{1}, kind, {}, ByPerson{"root"}};
-    for (const std::string& name : names) told.services.push_back(world.id(name));
-    world.handle(told);
+    event::Command given{CommandId{1}, kind, {}, ByPerson{"root"}};
+    for (const std::string& name : names) given.services.push_back(world.id(name));
+    world.handle(given);
     return world.replies.back();
   };
   using Kind = event::Command::Kind;
@@ -352,7 +352,7 @@ TEST_CASE("what is remembered of a file is kept, also where its path was edited 
     block->path = path;
     return rule_set({block});
   };
-  const auto look = [](World& world, std::int64_t size) {
+  const auto check = [](World& world, std::int64_t size) {
     const effect::Measure run = world.open.back();
     world.open.clear();
     Facts facts;
@@ -367,12 +367,12 @@ TEST_CASE("what is remembered of a file is kept, also where its path was edited 
   World first(rules("/a"));
   first.start();
   first.advance(Duration{0});
-  look(first, 5);
+  check(first, 5);
   World other(make_graph(rules("/b")), first.saved, first.now);
   CHECK(size(other) == nullptr);
   other.start();
   other.advance(Duration{0});
-  look(other, 6);
+  check(other, 6);
   const World again(make_graph(rules("/b")), other.saved, other.now);
   REQUIRE(size(again) != nullptr);
   CHECK(*size(again) == Value{6});
@@ -650,7 +650,7 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
                         {.address = "instance@x", .events = instance, .format = {}}};
   rules.services = {block};
   World world(rules);
-  const auto told = [&] {
+  const auto alerts_sent = [&] {
     std::string text;
     for (const effect::Alert& alert : std::exchange(world.alerts, {})) {
       for (const Recipient& recipient : alert.recipients) text += recipient.address + " ";
@@ -660,34 +660,35 @@ TEST_CASE("what people and healer itself do is mailed to who wants to know", "[e
     return text;
   };
   world.start();
-  CHECK(told() == "healer@x Monit instance changed healer, start: healer test started\n");
+  CHECK(alerts_sent() == "healer@x Monit instance changed healer, start: healer test started\n");
   world.handle(event::Command{CommandId{1}, event::Command::Kind::Unmonitor, {world.id("s")}, ByPerson{"root"}});
-  CHECK(told() == "all@x action@x Action done s, alert: unmonitor action done\n");
+  CHECK(alerts_sent() == "all@x action@x Action done s, alert: unmonitor action done\n");
   world.handle(event::Command{CommandId{2}, event::Command::Kind::Monitor, {world.id("s")}, ByPerson{"root"}});
-  CHECK(told() == "all@x action@x Action done s, alert: monitor action done\n");
+  CHECK(alerts_sent() == "all@x action@x Action done s, alert: monitor action done\n");
   auto another = std::make_shared<ServiceBlock>(*service("another", {}));
   RuleSet more = rules;
   more.services.push_back(another);
   world.handle(event::Swap{plan_swap(*world.engine->graph(), more)});
-  CHECK(told() ==
+  CHECK(alerts_sent() ==
         "healer@x Monit instance changed healer, start: rules reloaded: 2 services, 1 added, 0 removed, 0 changed\n");
   world.handle(event::Swap{plan_swap(*world.engine->graph(), more)});
-  CHECK(told().empty());  // nothing has changed
+  CHECK(alerts_sent().empty());  // nothing has changed
   world.handle(event::ReloadFailed{"line 3"});
-  CHECK(told().starts_with("healer@x Rules not loaded healer, alert: the rules files have errors"));
-  world.handle(event::ListTold{"list NODE: the row 'a' leaves", false});
-  CHECK(told().empty());
-  world.handle(event::ListTold{"list NODE: could not be read: no", true});
-  CHECK(told() == "healer@x List healer, alert: list NODE: could not be read: no\n");
+  CHECK(alerts_sent().starts_with("healer@x Rules not loaded healer, alert: the rules files have errors"));
+  world.handle(event::ListReported{"list NODE: the row 'a' leaves", false});
+  CHECK(alerts_sent().empty());
+  world.handle(event::ListReported{"list NODE: could not be read: no", true});
+  CHECK(alerts_sent() == "healer@x List healer, alert: list NODE: could not be read: no\n");
   world.handle(event::StateDamaged{"state file s is damaged: x; it was moved to s.corrupt-1"});
-  CHECK(told() == "healer@x State damaged healer, alert: state file s is damaged: x; it was moved to s.corrupt-1\n");
+  CHECK(alerts_sent() ==
+        "healer@x State damaged healer, alert: state file s is damaged: x; it was moved to s.corrupt-1\n");
   CHECK(world.count(RecordKind::StateDamaged) == 1);
   CHECK(world.count(RecordKind::StoreSick) == 0);
   CHECK(to_string(RecordKind::StateDamaged) == "state-damaged");
   CHECK(record_kind("state-damaged") == RecordKind::StateDamaged);
   CHECK(record_kind("store-sick") == RecordKind::StoreSick);
   world.handle(event::Stopping{});
-  CHECK(told() == "healer@x Monit instance changed healer, stop: healer stopped\n");
+  CHECK(alerts_sent() == "healer@x Monit instance changed healer, stop: healer stopped\n");
 }
 
 }  // namespace engine_test

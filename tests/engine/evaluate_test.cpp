@@ -15,8 +15,8 @@ namespace {
 constexpr std::optional<bool> kUnknown;
 
 /// A look that has found a process.
-Evidence look(ProcessFacts process, std::initializer_list<std::pair<Metric, double>> metrics = {}) {
-  const Answer answer = process.zombie ? Answer::Absent : Answer::Told;
+Evidence check(ProcessFacts process, std::initializer_list<std::pair<Metric, double>> metrics = {}) {
+  const Answer answer = process.zombie ? Answer::Absent : Answer::Present;
   Facts facts{.process = std::move(process), .metrics = {}};
   for (const auto& [metric, value] : metrics) facts.metrics.set(metric, value);
   return {.answer = answer,
@@ -33,7 +33,7 @@ Evidence nothing() {
 
 Evidence program(std::int64_t status) { return {.status = status, .output = std::make_shared<const std::string>()}; }
 
-std::optional<bool> told(Test test, const Evidence& run, const Memory& memory = {}) {
+std::optional<bool> result_of(Test test, const Evidence& run, const Memory& memory = {}) {
   return holds(test, Seen{run, memory});
 }
 
@@ -57,68 +57,68 @@ TEST_CASE("Every comparison compares") {
 }
 
 TEST_CASE("Existence is always told, and a zombie is not there") {
-  const Evidence alive = look({.pid = 7});
-  const Evidence zombie = look({.pid = 7, .zombie = true});
-  CHECK(told(Present{true}, alive) == true);
-  CHECK(told(Present{false}, alive) == false);
+  const Evidence alive = check({.pid = 7});
+  const Evidence zombie = check({.pid = 7, .zombie = true});
+  CHECK(result_of(Present{true}, alive) == true);
+  CHECK(result_of(Present{false}, alive) == false);
   for (const Evidence& gone : {zombie, nothing()}) {
-    CHECK(told(Present{true}, gone) == false);
-    CHECK(told(Present{false}, gone) == true);
+    CHECK(result_of(Present{true}, gone) == false);
+    CHECK(result_of(Present{false}, gone) == true);
   }
 }
 
 TEST_CASE("What a process that is not there would have cannot be told") {
   const Memory memory{{{Attribute::Pid, 7}, {Attribute::Parent, 1}}};
-  for (const Evidence& gone : {look({.pid = 7, .zombie = true}, {{Metric::Cpu, 0.0}}), nothing()}) {
-    CHECK(told(Compare{Metric::Cpu, Comparison::Less, 5}, gone) == kUnknown);
-    CHECK(told(Differs{Attribute::Uid, 0}, gone) == kUnknown);
-    CHECK(told(Changed{Attribute::Pid}, gone, memory) == kUnknown);
-    CHECK(told(Differs{Attribute::Security, std::string("x")}, gone) == kUnknown);
-    CHECK(told(Restarts{}, gone) == false);
+  for (const Evidence& gone : {check({.pid = 7, .zombie = true}, {{Metric::Cpu, 0.0}}), nothing()}) {
+    CHECK(result_of(Compare{Metric::Cpu, Comparison::Less, 5}, gone) == kUnknown);
+    CHECK(result_of(Differs{Attribute::Uid, 0}, gone) == kUnknown);
+    CHECK(result_of(Changed{Attribute::Pid}, gone, memory) == kUnknown);
+    CHECK(result_of(Differs{Attribute::Security, std::string("x")}, gone) == kUnknown);
+    CHECK(result_of(Restarts{}, gone) == false);
   }
 }
 
 TEST_CASE("A quantity is compared where it is known") {
-  const Evidence seen = look({.pid = 7}, {{Metric::Cpu, 90.0}, {Metric::Children, 3}});
-  CHECK(told(Compare{Metric::Cpu, Comparison::Greater, 80}, seen) == true);
-  CHECK(told(Compare{Metric::Cpu, Comparison::Greater, 90}, seen) == false);
-  CHECK(told(Compare{Metric::Children, Comparison::Equal, 3}, seen) == true);
-  CHECK(told(Compare{Metric::ReadRate, Comparison::GreaterEqual, 0}, seen) == kUnknown);
+  const Evidence seen = check({.pid = 7}, {{Metric::Cpu, 90.0}, {Metric::Children, 3}});
+  CHECK(result_of(Compare{Metric::Cpu, Comparison::Greater, 80}, seen) == true);
+  CHECK(result_of(Compare{Metric::Cpu, Comparison::Greater, 90}, seen) == false);
+  CHECK(result_of(Compare{Metric::Children, Comparison::Equal, 3}, seen) == true);
+  CHECK(result_of(Compare{Metric::ReadRate, Comparison::GreaterEqual, 0}, seen) == kUnknown);
   // `if uptime for 90 seconds` asks for a second, not for a moment.
-  const Evidence ninety = look({.pid = 7}, {{Metric::Uptime, 90.7}});
-  CHECK(told(Compare{Metric::Uptime, Comparison::Equal, 90}, ninety) == true);
-  CHECK(told(Compare{Metric::Uptime, Comparison::Greater, 90}, ninety) == false);
+  const Evidence ninety = check({.pid = 7}, {{Metric::Uptime, 90.7}});
+  CHECK(result_of(Compare{Metric::Uptime, Comparison::Equal, 90}, ninety) == true);
+  CHECK(result_of(Compare{Metric::Uptime, Comparison::Greater, 90}, ninety) == false);
   // The system has quantities without a process; a program has none at all.
   Facts system;
   system.metrics.set(Metric::Load1, 2.5);
   const Evidence me{.output = {}, .facts = std::make_shared<const Facts>(system)};
-  CHECK(told(Compare{Metric::Load1, Comparison::Greater, 2}, me) == true);
-  CHECK(told(Compare{Metric::Load1, Comparison::Greater, 2}, program(0)) == kUnknown);
+  CHECK(result_of(Compare{Metric::Load1, Comparison::Greater, 2}, me) == true);
+  CHECK(result_of(Compare{Metric::Load1, Comparison::Greater, 2}, program(0)) == kUnknown);
 }
 
 TEST_CASE("Owners and attributes fail where they are others") {
-  const Evidence seen = look({.pid = 7, .uid = 1, .euid = 2, .gid = 3, .attribute = "confined"});
-  CHECK(told(Differs{Attribute::Uid, 1}, seen) == false);
-  CHECK(told(Differs{Attribute::Uid, 2}, seen) == true);
-  CHECK(told(Differs{Attribute::Euid, 2}, seen) == false);
-  CHECK(told(Differs{Attribute::Euid, 1}, seen) == true);
-  CHECK(told(Differs{Attribute::Gid, 3}, seen) == false);
-  CHECK(told(Differs{Attribute::Gid, 1}, seen) == true);
-  CHECK(told(Differs{Attribute::Security, std::string("confined")}, seen) == false);
-  CHECK(told(Differs{Attribute::Security, std::string("")}, seen) == true);
+  const Evidence seen = check({.pid = 7, .uid = 1, .euid = 2, .gid = 3, .attribute = "confined"});
+  CHECK(result_of(Differs{Attribute::Uid, 1}, seen) == false);
+  CHECK(result_of(Differs{Attribute::Uid, 2}, seen) == true);
+  CHECK(result_of(Differs{Attribute::Euid, 2}, seen) == false);
+  CHECK(result_of(Differs{Attribute::Euid, 1}, seen) == true);
+  CHECK(result_of(Differs{Attribute::Gid, 3}, seen) == false);
+  CHECK(result_of(Differs{Attribute::Gid, 1}, seen) == true);
+  CHECK(result_of(Differs{Attribute::Security, std::string("confined")}, seen) == false);
+  CHECK(result_of(Differs{Attribute::Security, std::string("")}, seen) == true);
 }
 
 TEST_CASE("A process has changed where another one was seen before") {
-  const Evidence seen = look({.pid = 7, .parent = 1});
-  CHECK(told(Changed{Attribute::Pid}, seen) == false);  // nobody remembers
-  CHECK(told(Changed{Attribute::Pid}, seen, Memory{{{Attribute::Pid}, {Attribute::Parent}}}) == false);
-  CHECK(told(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid}, {Attribute::Parent}}}) == false);
+  const Evidence seen = check({.pid = 7, .parent = 1});
+  CHECK(result_of(Changed{Attribute::Pid}, seen) == false);  // nobody remembers
+  CHECK(result_of(Changed{Attribute::Pid}, seen, Memory{{{Attribute::Pid}, {Attribute::Parent}}}) == false);
+  CHECK(result_of(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid}, {Attribute::Parent}}}) == false);
   const Memory same{{{Attribute::Pid, 7}, {Attribute::Parent, 1}}};
-  CHECK(told(Changed{Attribute::Pid}, seen, same) == false);
-  CHECK(told(Changed{Attribute::Parent}, seen, same) == false);
-  CHECK(told(Changed{Attribute::Pid}, seen, Memory{{{Attribute::Pid, 6}, {Attribute::Parent, 1}}}) == true);
-  CHECK(told(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid, 6}, {Attribute::Parent, 1}}}) == false);
-  CHECK(told(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid, 7}, {Attribute::Parent, 2}}}) == true);
+  CHECK(result_of(Changed{Attribute::Pid}, seen, same) == false);
+  CHECK(result_of(Changed{Attribute::Parent}, seen, same) == false);
+  CHECK(result_of(Changed{Attribute::Pid}, seen, Memory{{{Attribute::Pid, 6}, {Attribute::Parent, 1}}}) == true);
+  CHECK(result_of(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid, 6}, {Attribute::Parent, 1}}}) == false);
+  CHECK(result_of(Changed{Attribute::Parent}, seen, Memory{{{Attribute::Pid, 7}, {Attribute::Parent, 2}}}) == true);
 }
 
 TEST_CASE("Restarts are told by the history of the starts") {
@@ -130,7 +130,7 @@ TEST_CASE("Restarts are told by the history of the starts") {
 
 TEST_CASE("What decides a condition decides it, whatever cannot be told beside it") {
   // T, F and ? are tests that hold, do not hold, and cannot be told.
-  const Evidence run = look({.pid = 7});
+  const Evidence run = check({.pid = 7});
   const Memory memory;
   const auto of = [&](std::string_view text) {
     RuleCondition condition;
@@ -218,11 +218,11 @@ TEST_CASE("A link is up, down or not there, and one with errors fails those that
        {Case{link({{Attribute::Link, std::string("up")}}), true, false}, Case{link({}), true, false},
         Case{link({{Attribute::Link, std::string("down")}}), false, true}, Case{nothing(), false, true},
         Case{link({{Attribute::LinkErrors, std::string("2 upload errors detected")}}), true, true}}) {
-    CHECK(told(up, one.run) == one.up);
-    CHECK(told(down, one.run) == one.down);
+    CHECK(result_of(up, one.run) == one.up);
+    CHECK(result_of(down, one.run) == one.down);
   }
-  CHECK(told(up, Evidence{.answer = Answer::Unknown}) == kUnknown);
-  CHECK(told(down, Evidence{.answer = Answer::Unknown}) == kUnknown);
+  CHECK(result_of(up, Evidence{.answer = Answer::Unknown}) == kUnknown);
+  CHECK(result_of(down, Evidence{.answer = Answer::Unknown}) == kUnknown);
 }
 
 TEST_CASE("A test of several quantities holds where it does of one that is known") {
@@ -235,13 +235,13 @@ TEST_CASE("A test of several quantities holds where it does of one that is known
                             .comparison = Comparison::Greater,
                             .value = 50,
                             .also = std::vector{Metric::UploadSaturation, Metric::DownloadSaturation}};
-  CHECK(told(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 60}})) == true);
-  CHECK(told(test, seen({{Metric::UploadSaturation, 60}, {Metric::DownloadSaturation, 10}})) == true);
-  CHECK(told(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 10}})) == false);
-  CHECK(told(test, seen({{Metric::Saturation, 60}})) == true);
-  CHECK(told(test, seen({{Metric::Saturation, 10}})) == false);
-  CHECK(told(test, seen({})) == kUnknown);
-  CHECK(told(test, nothing()) == kUnknown);
+  CHECK(result_of(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 60}})) == true);
+  CHECK(result_of(test, seen({{Metric::UploadSaturation, 60}, {Metric::DownloadSaturation, 10}})) == true);
+  CHECK(result_of(test, seen({{Metric::UploadSaturation, 10}, {Metric::DownloadSaturation, 10}})) == false);
+  CHECK(result_of(test, seen({{Metric::Saturation, 60}})) == true);
+  CHECK(result_of(test, seen({{Metric::Saturation, 10}})) == false);
+  CHECK(result_of(test, seen({})) == kUnknown);
+  CHECK(result_of(test, nothing()) == kUnknown);
 }
 
 TEST_CASE("A total is that of its own time") {
@@ -249,8 +249,8 @@ TEST_CASE("A total is that of its own time") {
   facts.further.edit().totals = {{Metric::TotalUpload, hours{1}, 100}, {Metric::TotalUpload, hours{2}, 200}};
   const Evidence run{.facts = std::make_shared<const Facts>(std::move(facts))};
   const auto more = [&](Duration span, double value) {
-    return told(Total{.what = Metric::TotalUpload, .comparison = Comparison::Greater, .value = value, .span = span},
-                run);
+    return result_of(
+        Total{.what = Metric::TotalUpload, .comparison = Comparison::Greater, .value = value, .span = span}, run);
   };
   CHECK(more(hours{1}, 99) == true);
   CHECK(more(hours{1}, 100) == false);
@@ -270,17 +270,17 @@ TEST_CASE("What a link can carry has changed where its speed has or its mode") {
   block.other.edit().interface.name = "a";
   block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
-  CHECK(told(test, link("full", 100), memory) == false);
+  CHECK(result_of(test, link("full", 100), memory) == false);
   CHECK(remember(memory, link("full", 100)) ==
         std::vector<Baseline>{{Attribute::LinkMode, std::string("full")}, {Attribute::LinkSpeed, 100}});
-  CHECK(told(test, link("full", 100), memory) == false);
-  CHECK(told(test, link("half", 100), memory) == true);
-  CHECK(told(test, link("full", 10), memory) == true);
+  CHECK(result_of(test, link("full", 100), memory) == false);
+  CHECK(result_of(test, link("half", 100), memory) == true);
+  CHECK(result_of(test, link("full", 10), memory) == true);
   CHECK(remember(memory, nothing()).empty());  // of a link that is down nothing is known
-  CHECK(told(test, nothing(), memory) == kUnknown);
-  CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == true);
+  CHECK(result_of(test, nothing(), memory) == kUnknown);
+  CHECK(result_of(test, link("full", 10), restored(fresh_memory(block), memory)) == true);
   block.other.edit().interface.name = "b";  // another interface
-  CHECK(told(test, link("full", 10), restored(fresh_memory(block), memory)) == false);
+  CHECK(result_of(test, link("full", 10), restored(fresh_memory(block), memory)) == false);
 }
 
 TEST_CASE("A checksum is held against what it was at first, which stays remembered") {
@@ -294,20 +294,20 @@ TEST_CASE("A checksum is held against what it was at first, which stays remember
   block.rules.emplace_back()->condition->tests.push_back(test);
   Memory memory = fresh_memory(block);
   REQUIRE(memory.baselines.size() == 1);
-  CHECK(told(test, file("aa"), memory) == false);
+  CHECK(result_of(test, file("aa"), memory) == false);
   CHECK(remember(memory, Evidence{.answer = Answer::Unknown}).empty());
   CHECK_FALSE(remember(memory, file("aa")).empty());
-  CHECK(told(test, file("aa"), memory) == false);
-  CHECK(told(test, file("bb"), memory) == true);
+  CHECK(result_of(test, file("aa"), memory) == false);
+  CHECK(result_of(test, file("bb"), memory) == true);
   CHECK(remember(memory, file("bb")).empty());
-  CHECK(told(test, file("bb"), memory) == true);
-  CHECK(told(test, file("aa"), memory) == false);
-  CHECK(told(test, nothing(), memory) == kUnknown);
+  CHECK(result_of(test, file("bb"), memory) == true);
+  CHECK(result_of(test, file("aa"), memory) == false);
+  CHECK(result_of(test, nothing(), memory) == kUnknown);
   // It outlives a restart.
-  CHECK(told(test, file("bb"), restored(fresh_memory(block), memory)) == true);
+  CHECK(result_of(test, file("bb"), restored(fresh_memory(block), memory)) == true);
 }
 
-TEST_CASE("Of another path nothing is remembered") {
+TEST_CASE("Nothing is remembered of another path") {
   ServiceBlock block;
   block.kind = kind_named("file");
   block.path = "/a";
@@ -336,7 +336,7 @@ TEST_CASE("Only what a rule asks for is remembered") {
 
   Memory none;
   CHECK(remember(none, program(3)).empty());
-  CHECK(remember(none, look({.pid = 7})).empty());
+  CHECK(remember(none, check({.pid = 7})).empty());
   CHECK(none == Memory{});
 }
 
@@ -348,18 +348,18 @@ TEST_CASE("A run is remembered, and what it changes is told") {
   CHECK(status == Memory{{{Attribute::Status, 0}}});
 
   Memory process{{{Attribute::Pid}, {Attribute::Parent}}};
-  CHECK_FALSE(remember(process, look({.pid = 7, .parent = 1})).empty());
-  CHECK(remember(process, look({.pid = 7, .parent = 1})).empty());
+  CHECK_FALSE(remember(process, check({.pid = 7, .parent = 1})).empty());
+  CHECK(remember(process, check({.pid = 7, .parent = 1})).empty());
   CHECK(remember(process, nothing()).empty());
-  CHECK(remember(process, look({.pid = 8, .parent = 2, .zombie = true})).empty());
+  CHECK(remember(process, check({.pid = 8, .parent = 2, .zombie = true})).empty());
   CHECK(process == Memory{{{Attribute::Pid, 7}, {Attribute::Parent, 1}}});
-  CHECK_FALSE(remember(process, look({.pid = 7, .parent = 2})).empty());
-  CHECK_FALSE(remember(process, look({.pid = 8, .parent = 2})).empty());
+  CHECK_FALSE(remember(process, check({.pid = 7, .parent = 2})).empty());
+  CHECK_FALSE(remember(process, check({.pid = 8, .parent = 2})).empty());
   CHECK(process == Memory{{{Attribute::Pid, 8}, {Attribute::Parent, 2}}});
 }
 
 TEST_CASE("A connection is told where it was tried, and only then") {
-  const auto run = [](std::initializer_list<Reach> reaches, Answer answer = Answer::Told) {
+  const auto run = [](std::initializer_list<Reach> reaches, Answer answer = Answer::Present) {
     Facts facts;
     for (const Reach reach : reaches) facts.further.edit().connections.push_back({.reach = reach});
     return Evidence{.answer = answer,
@@ -368,25 +368,25 @@ TEST_CASE("A connection is told where it was tried, and only then") {
   };
   const Reached failed{.probe = 0, .wanted = false};
   const Reached succeeded{.probe = 0, .wanted = true};
-  CHECK(told(failed, run({Reach::Failed})) == true);
-  CHECK(told(failed, run({Reach::Passed})) == false);
-  CHECK(told(succeeded, run({Reach::Passed})) == true);
-  CHECK(told(succeeded, run({Reach::Failed})) == false);
+  CHECK(result_of(failed, run({Reach::Failed})) == true);
+  CHECK(result_of(failed, run({Reach::Passed})) == false);
+  CHECK(result_of(succeeded, run({Reach::Passed})) == true);
+  CHECK(result_of(succeeded, run({Reach::Failed})) == false);
   for (const Reach reach : {Reach::Untried, Reach::Unknown}) {
-    CHECK(told(failed, run({reach})) == kUnknown);
-    CHECK(told(succeeded, run({reach})) == kUnknown);
+    CHECK(result_of(failed, run({reach})) == kUnknown);
+    CHECK(result_of(succeeded, run({reach})) == kUnknown);
   }
-  CHECK(told(Reached{.probe = 1, .wanted = false}, run({Reach::Failed, Reach::Passed})) == false);
-  CHECK(told(Reached{.probe = 2, .wanted = false}, run({Reach::Failed})) == kUnknown);
-  CHECK(told(failed, run({Reach::Failed}, Answer::Unknown)) == kUnknown);
-  CHECK(told(failed, run({Reach::Failed}, Answer::Absent)) == kUnknown);
-  CHECK(told(failed, program(0)) == kUnknown);
+  CHECK(result_of(Reached{.probe = 1, .wanted = false}, run({Reach::Failed, Reach::Passed})) == false);
+  CHECK(result_of(Reached{.probe = 2, .wanted = false}, run({Reach::Failed})) == kUnknown);
+  CHECK(result_of(failed, run({Reach::Failed}, Answer::Unknown)) == kUnknown);
+  CHECK(result_of(failed, run({Reach::Failed}, Answer::Absent)) == kUnknown);
+  CHECK(result_of(failed, program(0)) == kUnknown);
 }
 
 TEST_CASE("a security attribute is, or is not, a text, and matches an expression or does not") {
-  const Evidence seen = look({.pid = 7, .attribute = "unconfined (enforce)"});
+  const Evidence seen = check({.pid = 7, .attribute = "unconfined (enforce)"});
   const auto of = [&](std::string text, bool is_pattern, bool negated) {
-    return told(
+    return result_of(
         Worded{.what = Attribute::Security, .is_pattern = is_pattern, .negated = negated, .text = std::move(text)},
         seen);
   };
@@ -397,7 +397,7 @@ TEST_CASE("a security attribute is, or is not, a text, and matches an expression
   CHECK(of("^conf", true, false) == false);
   CHECK(of("^conf", true, true) == true);
   CHECK(of("(", true, false) == kUnknown);
-  CHECK(told(Worded{.what = Attribute::Security, .text = ""}, nothing()) == kUnknown);
+  CHECK(result_of(Worded{.what = Attribute::Security, .text = ""}, nothing()) == kUnknown);
 }
 
 TEST_CASE("an output is compared with that of the run before, and the first run is no change") {
@@ -410,16 +410,17 @@ TEST_CASE("an output is compared with that of the run before, and the first run 
   Memory memory;
   memory.add({.what = Attribute::Output, .value = {}});
   const auto both = [&](const Evidence& seen) {
-    const std::pair said{told(OutputChanged{}, seen, memory), told(OutputChanged{.negated = true}, seen, memory)};
+    const std::pair results{result_of(OutputChanged{}, seen, memory),
+                            result_of(OutputChanged{.negated = true}, seen, memory)};
     remember(memory, seen);
-    return said;
+    return results;
   };
-  using Said = std::pair<std::optional<bool>, std::optional<bool>>;
-  CHECK(both(run("a")) == Said{false, false});
-  CHECK(both(run("a")) == Said{false, true});
-  CHECK(both(run("b")) == Said{true, false});
-  CHECK(both(program(9)) == Said{kUnknown, kUnknown});  // it has timed out: nobody knows
-  CHECK(both(run("b")) == Said{false, true});
+  using Results = std::pair<std::optional<bool>, std::optional<bool>>;
+  CHECK(both(run("a")) == Results{false, false});
+  CHECK(both(run("a")) == Results{false, true});
+  CHECK(both(run("b")) == Results{true, false});
+  CHECK(both(program(9)) == Results{kUnknown, kUnknown});  // it has timed out: nobody knows
+  CHECK(both(run("b")) == Results{false, true});
   // Behind what is kept of a long one, too.
   const std::string much(100'000, 'x');
   CHECK(both(run(much + "1")).first == true);
@@ -432,13 +433,14 @@ TEST_CASE("hard links are counted where a look has told of them") {
   Facts facts;
   facts.path = PathFacts{.links = 2};
   const Evidence seen{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
-  CHECK(told(Compare{Metric::HardLinks, Comparison::Greater, 1}, seen) == true);
+  CHECK(result_of(Compare{Metric::HardLinks, Comparison::Greater, 1}, seen) == true);
   Memory memory;
   memory.add({.what = Attribute::HardLinks, .value = Value{1}});
-  CHECK(told(Changed{Attribute::HardLinks}, seen, memory) == true);
+  CHECK(result_of(Changed{Attribute::HardLinks}, seen, memory) == true);
   facts.path->links = 0;
-  const Evidence untold{.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)};
-  CHECK(told(Compare{Metric::HardLinks, Comparison::Greater, 1}, untold) == kUnknown);
+  const Evidence unreadable{.output = std::make_shared<const std::string>(),
+                            .facts = std::make_shared<const Facts>(facts)};
+  CHECK(result_of(Compare{Metric::HardLinks, Comparison::Greater, 1}, unreadable) == kUnknown);
 }
 
 }  // namespace evaluate_test
@@ -454,7 +456,7 @@ namespace {
 
 constexpr std::optional<bool> kUnknown;
 
-Evidence told(std::initializer_list<std::pair<Metric, double>> metrics) {
+Evidence evidence_of(std::initializer_list<std::pair<Metric, double>> metrics) {
   Facts facts;
   for (const auto& [metric, value] : metrics) facts.metrics.set(metric, value);
   return {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(std::move(facts))};
@@ -483,25 +485,25 @@ const Test kSpace = above(Metric::SpaceUsage, 90);
 }  // namespace
 
 TEST_CASE("a rule about inodes blocks no recovery of a filesystem that counts none", "[engine]") {
-  const Evidence run = told({{Metric::SpaceUsage, 70}});
+  const Evidence run = evidence_of({{Metric::SpaceUsage, 70}});
   CHECK(Case{{kInodes}}.clear(run, nullptr) == true);
   CHECK(Case{{kInodes}, {}, true}.clear(run, nullptr) ==
         kUnknown);  // it stands failed, and nothing tells that it is over
-  CHECK(Case{{kInodes}}.clear(told({{Metric::SpaceUsage, 70}, {Metric::InodeUsage, 95}}), nullptr) == false);
+  CHECK(Case{{kInodes}}.clear(evidence_of({{Metric::SpaceUsage, 70}, {Metric::InodeUsage, 95}}), nullptr) == false);
 }
 
 TEST_CASE("what else a condition asks for decides", "[engine]") {
   const std::vector<Op> either{Op::Leaf, Op::Leaf, Op::Or};
-  CHECK(Case{{kSpace, kInodes}, either, true}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
-  CHECK(Case{{kSpace, kInodes}, either, true}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == false);
+  CHECK(Case{{kSpace, kInodes}, either, true}.clear(evidence_of({{Metric::SpaceUsage, 70}}), nullptr) == true);
+  CHECK(Case{{kSpace, kInodes}, either, true}.clear(evidence_of({{Metric::SpaceUsage, 95}}), nullptr) == false);
   const std::vector<Op> negated{Op::Leaf, Op::Not};
-  CHECK(Case{{kInodes}, negated}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
+  CHECK(Case{{kInodes}, negated}.clear(evidence_of({{Metric::SpaceUsage, 70}}), nullptr) == true);
 }
 
 TEST_CASE("a value that is missing blocks until a second check misses it too", "[engine]") {
   const Case rate{{above(Metric::ReadRate, 1e6)}};
-  const Evidence without = told({{Metric::SpaceUsage, 70}});
-  const Evidence with = told({{Metric::SpaceUsage, 70}, {Metric::ReadRate, 5}});
+  const Evidence without = evidence_of({{Metric::SpaceUsage, 70}});
+  const Evidence with = evidence_of({{Metric::SpaceUsage, 70}, {Metric::ReadRate, 5}});
   CHECK(rate.clear(without, nullptr) == kUnknown);
   CHECK(rate.clear(without, &with) == kUnknown);
   CHECK(rate.clear(without, &without) == true);
@@ -512,11 +514,11 @@ TEST_CASE("a value that is missing blocks until a second check misses it too", "
   CHECK(rate.clear(without, &absent) == kUnknown);
 }
 
-TEST_CASE("what needs a value that its service does not have as well cannot hold", "[engine]") {
+TEST_CASE("A condition that needs a missing value cannot hold", "[engine]") {
   const std::vector<Op> both{Op::Leaf, Op::Leaf, Op::And};
-  CHECK(Case{{kSpace, kInodes}, both}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == true);
-  CHECK(Case{{kSpace, kInodes}, both, true}.clear(told({{Metric::SpaceUsage, 95}}), nullptr) == kUnknown);
-  CHECK(Case{{kSpace, kInodes}, both, true}.clear(told({{Metric::SpaceUsage, 70}}), nullptr) == true);
+  CHECK(Case{{kSpace, kInodes}, both}.clear(evidence_of({{Metric::SpaceUsage, 95}}), nullptr) == true);
+  CHECK(Case{{kSpace, kInodes}, both, true}.clear(evidence_of({{Metric::SpaceUsage, 95}}), nullptr) == kUnknown);
+  CHECK(Case{{kSpace, kInodes}, both, true}.clear(evidence_of({{Metric::SpaceUsage, 70}}), nullptr) == true);
 }
 
 TEST_CASE("a process that is another at each check has no rate yet, and is not without one", "[engine]") {
@@ -534,7 +536,7 @@ TEST_CASE("a process that is another at each check has no rate yet, and is not w
 }
 
 TEST_CASE("an attribute that is missing blocks as little; a checksum that cannot be read does", "[engine]") {
-  const Evidence run = told({});
+  const Evidence run = evidence_of({});
   CHECK(Case{{Changed{.what = Attribute::LinkMode, .also = Attribute::LinkSpeed}}}.clear(run, &run) == true);
   CHECK(Case{{Changed{.what = Attribute::FsFlags}}}.clear(run, &run) == true);
   CHECK(Case{{Differs{.what = Attribute::Sha256, .wanted = {}}}}.clear(run, &run) == kUnknown);

@@ -138,16 +138,16 @@ TEST_CASE("what explain foretells happens", "[engine]") {
     for (int i = 0; i < 40; ++i) {
       const Explanation explained = explain(*world.engine, world.id("web"), world.now);
       const bool bad = pick(3) != 0;
-      const std::string& foretold = bad ? explained.rules[0].if_failed : explained.rules[0].if_clear;
+      const std::string& predicted = bad ? explained.rules[0].if_failed : explained.rules[0].if_clear;
       const std::size_t failures = world.count(RecordKind::RuleFailed);
       const std::size_t recoveries = world.count(RecordKind::RuleRecovered);
       const std::size_t repeats = world.count(RecordKind::RuleRepeated);
       run(world, bad ? 1 : 0);
-      INFO(foretold);
-      CHECK(world.count(RecordKind::RuleFailed) - failures == (foretold.starts_with("fires: ") ? 1U : 0U));
-      CHECK(world.count(RecordKind::RuleRecovered) - recoveries == (foretold.starts_with("recovers: ") ? 1U : 0U));
+      INFO(predicted);
+      CHECK(world.count(RecordKind::RuleFailed) - failures == (predicted.starts_with("fires: ") ? 1U : 0U));
+      CHECK(world.count(RecordKind::RuleRecovered) - recoveries == (predicted.starts_with("recovers: ") ? 1U : 0U));
       CHECK(world.count(RecordKind::RuleRepeated) - repeats ==
-            (foretold.find("and acts again: ") != std::string::npos ? 1U : 0U));
+            (predicted.find("and acts again: ") != std::string::npos ? 1U : 0U));
     }
     fired += world.count(RecordKind::RuleFailed);
     recovered += world.count(RecordKind::RuleRecovered);
@@ -256,7 +256,7 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
           .kind = ActionKind::Restart,
           .service = world.id("db"),
           .steps = {{world.id("db"), Bringing::Stop}, {world.id("db"), Bringing::Start}},
-          .phase = Job::Phase::Looking,
+          .phase = Job::Phase::Checking,
           .deadline = world.now.mono + seconds{27},
           .begun = world.now.mono - seconds{3},
           .by = ByRule{}};
@@ -306,7 +306,7 @@ TEST_CASE("a pause that is over is told of no more", "[engine]") {
   CHECK(account(world).find("paused") == std::string::npos);
 }
 
-TEST_CASE("what no look tells of is not said to run, and not to be in order", "[engine]") {
+TEST_CASE("A service without a check is reported neither as running nor as in order", "[engine]") {
   ProcessWorld world(rule_set({process("web"), process("db")}, seconds{5}));
   world.bring_up("web");
   world.bring_up("db");
@@ -346,7 +346,7 @@ TEST_CASE("a filesystem without inodes is not said to be judged some day", "[eng
   CHECK(account(world).find(" | cannot be judged: the filesystem counts no inodes | ") != std::string::npos);
 }
 
-TEST_CASE("what stands failed does so while no look tells of it", "[engine]") {
+TEST_CASE("A failed rule stays failed while no check succeeds", "[engine]") {
   ProcessWorld world(rule_set({process("web", {alerts(missing_rule())})}, seconds{5}));
   world.start();
   world.run(seconds{6});
@@ -362,11 +362,11 @@ TEST_CASE("a program that cannot be started now says why, until it is started", 
   REQUIRE(world.execs.size() == 1);
   const ActionId action = world.execs[0].action;
   const auto notes = [&] {
-    std::vector<std::string> told;
+    std::vector<std::string> texts;
     for (const Effect& effect : world.effects)
       if (const auto* note = std::get_if<effect::Note>(&effect); note != nullptr && note->severity != Severity::Debug)
-        told.push_back(note->service + ": " + note->text);
-    return told;
+        texts.push_back(note->service + ": " + note->text);
+    return texts;
   };
   const auto waits = [&] { return job_waits_for(*world.engine, world.engine->jobs().begin()->second); };
   CHECK(waits() == "web to be ready");
@@ -398,7 +398,7 @@ TEST_CASE("a start program that could not be started in time is not said to have
   World world(rule_set({process("web")}, seconds{30}));
   world.start();
   world.advance(Duration{0});
-  const auto look = [&] {
+  const auto check = [&] {
     Evidence none{.answer = Answer::Absent,
                   .output = std::make_shared<const std::string>("process is not running"),
                   .facts = std::make_shared<const Facts>()};
@@ -408,13 +408,13 @@ TEST_CASE("a start program that could not be started in time is not said to have
       world.handle(event::measured(run.service, run.run, none));
     }
   };
-  look();
+  check();
   REQUIRE(world.execs.size() == 1);
   world.handle(event::ActionWaits{world.execs[0].action, "Resource temporarily unavailable"});
   CHECK(account(world).find("its program to be started (Resource temporarily unavailable; ") != std::string::npos);
   for (int i = 0; i < 400 && world.count(RecordKind::JobFailed) == 0; ++i) {
     world.advance(milliseconds{100});
-    look();
+    check();
   }
   const auto failed = std::ranges::find(world.records, RecordKind::JobFailed, &Record::kind);
   REQUIRE(failed != world.records.end());
@@ -434,7 +434,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
       return note != nullptr && note->severity == Severity::Warning;
     });
   };
-  const auto told = notes();
+  const auto noted = notes();
   const auto tell = [&](const char* name, const std::string& why) {
     const ServiceState& state = world.engine->service(world.id(name));
     world.handle(event::RunWaits{world.id(name), state.flight ? state.flight->run : RunId{4711}, why});
@@ -446,7 +446,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
     CHECK(account(world, name)
               .find(" for its program to be started (cannot make a pipe: Too many open files; trying "
                     "again).") != std::string::npos);
-  CHECK(notes() == told + 1);  // what one lacks, many lack
+  CHECK(notes() == noted + 1);  // what one lacks, many lack
   tell("web", "");
   CHECK(account(world).find("A run is under way for ") != std::string::npos);
   // It is judged, and the next one waits for nothing until that is told.
@@ -458,7 +458,7 @@ TEST_CASE("a run whose program cannot be started now says why, until it is start
   CHECK(world.engine->service(world.id("db")).flight->waits.empty());
   world.advance(seconds{60});
   tell("web", "cannot make a pipe: Too many open files");
-  CHECK(notes() == told + 2);
+  CHECK(notes() == noted + 2);
 }
 
 }  // namespace explain_test

@@ -72,7 +72,7 @@ TEST_CASE("a foreground process is ready when it says so") {
   world.run(seconds{5});
   REQUIRE(world.engine->jobs().size() == 1);
   SECTION("it does") {
-    world.say_ready("web");
+    world.signal_ready("web");
     CHECK(world.engine->jobs().empty());
     world.run(seconds{40});
     CHECK(world.programs.size() == 1);
@@ -229,12 +229,12 @@ TEST_CASE("what depends on a foreground process is started when that is ready") 
   world.start();
   world.run(seconds{10});
   CHECK(world.programs == Programs{"run base"});
-  world.say_ready("base");
+  world.signal_ready("base");
   world.run(seconds{1});
   CHECK(world.programs == Programs{"run base", "start app"});
   world.command(Kind::Restart, {"base"});
   world.run(seconds{1});
-  world.say_ready("base");
+  world.signal_ready("base");
   world.run(seconds{1});
   CHECK(world.programs == Programs{"run base", "start app", "stop app", "run base", "start app"});
 }

@@ -120,7 +120,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
     SavedState old = world.saved;
     for (auto& [name, one] : old.services) {
       one.taken_out.reset();
-      one.tells_taken_out = false;
+      one.reports_taken_out = false;
     }
     World next(web_and_bin(), old);
     next.start();
@@ -145,9 +145,9 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
   }
   SECTION("a second person's word changes nothing") {
     say(world, Kind::Unmonitor, "bin");
-    const std::size_t told = world.count(RecordKind::Unmonitored);
+    const std::size_t before = world.count(RecordKind::Unmonitored);
     say(world, Kind::Unmonitor, "bin");
-    CHECK(world.count(RecordKind::Unmonitored) == told);
+    CHECK(world.count(RecordKind::Unmonitored) == before);
   }
 }
 

@@ -312,7 +312,7 @@ TEST_CASE("one of several services that is taken away changes only what is looke
   CHECK(say(world, Kind::Unmonitor, {"n0"}).find("is abandoned") != std::string::npos);
 }
 
-TEST_CASE("what is held back is dropped by whoever unmonitors its target, and says so", "[healing]") {
+TEST_CASE("Unmonitoring a target drops its held back healing and reports it", "[healing]") {
   FleetWorld world({.targets = 1});
   say(world, Kind::Pause);
   world.fail(0);

@@ -115,18 +115,19 @@ TEST_CASE("people are told of a step that was to end and has not, and what a fai
   world.pass("guard");
   world.wait_for("shutdown");
   const ActionId action = only(world).under_way.front().action;
-  const auto told = [&](std::string_view words) {
+  const auto reported = [&](std::string_view words) {
     return std::ranges::any_of(world.records,
                                [&](const Record& record) { return record.text.find(words) != std::string::npos; });
   };
   SECTION("it has not ended") {
     world.handle(event::ActionWaits{action, "process 7 (qemu)", true});
     CHECK(world.alerts_of("Healing held up") == 1);
-    CHECK(told("process 7 (qemu) was told to end over a minute ago and has not: nothing else is done to n0"));
+    CHECK(reported("process 7 (qemu) was told to end over a minute ago and has not: nothing else is done to n0"));
   }
   SECTION("it has left something") {
     world.handle(event::ActionEnded{.action = action, .status = 3, .left = 8, .left_command = "qemu -name n0"});
-    CHECK(told("step \"shutdown\": exited with status 3; process 8 (qemu -name n0) that it has started still runs"));
+    CHECK(
+        reported("step \"shutdown\": exited with status 3; process 8 (qemu -name n0) that it has started still runs"));
   }
 }
 
@@ -200,11 +201,11 @@ TEST_CASE("a brake that has closed stays closed for healings that follow the pre
   for (int i = 1; i < 4; ++i) world.fail(i);
   world.advance(seconds{3});
   reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.pauses.front().above = 90; }));
-  const std::size_t told = world.alerts.size();
+  const std::size_t alerted = world.alerts.size();
   world.advance(minutes{12});
   CHECK(world.programs("guard") == 1);
   CHECK(world.alerts_of("Healing resumed") == 0);
-  CHECK(world.alerts.size() <= told + 5);
+  CHECK(world.alerts.size() <= alerted + 5);
 }
 
 TEST_CASE("an approval is for one plan: a reload while the target is looked at makes it void", "[healing]") {
@@ -459,7 +460,8 @@ TEST_CASE("of a lost healing what is left tells its target, its number and its c
   SavedState saved;
   SECTION("its workflow") { saved.damaged_healings = {{.id = HealingId{5}, .target = "n0", .workflow = "rebuild"}}; }
   SECTION("its last record") {
-    saved.damaged_healings = {{.id = HealingId{5}, .told = "healing of n0 with rebuild, step \"shutdown\": begins"}};
+    saved.damaged_healings = {
+        {.id = HealingId{5}, .last_record = "healing of n0 with rebuild, step \"shutdown\": begins"}};
   }
   SECTION("the service whose rule it was") { saved.damaged_healings = {{.id = HealingId{5}, .service = "n0"}}; }
   SECTION("the rules of its target") { saved.damaged_healings = {{.id = HealingId{5}, .target = "n0"}}; }
@@ -487,10 +489,10 @@ TEST_CASE("that healings may have been lost is told, where there are any", "[hea
 TEST_CASE("while a program of a lost healing runs, no healing of its target begins", "[healing]") {
   const Fleet fleet{.targets = 1};
   SavedState saved;
-  PendingExec stray{.exec = {.action = ActionId{3}, .healing = HealingId{5}}, .started = true};
-  stray.exec.command.arguments = {"/bin/rebuild"};
-  stray.exec.cause = std::make_shared<const effect::Cause>(effect::Cause{.service = "n0", .when = World::kStart.wall});
-  saved.execs.push_back(std::move(stray));
+  PendingExec stale{.exec = {.action = ActionId{3}, .healing = HealingId{5}}, .started = true};
+  stale.exec.command.arguments = {"/bin/rebuild"};
+  stale.exec.cause = std::make_shared<const effect::Cause>(effect::Cause{.service = "n0", .when = World::kStart.wall});
+  saved.execs.push_back(std::move(stale));
   FleetWorld world(make_graph(fleet_rules(fleet)), saved, {false}, World::kStart);
   world.fail(0);
   world.advance(minutes{20});
@@ -538,13 +540,13 @@ TEST_CASE("on failure, and to the plan that takes over, the reason is why the he
     }
     world.advance(seconds{1});
   };
-  FleetWorld told({.targets = 1, .tries = 1, .tell = "${TARGET}: ${REASON}"});
-  fail_all_attempts(told);
-  const auto record = std::ranges::find_if(told.records, [](const Record& one) {
+  FleetWorld alerted({.targets = 1, .tries = 1, .tell = "${TARGET}: ${REASON}"});
+  fail_all_attempts(alerted);
+  const auto record = std::ranges::find_if(alerted.records, [](const Record& one) {
     return one.text.find("told: n0: step \"shutdown\" exited with status 7") != std::string::npos;
   });
-  CHECK(record != told.records.end());
-  CHECK(told.alerts_of("Healing failed") == 1);  // at the end
+  CHECK(record != alerted.records.end());
+  CHECK(alerted.alerts_of("Healing failed") == 1);  // at the end
 
   FleetWorld escalated({.targets = 1, .tries = 1, .escalate = true});
   fail_all_attempts(escalated);

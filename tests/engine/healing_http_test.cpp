@@ -399,11 +399,11 @@ TEST_CASE("the first failure of parallel requests ends the others", "[healing][h
 
 TEST_CASE("what a program has written is saved by filter and by expression, secrets nowhere", "[healing][http]") {
   RuleSet rules = fleet_rules({.targets = 1, .tries = 1});
-  auto looks = std::make_shared<Workflow>(*rules.workflows[0]);
-  auto& look = std::get<step::Program>(looks->steps[0].what);
-  look.saves = {{.from = Saving::From::Json, .what = ".[] | select(.name == $TARGET)", .name = "ID"},
-                {.from = Saving::From::Regex, .what = "key ([a-z]+)", .name = "KEY", .secret = true}};
-  rules.workflows[0] = looks;
+  auto workflow = std::make_shared<Workflow>(*rules.workflows[0]);
+  auto& program = std::get<step::Program>(workflow->steps[0].what);
+  program.saves = {{.from = Saving::From::Json, .what = ".[] | select(.name == $TARGET)", .name = "ID"},
+                   {.from = Saving::From::Regex, .what = "key ([a-z]+)", .name = "KEY", .secret = true}};
+  rules.workflows[0] = workflow;
   FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
   world.fail(0);
   world.pass("guard");
@@ -453,9 +453,9 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
   SECTION("what is recorded of its end") {
     const std::optional<Event> rest = world.engine->without_secrets(ended);
     REQUIRE(rest);
-    const auto& told = std::get<event::ActionEnded>(*rest);
-    CHECK(told.output.empty());
-    CHECK(told.saved == std::vector<std::optional<std::string>>{"vm-7", ""});
+    const auto& rest_ended = std::get<event::ActionEnded>(*rest);
+    CHECK(rest_ended.output.empty());
+    CHECK(rest_ended.saved == std::vector<std::optional<std::string>>{"vm-7", ""});
     CHECK_FALSE(world.engine->without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
   }
 }

@@ -33,7 +33,7 @@ class Storm {
   void run(int steps) {
     for (int i = 0; i < steps; ++i) {
       step();
-      hear();
+      receive();
       check();
     }
     settle();
@@ -142,7 +142,7 @@ class Storm {
     else
       model_.unmonitor(name);
     world_->handle(command(on ? Kind::Monitor : chance(50) ? Kind::Unmonitor : Kind::Stop, {name}));
-    hear();
+    receive();
     check_taken();
   }
   /// What lost its target while it was under way is known to be abandoned, and only that.
@@ -151,40 +151,40 @@ class Storm {
       CHECK(healing.is_abandoned() == model_.is_taken(id));
   }
   void pause_everything(bool on) {
-    event::Command said = command(on ? event::Command::Kind::Pause : event::Command::Kind::Resume);
-    said.everything = true;
-    for (const ServiceId id : world_->engine->graph()->order) said.services.push_back(id);
+    event::Command given = command(on ? event::Command::Kind::Pause : event::Command::Kind::Resume);
+    given.everything = true;
+    for (const ServiceId id : world_->engine->graph()->order) given.services.push_back(id);
     model_.pause_everything(on);
-    world_->handle(said);
+    world_->handle(given);
   }
   void want() {
     const std::string name = some_target();
-    event::Command said = command(event::Command::Kind::Heal, {name});
-    if (chance(50)) said.overrides = {.limit = chance(50), .cooldown = chance(50), .pause = chance(50)};
+    event::Command given = command(event::Command::Kind::Heal, {name});
+    if (chance(50)) given.overrides = {.limit = chance(50), .cooldown = chance(50), .pause = chance(50)};
     for (const auto& [id, healing] : world_->engine->healings().all())
-      if (healing.target == name && healing.cancelled_by.empty()) model_.wanted(id, said.overrides);
-    model_.wants(name, said.overrides);
-    world_->handle(said);
+      if (healing.target == name && healing.cancelled_by.empty()) model_.wanted(id, given.overrides);
+    model_.wants(name, given.overrides);
+    world_->handle(given);
   }
   void say_of_some(event::Command::Kind kind) {
-    event::Command said = command(kind);
+    event::Command given = command(kind);
     const auto& all = world_->engine->healings().all();
     const auto healing = all.empty() ? all.end() : std::next(all.begin(), pick(static_cast<int>(all.size())));
-    said.job = JobId{healing == all.end() ? 1 : healing->first.number()};
+    given.job = JobId{healing == all.end() ? 1 : healing->first.number()};
     if (kind == event::Command::Kind::Approve && healing != all.end() &&
         healing->second.stage == Healing::Stage::Approval)
       model_.approved(healing->first);
-    world_->handle(said);
+    world_->handle(given);
   }
   void change_lists() {
-    event::ListsDoubted told;
+    event::ListsDoubted doubted;
     std::set<std::string> missing;
-    if (chance(30)) told.names = {"node"};
+    if (chance(30)) doubted.names = {"node"};
     for (int i = 0; i < fleet_.targets; ++i)
       if (chance(10)) missing.insert("n" + std::to_string(i));
-    for (const std::string& name : missing) told.missing.push_back({"node", name});
-    model_.lists(!told.names.empty(), missing);
-    world_->handle(told);
+    for (const std::string& name : missing) doubted.missing.push_back({"node", name});
+    model_.lists(!doubted.names.empty(), missing);
+    world_->handle(doubted);
   }
 
   void step() {
@@ -238,9 +238,9 @@ class Storm {
   }
 
   /// Programs that were released begin; no number twice.
-  void hear() {
-    for (; heard_ < world_->execs.size(); ++heard_) {
-      const effect::Exec exec = world_->execs[heard_];
+  void receive() {
+    for (; received_ < world_->execs.size(); ++received_) {
+      const effect::Exec exec = world_->execs[received_];
       const Program program = program_of(exec);
       CHECK(exec.healing != HealingId{});
       if (!issued_.insert(exec.action).second) {  // the daemon after a death: what runs is found again
@@ -253,13 +253,13 @@ class Storm {
       if (is_guard) {
         let_go_.erase({program.healing, program.name});
         if (const auto service = world_->engine->graph()->find(program.target))
-          CHECK(world_->engine->held_back().of(*service, world_->engine->graph()->at(*service).rules[0], {}, ActionKind::Restart,
-                                     world_->now) != Hold::None);
+          CHECK(world_->engine->held_back().of(*service, world_->engine->graph()->at(*service).rules[0], {},
+                                               ActionKind::Restart, world_->now) != Hold::None);
       }
       running_.emplace(exec.action, program);
       world_->handle(event::ActionStarted{.action = exec.action, .pid = 100, .start_ticks = 1});
     }
-    hear_requests();
+    receive_requests();
   }
 
   void end_some() {
@@ -279,9 +279,9 @@ class Storm {
       for (const auto& part : header) CHECK(part.text.find("${") == std::string::npos);
   }
 
-  void hear_requests() {
-    for (; requests_heard_ < world_->requests.size(); ++requests_heard_)
-      asked_.push_back(world_->requests[requests_heard_]);
+  void receive_requests() {
+    for (; requests_received_ < world_->requests.size(); ++requests_received_)
+      asked_.push_back(world_->requests[requests_received_]);
     for (const ActionId ended : world_->ended_requests)
       std::erase_if(asked_, [&](const effect::Request& request) { return request.request == ended; });
   }
@@ -347,7 +347,7 @@ class Storm {
     auto next = std::make_unique<FleetWorld>(make_graph(fleet_rules(fleet_)), saved, failed, now);
     next->sentinel_failed = sentinel_failed;
     // Nobody but a person's word, and what the store has of the lists, comes from before.
-    heard_ = requests_heard_ = 0;
+    received_ = requests_received_ = 0;
     asked_.clear();
     take(std::move(next));
     change_lists();
@@ -361,7 +361,7 @@ class Storm {
             .action = adopt->action, .status = known->second, .unseen = chance(50), .elapsed = seconds{1}});
       }
     }
-    hear();
+    receive();
   }
 
   void reload_equal() {
@@ -407,11 +407,11 @@ class Storm {
     for (int i = 0; i < fleet_.targets; ++i) world_->heal(i);
     for (int i = 0; i < 500 && !world_->engine->healings().idle(); ++i) {
       reset();  // a breaker may be open
-      hear();
+      receive();
       while (!running_.empty() || !asked_.empty()) {
         if (!running_.empty()) end(running_.begin()->first, 0);
         for (const effect::Request& request : std::exchange(asked_, {})) answer(request, 99);
-        hear();
+        receive();
       }
       world_->advance(minutes{1});
     }
@@ -435,10 +435,10 @@ class Storm {
       reset();
       for (int more = static_cast<int>(world_->engine->healings().all().size()); more > 0; --more)
         say_of_some(event::Command::Kind::Approve);
-      hear();
+      receive();
       while (!running_.empty()) {  // guards
         end(running_.begin()->first, 0);
-        hear();
+        receive();
       }
       world_->advance(minutes{1});
     }
@@ -451,13 +451,13 @@ class Storm {
   Fleet fleet_;
   HealingModel model_;
   std::unique_ptr<FleetWorld> world_;
-  std::size_t heard_ = 0;
+  std::size_t received_ = 0;
   std::uint64_t commands_ = 0;
   std::set<ActionId> issued_;
   std::map<ActionId, Program> running_;
   std::map<ActionId, int> over_;
   std::set<std::pair<HealingId, std::string>> let_go_;
-  std::size_t requests_heard_ = 0;
+  std::size_t requests_received_ = 0;
   std::vector<effect::Request> asked_;
   std::set<std::pair<HealingId, std::uint32_t>> made_;
   std::set<Tried> in_doubt_;

@@ -21,12 +21,12 @@ using namespace healer::test;
 namespace {
 
 std::string complaint(std::string_view script) {
-  std::string said;
+  std::string messages;
   const RuleSet all =
       rules(fleet(kRebuild) + app(kStack).replace(app(kStack).find("workflow rebuild"), 16, "workflow stack"));
   for (const ScriptError& error : read_script(script, all).errors)
-    said += fmt::format("{}:{}: {} | {}\n", error.line, error.column, error.message, error.remedy);
-  return said;
+    messages += fmt::format("{}:{}: {} | {}\n", error.line, error.column, error.message, error.remedy);
+  return messages;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void fail_first_plan(FleetWorld& world) {
 
 }  // namespace
 
-TEST_CASE("of several that are looked at once more the one that was asked for first goes first", "[healing]") {
+TEST_CASE("The healing requested first goes first among several that are checked once more", "[healing]") {
   FleetWorld world({.targets = 6});
   world.answer = nullptr;
   world.fail(1);
@@ -138,9 +138,9 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   world.end_program(1);
   world.advance(hours{1});
   CHECK(world.engine->healings().idle());
-  const auto said = world.engine->would_say(world.id("n0"), {.workflow = "rebuild"}, world.now);
-  const auto recovery = std::ranges::find(said, Brake::Recovery, &BrakeVerdict::brake);
-  REQUIRE(recovery != said.end());
+  const auto verdicts = world.engine->preview_brakes(world.id("n0"), {.workflow = "rebuild"}, world.now);
+  const auto recovery = std::ranges::find(verdicts, Brake::Recovery, &BrakeVerdict::brake);
+  REQUIRE(recovery != verdicts.end());
   CHECK_FALSE(recovery->lets);
   CHECK(recovery->text.ends_with("`healerctl heal n0` heals it before that"));
 }
@@ -229,7 +229,7 @@ TEST_CASE("`on cancel` of what is cancelled between its tries waits for a place"
   }
 }
 
-TEST_CASE("who cancels while the guard of a later try is asked has `on cancel` done", "[healing]") {
+TEST_CASE("`on cancel` runs when a healing is cancelled during the guard of a later try", "[healing]") {
   FleetWorld world({.targets = 1});
   const HealingId healing = fail_first_try(world);
   CHECK(world.wait_for("guard") == "n0");
@@ -246,8 +246,8 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
   world.advance(minutes{30});
   REQUIRE(only(world).stage == Healing::Stage::Approval);
   CHECK(only(world).locks());
-  CHECK(world.engine->held_back().of(world.id("n0"), world.engine->graph()->at(world.id("n0")).rules[0], {}, ActionKind::Restart,
-                           world.now) != Hold::None);
+  CHECK(world.engine->held_back().of(world.id("n0"), world.engine->graph()->at(world.id("n0")).rules[0], {},
+                                     ActionKind::Restart, world.now) != Hold::None);
   answer_person(world, event::Command::Kind::Approve, healing);
   CHECK(world.wait_for("guard") == "n0");
   world.pass("shutdown");
@@ -310,7 +310,7 @@ TEST_CASE("a target that fails when its recovery is awaited is not taken for wel
   CHECK(world.wait_for("guard") == "n0");
 }
 
-TEST_CASE("what a person asks for is dropped where its service goes from the rules", "[healing]") {
+TEST_CASE("A requested healing is dropped when its service is removed from the rules", "[healing]") {
   FleetWorld world({.targets = 2});
   world.advance(seconds{2});
   say(world, event::Command::Kind::Pause);

@@ -105,12 +105,12 @@ TEST_CASE("what a step tells people is in the record of the step", "[healing]") 
     world.end_program(1);
   }
   world.advance(seconds{1});
-  const auto told = std::ranges::find(
+  const auto record = std::ranges::find(
       world.records, "healing of n0 with rebuild, step \"tell\": told: n0 needs a person", &Record::text);
-  CHECK(told != world.records.end());
+  CHECK(record != world.records.end());
 }
 
-TEST_CASE("what has not recovered in time is no success", "[healing]") {
+TEST_CASE("A healing whose target has not recovered in time is no success", "[healing]") {
   FleetWorld world({.targets = 1, .tries = 1});
   world.fail(0);
   world.pass("guard");
@@ -226,7 +226,7 @@ TEST_CASE("a person's word heals without a rule, and may override brakes but nev
   CHECK(world.programs("shutdown") == 0);
 }
 
-TEST_CASE("what needs approval waits for it, and is approved once", "[healing]") {
+TEST_CASE("A healing that needs approval waits for it and is approved once", "[healing]") {
   FleetWorld world({.targets = 1, .mode = HealingMode::Approval});
   world.fail(0);
   world.advance(minutes{1});
@@ -289,7 +289,7 @@ TEST_CASE("a breaker opens when too many have failed, and a person closes it", "
   CHECK(world.wait_for("guard") == "n2");
 }
 
-TEST_CASE("what fails again in its probation is not healed the same way", "[healing]") {
+TEST_CASE("A failure during probation is not healed the same way", "[healing]") {
   FleetWorld world({.targets = 1, .probation = minutes{30}, .escalate = true});
   world.fail(0);
   world.pass("guard");

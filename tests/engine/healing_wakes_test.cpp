@@ -85,9 +85,9 @@ Duration heal(FleetWorld& world, int target, bool good) {
 /// How often the engine was woken.
 std::size_t wakes(FleetWorld& world, Duration span) {
   std::size_t count = 0;
-  world.heard = [&](const Event& event) { count += std::holds_alternative<event::Wake>(event) ? 1U : 0U; };
+  world.received = [&](const Event& event) { count += std::holds_alternative<event::Wake>(event) ? 1U : 0U; };
   world.advance(span);
-  world.heard = nullptr;
+  world.received = nullptr;
   return count;
 }
 
@@ -192,7 +192,7 @@ std::vector<Brake> brakes() {
 
 }  // namespace
 
-TEST_CASE("what a brake of time holds goes on when its time has come, and not before", "[healing]") {
+TEST_CASE("A healing held back by a time limit continues when the time has come, and not before", "[healing]") {
   for (const Brake& brake : brakes()) {
     CAPTURE(brake.reason);
     RuleSet rules = rare(brake.fleet);
@@ -214,7 +214,7 @@ TEST_CASE("what a brake of time holds goes on when its time has come, and not be
   }
 }
 
-TEST_CASE("what is held for ever wakes the engine once in a cycle at most", "[healing]") {
+TEST_CASE("A healing held back forever wakes the engine at most once per cycle", "[healing]") {
   FleetWorld world = world_of(rare({}), 1);
   world.advance(kCycle + minutes{1});
   world.handle(event::Command{.id = CommandId{78},
@@ -273,7 +273,7 @@ TEST_CASE("an alert that maintenance holds is sent when its window is over, if w
   fail(first, 1);
   first.heal(1);  // nobody has seen that yet
   REQUIRE(first.count(RecordKind::ActionHeld) == 2);
-  const auto told_in_time = [&](FleetWorld& world) {
+  const auto notified_in_time = [&](FleetWorld& world) {
     CHECK(wakes(world, over - milliseconds{1} - world.now.mono) <= 2);
     CHECK(world.alerts_of("Status failed") == 0);
     CHECK(wakes(world, kSoon) <= 2);
@@ -282,10 +282,10 @@ TEST_CASE("an alert that maintenance holds is sent when its window is over, if w
     CHECK(wakes(world, hours{3}) <= 2);
     CHECK(world.alerts_of("Status failed") == 1);
   };
-  SECTION("in one go") { told_in_time(first); }
+  SECTION("in one go") { notified_in_time(first); }
   SECTION("over a restart of healer") {
     FleetWorld next(graph, first.saved, first.failed, first.now);
-    told_in_time(next);
+    notified_in_time(next);
   }
   SECTION("and at once where the rules have no window any more") {
     RuleSet without = rare({.targets = 3});

@@ -173,7 +173,7 @@ TEST_CASE("every service that a person names is stopped, not the first alone") {
   CHECK(world.signals.size() == 1);
 }
 
-TEST_CASE("what cannot be looked at is neither stopped nor missing") {
+TEST_CASE("A service that cannot be checked is neither stopped nor missing") {
   ProcessWorld world(rule_set({process("web")}, seconds{5}));
   world.bring_up("web");
   world.blind = {"web"};
@@ -208,11 +208,12 @@ TEST_CASE("the last words of a program that took too long are told as soon as th
   world.doings["start web"] = {.hangs = true, .output = "loading\nwaiting for a lock\n"};
   world.start();
   world.run(milliseconds{30'100});
-  const std::string& told = world.engine->service(world.id("web")).trouble->start_failure;
-  CHECK(told == "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
+  const std::string& start_failure_text = world.engine->service(world.id("web")).trouble->start_failure;
+  CHECK(start_failure_text ==
+        "failed to start (exit status -1) -- '/start web': Program timed out -- loading\nwaiting for a lock");
 }
 
-TEST_CASE("what could not be started again is not stopped by a restart") {
+TEST_CASE("A service that could not be started again is not stopped by a restart") {
   auto web = process("web", {running_rule(ActionKind::Restart)});
   web->programs.edit().start.reset();
   ProcessWorld world(rule_set({web}, seconds{5}));
@@ -224,11 +225,11 @@ TEST_CASE("what could not be started again is not stopped by a restart") {
   CHECK(world.is_up("web"));
   CHECK(world.programs.empty());
   CHECK(world.signals.empty());
-  CHECK(said(world, RecordKind::JobHeld, "it has no start program"));
+  CHECK(has_record(world, RecordKind::JobHeld, "it has no start program"));
   CHECK_FALSE(world.replies.back().ok);
 }
 
-TEST_CASE("only who was asked kindly is killed") {
+TEST_CASE("Only a process that was sent SIGTERM first is killed") {
   auto web = process("web", {});
   web->programs.edit().stop.reset();
   ProcessWorld world(rule_set({web}, seconds{5}));
@@ -258,7 +259,7 @@ TEST_CASE("a wall clock that was wrong holds no service back") {
   CHECK(world.is_up("web"));
 }
 
-TEST_CASE("of simultaneous deaths the needed one comes up first, and at once") {
+TEST_CASE("The dependency is restarted first, and at once, after simultaneous deaths") {
   RuleSet rules = rule_set({process("a", {missing_rule()}, {"d"}), process("d")}, seconds{60});
   rules.settings.settle = Duration{0};
   ProcessWorld world(std::move(rules));
@@ -319,7 +320,7 @@ TEST_CASE("a reload into shadow ends what is under way") {
   CHECK(world.programs == Programs{"stop web"});
 }
 
-TEST_CASE("what a person has cancelled is not begun again at once") {
+TEST_CASE("A job that a person has cancelled is not begun again at once") {
   ProcessWorld world(
       rule_set({process("web", {running_rule(ActionKind::Restart, {.count = 3, .window = 3})})}, seconds{10}));
   world.bring_up("web");
@@ -535,7 +536,7 @@ TEST_CASE("a job that waits for an earlier program to end writes nothing meanwhi
                      [](const Effect& effect) { return std::holds_alternative<effect::Commit>(effect); }));
 }
 
-TEST_CASE("what a person has paused is not stopped by the rule of another service") {
+TEST_CASE("A paused service is not stopped by the rule of another service") {
   const Rule stop = running_rule(ActionKind::Stop, {.count = 3, .window = 3});
   ProcessWorld world(rule_set({process("a", {}, {"d"}), process("d", {stop})}, seconds{5}));
   settle_up(world, {"a", "d"});

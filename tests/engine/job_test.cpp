@@ -60,11 +60,11 @@ TEST_CASE("a death is told with how it came about, where that is known") {
   const auto died = [&](std::optional<ProcessEnd> end) {
     const std::string name = "process " + std::to_string(world.pid("web")) + " has died";
     world.die("web", end);
-    const auto told =
+    const auto last_record =
         std::ranges::find(world.records.rbegin(), world.records.rend(), RecordKind::ProcessDied, &Record::kind);
-    REQUIRE(told != world.records.rend());
-    REQUIRE(told->text.starts_with(name));
-    const std::string how = told->text.substr(name.size());
+    REQUIRE(last_record != world.records.rend());
+    REQUIRE(last_record->text.starts_with(name));
+    const std::string how = last_record->text.substr(name.size());
     world.run(seconds{30});
     REQUIRE(world.is_up("web"));
     return how;
@@ -225,15 +225,15 @@ TEST_CASE("a dependent waits for what does not start, and it is said for what") 
   world.start();
   world.run(seconds{20});
   CHECK(std::ranges::count(world.programs, "start a") == 0);
-  CHECK(said(world, RecordKind::JobFailed, "failed to start (exit status 3)"));
-  CHECK(said(world, RecordKind::JobHeld, "not started: d failed to start (exit status 3)"));
+  CHECK(has_record(world, RecordKind::JobFailed, "failed to start (exit status 3)"));
+  CHECK(has_record(world, RecordKind::JobHeld, "not started: d failed to start (exit status 3)"));
   world.doings.clear();
   world.run(seconds{10});
   CHECK(world.is_up("a"));
   CHECK(world.is_up("d"));
 }
 
-TEST_CASE("what does not come up is tried again after 1 s, doubling to a cycle") {
+TEST_CASE("A failed start is retried after 1 s, doubling up to a cycle") {
   ProcessWorld world(rule_set({process("web")}, seconds{30}));
   world.doings["start web"] = {.takes = Duration{10}, .status = 1};
   world.start();
@@ -262,7 +262,7 @@ TEST_CASE("a start program that hangs is ended when its time is over, and then t
   CHECK(world.ended.empty());
   world.run(milliseconds{200});
   CHECK(world.ended.size() == 1);
-  CHECK(said(world, RecordKind::JobFailed, "timed out after 30 s"));
+  CHECK(has_record(world, RecordKind::JobFailed, "timed out after 30 s"));
 }
 
 TEST_CASE("a program in the foreground has started the service while it runs") {
@@ -328,7 +328,7 @@ TEST_CASE("three restarts within five cycles: unmonitored before the fourth") {
   world.run(seconds{60});
   CHECK(world.engine->service(world.id("web")).monitored == false);
   // At most one counts per cycle, so quick retries do not use the limit up at once: three cycles with restarts.
-  CHECK(said(world, RecordKind::RuleFailed, "restarted 3 times within"));
+  CHECK(has_record(world, RecordKind::RuleFailed, "restarted 3 times within"));
   const std::size_t started = world.programs.size();
   world.run(minutes{5});
   CHECK(world.programs.size() == started);

@@ -84,12 +84,12 @@ TEST_CASE("judge: what has fired in maintenance is told when that is over") {
   Judged judged({status_rule(Comparison::NotEqual, 0)});
   judged.in_maintenance = true;
   CHECK(whats(judged.run(1)) == Whats{What::Fire});
-  CHECK(judged.states.front().told == Told::Kept);
+  CHECK(judged.states.front().notified == Notified::Kept);
   CHECK(whats(judged.run(1)) == Whats{What::Remind});
   judged.in_maintenance = false;
   CHECK(whats(judged.run(1)) == Whats{What::Tell, What::Remind});
   const Judgement recovered = judged.run(0);
-  CHECK(recovered.decisions.front().told == Told::Kept);  // nobody has marked it as told
+  CHECK(recovered.decisions.front().notified == Notified::Kept);  // nobody has marked it as told
 }
 
 }  // namespace judge_test

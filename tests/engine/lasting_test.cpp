@@ -212,7 +212,7 @@ TEST_CASE("a held back firing waits for its own commit too", "[engine]") {
   CHECK(world.execs.size() == 2);
 }
 
-TEST_CASE("a firing that was held back and is not run after all is told of", "[engine]") {
+TEST_CASE("A queued exec that is dropped is reported", "[engine]") {
   Rule rule = kOne;
   rule->action.repeat = 1;
   RuleSet rules = rule_set({service("s", {rule})});
@@ -232,7 +232,7 @@ TEST_CASE("a firing that was held back and is not run after all is told of", "[e
   CHECK(world.saved.execs.empty());
 }
 
-TEST_CASE("what shadow mode does not send is not kept for ever", "[engine]") {
+TEST_CASE("Actions withheld in shadow mode are not kept forever", "[engine]") {
   auto block = service("s", {kOne});
   *block->recipients = {{.address = "a@b"}};
   RuleSet rules = rule_set({block});
@@ -307,7 +307,7 @@ TEST_CASE("a service that is written in another case now is the same to the next
   CHECK_FALSE(second.saved.services.at("Web").monitored);
 }
 
-TEST_CASE("what was saved of services that are gone is forgotten at the start", "[engine]") {
+TEST_CASE("State of removed services is forgotten at the start", "[engine]") {
   const RuleSet both = rule_set({service("s", {kOne}), service("t", {kOne})});
   World world(both);
   world.answer = [](ServiceId) { return 1; };

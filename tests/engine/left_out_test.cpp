@@ -50,7 +50,7 @@ TEST_CASE("a service whose row is left out comes back as it was", "[engine][left
   world.start();
   world.advance(seconds{5});
   REQUIRE(has_failed(world, "ping_a"));
-  const std::size_t told = world.execs.size();
+  const std::size_t before = world.execs.size();
   world.handle(event::Command{.id = CommandId{1},
                               .kind = event::Command::Kind::Pause,
                               .services = {world.id("ping_a")},
@@ -65,7 +65,7 @@ TEST_CASE("a service whose row is left out comes back as it was", "[engine][left
     CHECK(has_failed(world, "ping_a"));
     CHECK(world.engine->pauses().of(world.id("ping_a"), world.now));
     world.advance(seconds{5});
-    CHECK(world.execs.size() == told);  // it stood failed all the time
+    CHECK(world.execs.size() == before);  // it stood failed all the time
   }
   SECTION("over restarts without it") {
     World next(make_graph(rules_of({service("s", {kTwice})}, how)), world.saved, world.now);

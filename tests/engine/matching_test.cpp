@@ -43,17 +43,17 @@ TEST_CASE("what a pattern finds is not the service as long as it is its start pr
   world.bring_up("db", found);
   world.run(milliseconds{1980});
   CHECK(world.programs == Programs{"start db"});
-  CHECK_FALSE(said(world, RecordKind::JobStep, "started"));
+  CHECK_FALSE(has_record(world, RecordKind::JobStep, "started"));
   world.hidden_death("db");
   world.parents.clear();
   if (fails) {
     world.run(milliseconds{500});
-    CHECK(said(world, RecordKind::JobFailed, "failed to start (exit status 1)"));
+    CHECK(has_record(world, RecordKind::JobFailed, "failed to start (exit status 1)"));
     CHECK(world.programs == Programs{"start db"});
     return;
   }
   world.run(seconds{1});
-  CHECK(said(world, RecordKind::JobStep, "started with pid " + std::to_string(world.pid("db"))));
+  CHECK(has_record(world, RecordKind::JobStep, "started with pid " + std::to_string(world.pid("db"))));
   CHECK(world.programs == Programs{"start db", "start app"});
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("what a pattern finds counts at once where it is another process, or t
     world.start();
   }
   world.run(seconds{1});
-  CHECK(said(world, RecordKind::JobStep, "started with pid " + std::to_string(world.pid("db"))));
+  CHECK(has_record(world, RecordKind::JobStep, "started with pid " + std::to_string(world.pid("db"))));
   CHECK(world.engine->jobs().empty());
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a start program that stays is the service when the time of its start 
     world.run(milliseconds{29'900});
     CHECK(world.engine->jobs().size() == 1);
     world.run(minutes{2});
-    CHECK(said(world, RecordKind::JobStep, "started with pid 4000"));
+    CHECK(has_record(world, RecordKind::JobStep, "started with pid 4000"));
     CHECK(world.count(RecordKind::JobEnded) == 1);
     CHECK(world.ended.empty());
     CHECK(world.programs == Programs{"start db"});

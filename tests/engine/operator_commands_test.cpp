@@ -82,7 +82,7 @@ TEST_CASE("a person's stop of a dependent leaves the start of what it depends on
   CHECK(world.replies[0].text == (up ? "web stopped" : "web did not run"));
   CHECK_FALSE(world.is_up("web"));
   CHECK(world.ended.empty());
-  CHECK(said(world, RecordKind::JobStep, "its restart goes on without app, web: ended for the stop by root"));
+  CHECK(has_record(world, RecordKind::JobStep, "its restart goes on without app, web: ended for the stop by root"));
   SECTION("which is completed without it") { world.run(seconds{30}); }
   SECTION("by the next daemon, too") {
     world.crash(milliseconds{500});
@@ -112,7 +112,7 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
   world.run(seconds{1});
   CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
   CHECK(world.replies.empty());
-  CHECK(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
+  CHECK(has_record(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
   CHECK(explain(*world.engine, world.id("web"), world.now)
             .notes.front()
             .find("it waits for the job of db, which it depends on") != std::string::npos);
@@ -123,7 +123,7 @@ TEST_CASE("a dependent that the rule's job has left running is restarted beside 
   CHECK(world.programs == Programs{"start db", "start web"});
 }
 
-TEST_CASE("of what is no process nobody sees whether it has stopped: it is started whatever its stop program says") {
+TEST_CASE("A service that is no process is started whatever its stop program says") {
   auto probe = service("probe", {});
   probe->programs.edit().start = Command{.arguments = {"/start", "probe"}, .timeout = seconds{30}};
   probe->programs.edit().stop = Command{.arguments = {"/stop", "probe"}, .timeout = seconds{30}};
@@ -135,7 +135,7 @@ TEST_CASE("of what is no process nobody sees whether it has stopped: it is start
   world.run(seconds{1});
   CHECK(world.programs == Programs{"stop probe", "start probe"});
   CHECK(world.replies.back().text == "probe restarted");
-  CHECK(said(world, RecordKind::JobStep, "failed to stop (exit status 1) -- no output"));
+  CHECK(has_record(world, RecordKind::JobStep, "failed to stop (exit status 1) -- no output"));
 }
 
 TEST_CASE("what a start waits for may go from the rules meanwhile") {
@@ -146,7 +146,7 @@ TEST_CASE("what a start waits for may go from the rules meanwhile") {
   world.run(seconds{2});
   world.command(Kind::Start, {"web"});
   world.run(seconds{1});
-  REQUIRE(said(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
+  REQUIRE(has_record(world, RecordKind::JobStep, "its start waits for the job of db, which it depends on"));
   auto alone = process("web");
   alone->key = hash128("alone");
   world.handle(event::Swap{plan_swap(*world.engine->graph(), rule_set({alone}, seconds{5}))});
@@ -221,7 +221,7 @@ TEST_CASE("a person's stop of what a rule starts ends that") {
   world.run(seconds{1});
   CHECK(world.replies.back().ok);
   CHECK(world.ended.size() == 1);
-  CHECK(said(world, RecordKind::JobFailed, "ended for the stop by root"));
+  CHECK(has_record(world, RecordKind::JobFailed, "ended for the stop by root"));
   world.run(seconds{30});
   CHECK(world.programs == Programs{"start db"});
 }
@@ -340,7 +340,7 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
                       {.address = "exec@b", .events = exec, .listed = true},
                       {.address = "calm@b", .events = ~exec}};
   ProcessWorld world(rule_set({web}, seconds{5}));
-  const auto told = [&world] {
+  const auto alerts_sent = [&world] {
     std::vector<std::string> texts;
     for (const effect::Alert& alert : std::exchange(world.alerts, {})) {
       if (alert.cause->event != EventKind::Exec) continue;
@@ -354,23 +354,23 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
   world.start();
   world.run(seconds{60});
   CHECK(world.programs.size() > 5);
-  CHECK(told() == std::vector<std::string>{"failed to start (exit status 3) -- no output: all@b exec@b"});
+  CHECK(alerts_sent() == std::vector<std::string>{"failed to start (exit status 3) -- no output: all@b exec@b"});
   world.doings.clear();
   world.run(seconds{20});
-  CHECK(told() == std::vector<std::string>{"started: all@b exec@b"});
+  CHECK(alerts_sent() == std::vector<std::string>{"started: all@b exec@b"});
   world.die("web");
   world.run(seconds{20});
   CHECK(world.is_up("web"));
-  CHECK(told().empty());
+  CHECK(alerts_sent().empty());
   world.doings["start web"] = {.status = 3};
   world.die("web");
   world.run(seconds{20});
-  CHECK(told().size() == 1);
+  CHECK(alerts_sent().size() == 1);
   SECTION("monitored again, it begins afresh") {
     world.command(Kind::Unmonitor, {"web"});
     world.command(Kind::Monitor, {"web"});
     world.run(seconds{20});
-    CHECK(told().size() == 1);
+    CHECK(alerts_sent().size() == 1);
   }
   SECTION("what is told to end has not failed by itself") {
     world.doings["start web"] = {.hangs = true};
@@ -382,7 +382,7 @@ TEST_CASE("a start that fails is mailed once, and so is the one that succeeds af
     event::Command cancel{.id = CommandId{91}, .kind = Kind::Cancel, .services = {}, .by = ByPerson{"root"}};
     cancel.job = JobId{world.engine->jobs().begin()->first};
     world.handle(cancel);
-    CHECK(told().empty());
+    CHECK(alerts_sent().empty());
   }
 }
 
@@ -393,7 +393,7 @@ TEST_CASE("a failed start is told of the service that did not start, whoever's j
   ProcessWorld world(rule_set({db, app}, seconds{5}));
   world.start();
   world.run(seconds{10});
-  const auto told = [&world] {
+  const auto alerts_sent = [&world] {
     std::vector<std::string> texts;
     for (const effect::Alert& alert : std::exchange(world.alerts, {}))
       if (alert.cause->event == EventKind::Exec)
@@ -403,14 +403,14 @@ TEST_CASE("a failed start is told of the service that did not start, whoever's j
   world.doings["start app"] = {.status = 4};
   world.command(Kind::Restart, {"db"});
   world.run(seconds{2});
-  CHECK(told() == std::vector<std::string>{"app: app failed to start (exit status 4) -- no output"});
+  CHECK(alerts_sent() == std::vector<std::string>{"app: app failed to start (exit status 4) -- no output"});
   world.doings.clear();
   world.run(seconds{20});
-  CHECK(told() == std::vector<std::string>{"app: started"});
+  CHECK(alerts_sent() == std::vector<std::string>{"app: started"});
   world.doings["start db"] = {.status = 3};
   world.die("db");
   world.run(seconds{5});
-  CHECK(told() == std::vector<std::string>{"db: failed to start (exit status 3) -- no output"});
+  CHECK(alerts_sent() == std::vector<std::string>{"db: failed to start (exit status 3) -- no output"});
 }
 
 TEST_CASE("a rule's restart of what is no process and has no program is held, and what depends on it is restarted") {
@@ -427,7 +427,7 @@ TEST_CASE("a rule's restart of what is no process and has no program is held, an
   world.start();
   world.advance(seconds{1});
   world.observe(world.id("probe"), 1);
-  CHECK(said(world, RecordKind::JobHeld, "restart waits: it has no start program") == !needed);
+  CHECK(has_record(world, RecordKind::JobHeld, "restart waits: it has no start program") == !needed);
   CHECK(world.count(RecordKind::JobStarted) == (needed ? 1 : 0));
   CHECK(world.execs.size() == (needed ? 1 : 0));
 }
@@ -472,7 +472,8 @@ struct Restart {
   /// Gives a command, and looks at whom it hurts.
   void command(Kind kind, const Names& named) {
     std::map<std::uint64_t, std::string> running;
-    for (const auto& [number, action] : world.engine->programs().all()) running[number] = action.exec.command.arguments.back();
+    for (const auto& [number, action] : world.engine->programs().all())
+      running[number] = action.exec.command.arguments.back();
     const std::size_t before = world.ended.size();
     world.command(kind, named);
     const Names may = stopped_by(kind, named);

@@ -112,7 +112,7 @@ TEST_CASE("the lowest of several is restarted by its restart program, and what n
     world.command(Kind::Restart, {"a", "d"});
     world.run(seconds{5});
     CHECK(world.programs == Programs{"stop d", "start d"});
-    CHECK(said(world, RecordKind::JobHeld, "not restarted: d failed to start (exit status 3)"));
+    CHECK(has_record(world, RecordKind::JobHeld, "not restarted: d failed to start (exit status 3)"));
     CHECK_FALSE(world.replies.back().ok);
   }
 }

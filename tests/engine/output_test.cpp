@@ -48,15 +48,15 @@ void see(World& world, const std::string& output, Outcome outcome = Outcome::Exi
 std::string course(const Rule& rule, const std::string& outputs) {
   World world(rule_set({service("s", {rule})}));
   world.start();
-  std::string told;
+  std::string sequence;
   for (const char output : outputs) {
-    world.advance(told.empty() ? Duration{0} : Duration{seconds{1}});
+    world.advance(sequence.empty() ? Duration{0} : Duration{seconds{1}});
     see(world, output == '!' ? "half" : std::string(1, output), output == '!' ? Outcome::TimedOut : Outcome::Exited);
-    told += world.execs.empty() ? '.' : world.execs.front().recovery ? 'b' : 'F';
+    sequence += world.execs.empty() ? '.' : world.execs.front().recovery ? 'b' : 'F';
     for (const effect::Exec& one : std::exchange(world.execs, {}))
       world.handle(event::ActionEnded{.action = one.action});
   }
-  return told;
+  return sequence;
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ TEST_CASE("a change tells both texts") {
   CHECK(world.execs[0].cause->event_text == "Content match");
 }
 
-TEST_CASE("of what is ignored nobody is told, and nothing runs") {
+TEST_CASE("An ignored failure notifies nobody and runs nothing") {
   Rule rule = status_rule(Comparison::NotEqual, 0);
   rule->action = {.kind = ActionKind::Ignore, .command = {}};
   rule->recovery->action = {.kind = ActionKind::Ignore, .command = {}};

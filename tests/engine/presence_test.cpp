@@ -29,9 +29,9 @@ std::vector<Enum> all(std::size_t count) {
 }
 
 const std::vector<PresenceState> kPresences = all<PresenceState>(kPresenceStates);
-const std::vector<PresenceEvent> kPresenceTold = all<PresenceEvent>(kPresenceEvents);
+const std::vector<PresenceEvent> kAllPresenceEvents = all<PresenceEvent>(kPresenceEvents);
 const std::vector<ChildState> kChildren = all<ChildState>(kChildStates);
-const std::vector<ChildEvent> kChildTold = all<ChildEvent>(kChildEvents);
+const std::vector<ChildEvent> kAllChildEvents = all<ChildEvent>(kChildEvents);
 
 /// What can be reached from where a machine begins.
 template <typename State, typename Event>
@@ -54,7 +54,7 @@ bool is_own(ChildState state) { return state != ChildState::None && state != Chi
 }  // namespace
 
 TEST_CASE("presence: every state is reached, and every event is defined in it") {
-  auto states = reached(PresenceState::Unseen, kPresenceTold);
+  auto states = reached(PresenceState::Unseen, kAllPresenceEvents);
   CHECK_FALSE(states.contains(PresenceState::Believed));  // only what an earlier daemon has known begins so
   states.insert(PresenceState::Believed);
   CHECK(states == std::set(kPresences.begin(), kPresences.end()));
@@ -63,7 +63,7 @@ TEST_CASE("presence: every state is reached, and every event is defined in it") 
 TEST_CASE("presence: what each event makes of each state") {
   using enum PresenceEvent;
   for (const PresenceState state : kPresences) {
-    for (const PresenceEvent event : kPresenceTold) {
+    for (const PresenceEvent event : kAllPresenceEvents) {
       const auto [to, doing] = next(state, event);
       INFO(to_string(state) << ", event " << static_cast<int>(event) << ": " << to_string(to));
       // A look has the last word, and the word of a death the last but that.
@@ -77,22 +77,22 @@ TEST_CASE("presence: what each event makes of each state") {
       if (is_gone(to) && !is_gone(state)) CHECK((event == Died || event == Missed));
       if (to == PresenceState::Believed) CHECK(state == PresenceState::Believed);
       // What is to be done.
-      CHECK((doing == PresenceDoing::WakeDependents) == (event == Found && !was_seen_up(state)));
-      CHECK((doing == PresenceDoing::CountEnd) == (event == Missing && was_seen_up(state)));
-      CHECK((doing == PresenceDoing::Settle) == (event == Missed && to != state));
+      CHECK((doing == PresenceReaction::WakeDependents) == (event == Found && !was_seen_up(state)));
+      CHECK((doing == PresenceReaction::CountEnd) == (event == Missing && was_seen_up(state)));
+      CHECK((doing == PresenceReaction::Settle) == (event == Missed && to != state));
       // What is told twice is news once.
       CHECK(next(to, event).state == to);
-      CHECK(next(to, event).doing == PresenceDoing::None);
+      CHECK(next(to, event).doing == PresenceReaction::None);
     }
   }
 }
 
 TEST_CASE("child: every state is reached, and what each event makes of it") {
   using enum ChildEvent;
-  const auto states = reached(ChildState::None, kChildTold);
+  const auto states = reached(ChildState::None, kAllChildEvents);
   CHECK(states == std::set(kChildren.begin(), kChildren.end()));
   for (const ChildState state : kChildren) {
-    for (const ChildEvent event : kChildTold) {
+    for (const ChildEvent event : kAllChildEvents) {
       const auto [to, doing] = next(state, event);
       INFO(to_string(state) << ", event " << static_cast<int>(event) << ": " << to_string(to));
       // There is one at most, and nothing but its end makes room for another.
@@ -103,17 +103,17 @@ TEST_CASE("child: every state is reached, and what each event makes of it") {
       if (event == Adopted) CHECK(to == ChildState::Believed);
       // What was told to end does nothing else; what healer has not started is told nothing.
       if (state == ChildState::Ending) CHECK((to == state || event == Ended || event == Adopted));
-      if (is_own(state) && event == EndTold) CHECK(to == ChildState::Ending);
+      if (is_own(state) && event == EndAsked) CHECK(to == ChildState::Ending);
       if (state == ChildState::Former) CHECK((to == state || event == Ended || event == Adopted));
       if (to == ChildState::Former && state != to) CHECK(event == Kept);
       // It is known to be ready by its word or its time alone, once its number is told.
       if (to == ChildState::Ready && state != to)
-        CHECK((event == Word || event == Lasted || (event == Told && state == ChildState::Believed)));
-      if (event == Told && is_own(state)) CHECK((to != ChildState::Starting && to != ChildState::Believed));
-      CHECK((doing == ChildDoing::Death) == (event == Ended && is_own(state) && state != ChildState::Ending));
-      CHECK((doing == ChildDoing::End) == (event == Ended && state == ChildState::Ending));
-      if (doing == ChildDoing::GoOn) CHECK((event == Told || (event == Word && to != state)));
-      if (event != Told) CHECK(next(to, event).doing == ChildDoing::None);
+        CHECK((event == Word || event == Lasted || (event == PidReported && state == ChildState::Believed)));
+      if (event == PidReported && is_own(state)) CHECK((to != ChildState::Starting && to != ChildState::Believed));
+      CHECK((doing == ChildReaction::Death) == (event == Ended && is_own(state) && state != ChildState::Ending));
+      CHECK((doing == ChildReaction::End) == (event == Ended && state == ChildState::Ending));
+      if (doing == ChildReaction::GoOn) CHECK((event == PidReported || (event == Word && to != state)));
+      if (event != PidReported) CHECK(next(to, event).doing == ChildReaction::None);
       CHECK(next(to, event).state == to);
     }
   }
@@ -124,12 +124,12 @@ TEST_CASE("child: what is known of it goes with it") {
   child.begin(ActionId{7});
   CHECK(child.is(ActionId{7}));
   CHECK_FALSE(child.is_living());
-  CHECK(child.told(100, 5, Duration{3}) == ChildDoing::GoOn);
+  CHECK(child.reported(100, 5, Duration{3}) == ChildReaction::GoOn);
   CHECK(child.is_living());
   CHECK_FALSE(child.is_ready());
-  CHECK(child.on(ChildEvent::Word) == ChildDoing::GoOn);
+  CHECK(child.on(ChildEvent::Word) == ChildReaction::GoOn);
   CHECK(child.is_ready());
-  CHECK(child.ended("exited with status 3") == ChildDoing::Death);
+  CHECK(child.ended("exited with status 3") == ChildReaction::Death);
   CHECK_FALSE(child.exists());
   CHECK(child.about().pid == 0);
   CHECK(child.about().action == ActionId{});
@@ -151,11 +151,11 @@ std::string name_of(unsigned i) { return "s" + std::to_string(i); }
 class Account {
  public:
   explicit Account(ProcessWorld& world) : world_(world) {
-    world.heard = [this](const Event& event) { std::visit([this](const auto& one) { hear(one); }, event); };
+    world.received = [this](const Event& event) { std::visit([this](const auto& one) { receive(one); }, event); };
   }
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
-  ~Account() { world_.heard = nullptr; }
+  ~Account() { world_.received = nullptr; }
 
   /// A daemon begins: it was told nothing yet.
   void forget() {
@@ -175,26 +175,26 @@ class Account {
 
  private:
   template <typename Any>
-  void hear(const Any&) {}
-  void hear(const event::Started&) { forget(); }
-  void hear(const event::ActionStarted& event) { numbered_.insert(event.action); }
-  void hear(const event::ActionReady& event) { spoken_.insert(event.action); }
-  void hear(const event::Measured& event) {
+  void receive(const Any&) {}
+  void receive(const event::Started&) { forget(); }
+  void receive(const event::ActionStarted& event) { numbered_.insert(event.action); }
+  void receive(const event::ActionReady& event) { spoken_.insert(event.action); }
+  void receive(const event::Measured& event) {
     const ServiceState& state = world_.engine->service(event.service);
     if (state.last_run != event.run || !state.last || event.evidence->answer == Answer::Unknown) return;
     // The look was taken; it may have told the job of its service to do more.
     const bool up = process_of(*event.evidence) != nullptr;
     INFO(world_.engine->graph()->at(event.service).name << " is " << to_string(state.presence.state()));
-    if (state.looked == world_.now.mono && !state.job && up) CHECK(state.presence.is_up());
-    if (state.looked == world_.now.mono && !state.job && !up) CHECK_FALSE(state.presence.is_up());
+    if (state.checked == world_.now.mono && !state.job && up) CHECK(state.presence.is_up());
+    if (state.checked == world_.now.mono && !state.job && !up) CHECK_FALSE(state.presence.is_up());
   }
-  void hear(const event::ProcessDied& event) {
+  void receive(const event::ProcessDied& event) {
     const ServiceState& state = world_.engine->service(event.service);
     const ProcessFacts* last = state.last ? process_of(*state.last) : nullptr;
     if (world_.engine->graph()->at(event.service).foreground() || last == nullptr) return;
     if (last->pid == event.pid && last->start_ticks == event.start_ticks) CHECK(state.presence.is_gone());
   }
-  void hear(const event::ActionEnded& event) {
+  void receive(const event::ActionEnded& event) {
     for (const ServiceId id : world_.engine->graph()->order)
       CHECK_FALSE(world_.engine->service(id).child->is(event.action));
   }
@@ -203,8 +203,8 @@ class Account {
     const PresenceState presence = state.presence.state();
     CHECK(was_seen_up(presence) == (state.last && process_of(*state.last) != nullptr));
     if (presence == PresenceState::Absent) CHECK(state.last);
-    const bool by_looks = !world_.engine->graph()->at(id).foreground();  // a child may be started after its look
-    if (by_looks && !was_seen_up(presence) && presence != PresenceState::Absent) CHECK_FALSE(state.last);
+    const bool by_checks = !world_.engine->graph()->at(id).foreground();  // a child may be started after its look
+    if (by_checks && !was_seen_up(presence) && presence != PresenceState::Absent) CHECK_FALSE(state.last);
     if (is_gone(presence)) CHECK_FALSE(state.presence.how().empty());
     if (state.presence.is_settling(world_.now.mono)) CHECK(world_.engine->graph()->settings->settle > Duration{0});
   }
@@ -293,7 +293,7 @@ TEST_CASE("in any mix, presence and child are what the engine was told") {
           break;
         case 6: roll(2) == 0 ? (void)world.blind.insert(one) : world.blind.clear(); break;
         case 7:
-          if (world.is_up(one) && is_own(world.engine->service(world.id(one)).child->state())) world.say_ready(one);
+          if (world.is_up(one) && is_own(world.engine->service(world.id(one)).child->state())) world.signal_ready(one);
           break;
         default: {
           constexpr Kind kKinds[] = {Kind::Start,  Kind::Stop,    Kind::Restart,   Kind::Pause,

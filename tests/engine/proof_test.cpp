@@ -60,7 +60,7 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
           "process is not running (process 50 is not the one its pid file was written for)");
     world.files["web"] = kWritten + 1;  // its pid file is rewritten, for a process of that number
     world.run(seconds{40});
-    CHECK(said(world, RecordKind::RuleRecovered, "process is running with pid 50"));
+    CHECK(has_record(world, RecordKind::RuleRecovered, "process is running with pid 50"));
   }
   SECTION("its pid file is written anew, for whom ever") {
     world.ticks["web"] = 777;
@@ -75,13 +75,13 @@ TEST_CASE("a number in a pid file that is another's now is not the service") {
   }
 }
 
-TEST_CASE("of a process that can no longer be found it is said why, and not that it has died") {
+TEST_CASE("A process that can no longer be found is reported with the reason, not as dead") {
   World world(rule_set({process("web")}, seconds{5}));
-  const auto look = [&world](std::optional<ProcessFacts> process, const std::string& output) {
+  const auto check = [&world](std::optional<ProcessFacts> process, const std::string& output) {
     REQUIRE(world.open.size() == 1);
     const effect::Measure run = std::exchange(world.open, {}).front();
     auto facts = std::make_shared<Facts>();
-    const Answer answer = process ? Answer::Told : Answer::Absent;
+    const Answer answer = process ? Answer::Present : Answer::Absent;
     facts->process = std::move(process);
     world.handle(event::measured(
         run.service, run.run,
@@ -90,10 +90,10 @@ TEST_CASE("of a process that can no longer be found it is said why, and not that
   const std::string empty = "process is not running (the pid file /run/web.pid is empty)";
   world.start();
   world.advance(seconds{1});
-  look(ProcessFacts{.pid = 50, .start_ticks = 50, .file = kWritten}, "process is running with pid 50");
+  check(ProcessFacts{.pid = 50, .start_ticks = 50, .file = kWritten}, "process is running with pid 50");
   SECTION("by the daemon that has seen it") {
     world.advance(seconds{6});
-    look({}, empty);
+    check({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
     CHECK(world.records.back().text == "process 50 can no longer be found: " + empty);
     CHECK(world.engine->service(world.id("web")).presence.how() == empty);
@@ -105,7 +105,7 @@ TEST_CASE("of a process that can no longer be found it is said why, and not that
     world.open.clear();
     world.start();
     world.advance(seconds{1});
-    look({}, empty);
+    check({}, empty);
     CHECK(world.records.back().kind == RecordKind::ProcessDied);
     CHECK(world.records.back().text ==
           "process 50 can no longer be found, which a previous healerd had seen: " + empty);
@@ -174,8 +174,8 @@ TEST_CASE("a number that was used again while no healer ran is a stranger's to t
   world.command(Kind::Stop, {"web"});
   world.run(minutes{1});
   CHECK(world.signals.empty());
-  CHECK_FALSE(said(world, RecordKind::RuleRecovered, "process is running"));
-  CHECK_FALSE(said(world, RecordKind::JobStep, "started with pid"));
+  CHECK_FALSE(has_record(world, RecordKind::RuleRecovered, "process is running"));
+  CHECK_FALSE(has_record(world, RecordKind::JobStep, "started with pid"));
 }
 
 TEST_CASE("the first process is not used again: a pid file that names it is believed") {
@@ -211,7 +211,7 @@ TEST_CASE("a pid file that a reboot has left names nobody, whatever has its numb
   }
 }
 
-TEST_CASE("who may be a stranger is believed, but not signalled") {
+TEST_CASE("A process of doubtful identity is accepted but not signalled") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
   world.younger.insert("web");
   see_web(world);
@@ -262,7 +262,7 @@ TEST_CASE("a pid file that is older than the process it names is told of, until 
   CHECK(accept_process(world, JobId{51}) == "nothing accepted; the process of web is 50");
   CHECK(explains(world, "P" + kStranger + "."));
   CHECK(accept_process(world, GENERATE(JobId{50}, event::Command::kAnyProcess)) == "accepted: process 50 of web");
-  CHECK(said(world, RecordKind::Accepted, "process 50 accepted by root"));
+  CHECK(has_record(world, RecordKind::Accepted, "process 50 accepted by root"));
   CHECK_FALSE(explains(world, "P" + kStranger + "."));
   CHECK(accept_process(world) == "nothing accepted; process 50 of web is not in doubt");
   SECTION("then it is signalled") {
@@ -289,7 +289,7 @@ TEST_CASE("a pid file that is older than the process it names is told of, until 
   }
 }
 
-TEST_CASE("whom another user may have named can be confirmed, too, but only that process") {
+TEST_CASE("A process that another user may have named can be confirmed, and only that one") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
   world.named_by["web"] = 1000;
   see_web(world);
@@ -306,7 +306,7 @@ TEST_CASE("whom another user may have named can be confirmed, too, but only that
   CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
 }
 
-TEST_CASE("what healer has started is no stranger, however old its pid file is") {
+TEST_CASE("A process started by healer is trusted, however old its pid file is") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
   world.files["web"] = kWritten;
   world.younger.insert("web");
@@ -315,7 +315,7 @@ TEST_CASE("what healer has started is no stranger, however old its pid file is")
   REQUIRE(world.programs == Programs{"start web"});
   REQUIRE(world.is_up("web"));
   CHECK(world.engine->process_doubt(world.id("web")).empty());
-  CHECK_FALSE(said(world, RecordKind::JobHeld, "may belong to another service"));
+  CHECK_FALSE(has_record(world, RecordKind::JobHeld, "may belong to another service"));
   world.command(Kind::Stop, {"web"});
   world.run(seconds{3});
   CHECK(world.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
@@ -336,7 +336,7 @@ TEST_CASE("what was in order when it was seen first is signalled, though the clo
   CHECK(second.signals == std::vector<std::pair<std::string, int>>{{"web", 15}});
 }
 
-TEST_CASE("whom another user may have named is believed, but not signalled") {
+TEST_CASE("A process that another user may have named is accepted but not signalled") {
   ProcessWorld world(rule_set({without_stop("web")}, seconds{5}));
   world.named_by["web"] = GENERATE(std::int64_t{1000}, ProcessFacts::kAnybody);
   const std::string why =
@@ -345,9 +345,9 @@ TEST_CASE("whom another user may have named is believed, but not signalled") {
           : "process 50 may belong to another service, because other users can write or replace its pid file";
   see_web(world);
   world.run(seconds{20});
-  const auto told = std::ranges::count(
+  const auto times = std::ranges::count(
       world.records, why + ": healer will not signal it before `healerctl accept web --pid`", &Record::text);
-  CHECK(told == 1);
+  CHECK(times == 1);
   SECTION("by a person") {
     world.command(Kind::Restart, {"web"});
     world.run(seconds{3});
@@ -399,8 +399,8 @@ TEST_CASE("a signal that is not sent is not told as sent") {
   REQUIRE(world.replies.size() == 1);
   CHECK(world.replies.back().text.find(why) != std::string::npos);
   CHECK(world.signals.empty());
-  CHECK(said(world, RecordKind::JobStep, "SIGTERM to process") == !world.out_of_reach.empty());
-  CHECK(said(world, RecordKind::JobStep, why) == !world.out_of_reach.empty());
+  CHECK(has_record(world, RecordKind::JobStep, "SIGTERM to process") == !world.out_of_reach.empty());
+  CHECK(has_record(world, RecordKind::JobStep, why) == !world.out_of_reach.empty());
 }
 
 TEST_CASE("another pid file begins afresh") {
@@ -441,7 +441,7 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
   world.left["web"] = 321;
   world.run(minutes{3});
   CHECK(world.programs == Programs{"start web"});
-  CHECK(said(world, RecordKind::JobHeld, "restart waits: its start program has left process 321"));
+  CHECK(has_record(world, RecordKind::JobHeld, "restart waits: its start program has left process 321"));
 
   SECTION("it is told once") { CHECK(world.count(RecordKind::JobHeld) == 1); }
   SECTION("its pid file comes late") {
@@ -474,11 +474,11 @@ TEST_CASE("what a start has left, and no pid file names, gets no second beside i
   SECTION("a person's start waits for it as long as a start may take, then ends it, and says so") {
     world.stubborn = GENERATE(false, true);
     world.command(Kind::Start, {"web"});
-    CHECK(said(world, RecordKind::JobStep, "its start waits: its start program has left process 321"));
+    CHECK(has_record(world, RecordKind::JobStep, "its start waits: its start program has left process 321"));
     world.run(seconds{29});
     CHECK(world.signals.empty());
     world.run(seconds{5});
-    CHECK(said(world, RecordKind::JobStep, "SIGTERM to process 321, which its start program has left"));
+    CHECK(has_record(world, RecordKind::JobStep, "SIGTERM to process 321, which its start program has left"));
     CHECK(world.signals.size() == (world.stubborn ? 2 : 1));
     CHECK(world.signals.back().second == (world.stubborn ? 9 : 15));
     CHECK(world.programs == Programs{"start web", "start web"});
@@ -540,7 +540,8 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
   SECTION("when it is started") {
     world.run(seconds{2});
     CHECK(world.programs == Programs{"start web"});
-    CHECK(said(world, RecordKind::JobStep, left + ", and may stand in the way: 'with leftovers ended' ends it first"));
+    CHECK(has_record(world, RecordKind::JobStep,
+                     left + ", and may stand in the way: 'with leftovers ended' ends it first"));
     world.run(seconds{10});
     CHECK(world.is_up("web"));
     CHECK(world.engine->left_over(world.id("web")).empty());
@@ -551,7 +552,7 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
     if (GENERATE(false, true)) world.crash(milliseconds{100});
     world.run(seconds{20});
     CHECK(world.programs.size() > 1);
-    CHECK(said(world, RecordKind::JobFailed, "; " + left));
+    CHECK(has_record(world, RecordKind::JobFailed, "; " + left));
     CHECK(world.engine->left_over(world.id("web")) == left);
     const auto notes = explain(*world.engine, world.id("web"), world.now).notes;
     const std::string note =
@@ -572,8 +573,8 @@ TEST_CASE("what a process has left is ended before its next start where the rule
   world.stubborn = GENERATE(false, true);
   world.run(milliseconds{1040});
   CHECK(world.programs.empty());
-  CHECK(
-      said(world, RecordKind::JobStep, "SIGTERM to process 701 (worker) and 1 more, which its start program has left"));
+  CHECK(has_record(world, RecordKind::JobStep,
+                   "SIGTERM to process 701 (worker) and 1 more, which its start program has left"));
   world.run(seconds{5});
   const std::vector<std::pair<std::string, int>> terms{{"left web", 15}, {"left web", 15}};
   CHECK(world.signals.size() == (world.stubborn ? 4 : 2));
@@ -582,20 +583,20 @@ TEST_CASE("what a process has left is ended before its next start where the rule
   CHECK(world.is_up("web"));
 }
 
-TEST_CASE("what is left is looked for on the schedule and each five seconds, no more often") {
+TEST_CASE("Leftovers are searched for on schedule and every five seconds, not more often") {
   ProcessWorld world(rule_set({process("web")}, seconds{7}));
   world.doings["start web"] = {.works = false};
   world.start();
   world.run(seconds{29});
   world.left["web"] = 321;
   world.run(minutes{2});
-  const auto looks = [&] {
+  const auto checks = [&] {
     return std::ranges::count_if(world.effects,
                                  [](const Effect& effect) { return std::holds_alternative<effect::Measure>(effect); });
   };
-  const auto before = looks();
+  const auto before = checks();
   world.run(minutes{2});
-  CHECK(looks() - before <= 24 + 18);
+  CHECK(checks() - before <= 24 + 18);
 }
 
 // ---- whom a job names ---------------------------------------------------------------------------------------------
@@ -630,7 +631,7 @@ TEST_CASE("what needs a process that is looked at rarely does not wait for its n
   world.start();
   world.run(seconds{12});
   CHECK(world.programs.empty());
-  CHECK(said(world, RecordKind::JobHeld, "it depends on db, which is not running"));
+  CHECK(has_record(world, RecordKind::JobHeld, "it depends on db, which is not running"));
   world.bring_up("db");
   world.run(seconds{11});
   CHECK(world.programs == Programs{"start web"});

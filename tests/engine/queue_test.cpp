@@ -55,7 +55,7 @@ void fire_twice(World& world) {
 
 }  // namespace
 
-TEST_CASE("a firing that waits is run while its rule stands failed", "[queue]") {
+TEST_CASE("A queued exec runs while its rule stands failed", "[queue]") {
   World world(rule_set({service("s", {healing()})}));
   world.answer = [](ServiceId) { return 1; };
   fire_twice(world);
@@ -64,7 +64,7 @@ TEST_CASE("a firing that waits is run while its rule stands failed", "[queue]") 
   CHECK(world.engine->programs().queued().empty());
 }
 
-TEST_CASE("a firing that waits is not run when its rule has recovered", "[queue]") {
+TEST_CASE("A queued exec is dropped when its rule recovers", "[queue]") {
   std::int64_t status = 1;
   World world(rule_set({service("s", {healing()})}));
   world.answer = [&](ServiceId) { return status; };
@@ -80,7 +80,7 @@ TEST_CASE("a firing that waits is not run when its rule has recovered", "[queue]
   CHECK(world.execs.size() == 2);
 }
 
-TEST_CASE("a firing of the else branch that waits is not run when the rule has failed again", "[queue]") {
+TEST_CASE("A queued exec of the else branch is dropped when its rule fails again", "[queue]") {
   std::int64_t status = 1;
   World world(rule_set({service("s", {with_else()})}));
   world.answer = [&](ServiceId) { return status; };
@@ -104,7 +104,7 @@ TEST_CASE("a firing of the else branch that waits is not run when the rule has f
   CHECK(world.execs.size() == 3);
 }
 
-TEST_CASE("a firing that waits is not run for a service that is not monitored, or paused", "[queue]") {
+TEST_CASE("A queued exec is dropped when its service is unmonitored or paused", "[queue]") {
   World world(rule_set({service("s", {healing()})}));
   world.answer = [](ServiceId) { return 1; };
   fire_twice(world);
@@ -132,7 +132,7 @@ TEST_CASE("a firing that waits is not run for a service that is not monitored, o
   CHECK(world.saved.execs.empty());
 }
 
-TEST_CASE("a firing of a content rule that waits has no state to stand in", "[queue]") {
+TEST_CASE("A queued exec of a content rule depends on no state", "[queue]") {
   Rule rule = healing();
   rule->mode = Mode::EachMatch;
   rule->action.repeat = 0;
@@ -146,7 +146,7 @@ TEST_CASE("a firing of a content rule that waits has no state to stand in", "[qu
   CHECK(world.execs.size() == 2);
 }
 
-TEST_CASE("a firing that waits does so under the next daemon, too", "[queue]") {
+TEST_CASE("A queued exec stays queued under the next daemon", "[queue]") {
   std::int64_t status = 1;
   World world(rule_set({service("s", {healing()})}));
   world.answer = [&](ServiceId) { return status; };
@@ -169,7 +169,7 @@ TEST_CASE("a firing that waits does so under the next daemon, too", "[queue]") {
   }
 }
 
-TEST_CASE("a firing that waits can be cancelled alone", "[queue]") {
+TEST_CASE("A queued exec can be cancelled alone", "[queue]") {
   World world(rule_set({service("s", {healing()})}));
   world.answer = [](ServiceId) { return 1; };
   fire_twice(world);

@@ -183,7 +183,7 @@ TEST_CASE("that lines of a file may be missing is recorded, once an hour", "[eng
   block->path = "/var/log/app.log";
   World world(rule_set({block}, minutes{1}));
   world.start();
-  const auto look = [&world](bool lost) {
+  const auto check = [&world](bool lost) {
     world.advance(minutes{1});
     REQUIRE_FALSE(world.open.empty());
     const effect::Measure run = world.open.back();
@@ -195,11 +195,11 @@ TEST_CASE("that lines of a file may be missing is recorded, once an hour", "[eng
         run.service, run.run,
         {.output = std::make_shared<const std::string>(), .facts = std::make_shared<const Facts>(facts)}));
   };
-  look(false);
+  check(false);
   CHECK(world.count(RecordKind::LinesLost) == 0);
-  for (int i = 0; i < 30; ++i) look(true);
+  for (int i = 0; i < 30; ++i) check(true);
   CHECK(world.count(RecordKind::LinesLost) == 1);
-  for (int i = 0; i < 40; ++i) look(true);
+  for (int i = 0; i < 40; ++i) check(true);
   CHECK(world.count(RecordKind::LinesLost) == 2);
 }
 

@@ -300,9 +300,9 @@ TEST_CASE("what is wrong in a script is said with line, column and remedy, all o
 }
 
 TEST_CASE("what a foreground process does is read", "[engine][script]") {
-  auto told = foreground("told");
-  told->process->foreground->by_notice = true;
-  const RuleSet rules = rule_set({foreground("timed"), told});
+  auto notifying = foreground("told");
+  notifying->process->foreground->by_notice = true;
+  const RuleSet rules = rule_set({foreground("timed"), notifying});
   const auto action = [&](std::string_view text) {
     const ScriptReading reading = read_script(text, rules);
     for (const ScriptError& error : reading.errors) UNSCOPED_INFO(format(error, "script", text));

@@ -134,13 +134,13 @@ TEST_CASE("each program and request of a healing is told once when it begins, an
                                  "step rebuild stop: fails ok\n"
                                  "step rebuild mark heals\n"
                                  "at 1 minute app fails\n");
-  std::string told;
+  std::string lines;
   for (const TimelineEntry& entry : timeline.entries)
     if (entry.target == "app" || entry.kind.starts_with("action-"))
-      told += fmt::format("{} {}\n", entry.kind, entry.text);
+      lines += fmt::format("{} {}\n", entry.kind, entry.text);
   const std::string healing = "healing of app with rebuild";
-  CHECK(told.find("healing-asked " + healing) == 0);
-  CHECK(told.substr(told.find("exec ")) ==
+  CHECK(lines.find("healing-asked " + healing) == 0);
+  CHECK(lines.substr(lines.find("exec ")) ==
         "exec /bin/may-go app\n"
         "healing-held " +
             healing +
@@ -339,7 +339,7 @@ TEST_CASE("no more healings begin than a limit says, within a time", "[engine][s
        "expect healing n3 recovered\n");
 }
 
-TEST_CASE("what fails again in its probation is answered by on failure", "[engine][simulator][healing]") {
+TEST_CASE("A failure during probation runs `on failure`", "[engine][simulator][healing]") {
   const Timeline timeline = play(app(kRebuild).replace(app(kRebuild).find("tries 2"), 7, "probation 30 minutes"),
                                  "step rebuild rebuild heals for 15 minutes\n"
                                  "step redeploy deploy heals\n"
@@ -402,7 +402,7 @@ TEST_CASE("people approve, reject, cancel, pause and ask for healings", "[engine
   }
 }
 
-TEST_CASE("who unmonitors or stops a target abandons its healing", "[engine][simulator][healing]") {
+TEST_CASE("Unmonitoring or stopping a target abandons its healing", "[engine][simulator][healing]") {
   for (const std::string act : {"unmonitor", "stop"}) {
     INFO(act);
     const Timeline timeline = play(app(kRebuild),
@@ -502,7 +502,7 @@ check composite box5 with members ping_5, http_5, port_5
        "expect port_5 running\n");
 }
 
-TEST_CASE("what failed only as no name server answered is not healed", "[engine][simulator][healing]") {
+TEST_CASE("A failure caused only by an unreachable name server is not healed", "[engine][simulator][healing]") {
   const auto text = [](std::string_view checks) {
     return kRebuild + R"(
 check program other with path "/bin/other" if status != 0 for 2 cycles then alert

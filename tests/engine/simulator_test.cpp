@@ -118,7 +118,7 @@ TEST_CASE("a simulation ends with its scripts, or where it is told to", "[engine
   CHECK(timeline.stopped == "400 days have passed");
 }
 
-TEST_CASE("what is held and why is told", "[engine][simulator]") {
+TEST_CASE("The timeline reports what is held back and why", "[engine][simulator]") {
   RuleSet rules = one_service(kOne);
   rules.settings.dry_run = true;
   const Timeline timeline = play(rules, "web: 1");
@@ -163,7 +163,7 @@ TEST_CASE("content tests see the scripted output", "[engine][simulator]") {
         "log r0 1\nlog r0 3\n");
 }
 
-TEST_CASE("what comes of connections is played, of all or of one", "[engine][simulator]") {
+TEST_CASE("Scripted results of connections are played, for all or one", "[engine][simulator]") {
   const auto reached = [](std::uint16_t probe, bool wanted) {
     Rule rule;
     rule->condition = RuleCondition{{Reached{probe, wanted}}};
@@ -240,7 +240,7 @@ TEST_CASE("a process that dies is started again once the dust has settled", "[en
         "00:00:49.000 web rule-recovered process is running with pid 101\n");
 }
 
-TEST_CASE("what another hand brings up while the dust settles is left alone", "[engine][simulator]") {
+TEST_CASE("A service that someone else starts during the settle time is left alone", "[engine][simulator]") {
   CHECK(story(play(rule_set({process("web")}, seconds{30}),
                    "at 45 s web dies\nat 45500 ms web comes up\nat 45600 ms web comes up\nat 50 s crash for 5 s\n"
                    "at 51 s web dies\nat 52 s web dies\nrun for 54 s")) ==
@@ -302,7 +302,7 @@ TEST_CASE("a restart limit ends the restarts", "[engine][simulator]") {
       "00:02:16.000 web unmonitored unmonitored by rule: if restarts then unmonitor\n"));
 }
 
-TEST_CASE("what is measured is told run by run, not look by look", "[engine][simulator]") {
+TEST_CASE("Measured values are reported once per run, not per check", "[engine][simulator]") {
   const RuleSet rules = rule_set({process("web", {resource_rule(Metric::Cpu, 90, {3, 3, Duration{0}})})}, seconds{30});
   // The run that could not measure it is none; the looks of the restart use up no value.
   const Timeline timeline = play(rules, "web cpu: 10 95*2 unknown 95 20 95*3\nexec /start takes 2 seconds");
@@ -335,7 +335,7 @@ TEST_CASE("what is under way at the end is shown to its end, but nothing that be
   CHECK(failing.length < minutes{2});
 }
 
-TEST_CASE("what no script tells of a process is as its rules want it", "[engine][simulator]") {
+TEST_CASE("An unscripted process behaves as its rules require", "[engine][simulator]") {
   Rule owner = missing_rule(ActionKind::Alert);
   owner->condition = RuleCondition{{Differs{Attribute::Uid, 33}}};
   Rule attribute = owner;
@@ -352,8 +352,8 @@ TEST_CASE("what no script tells of a process is as its rules want it", "[engine]
   CHECK(programs(timeline) ==
         "00:01:30.000 /stop web\n00:01:30.000 /start web\n00:03:00.000 /stop web\n00:03:00.000 /start web\n");
   CHECK(programs(play(rules, "web uptime: 0 unknown\nrun for 200 seconds")).empty());
-  const auto changes = [](const Timeline& told) {
-    return std::ranges::count(told.entries, "rule-changed", &TimelineEntry::kind);
+  const auto changes = [](const Timeline& one) {
+    return std::ranges::count(one.entries, "rule-changed", &TimelineEntry::kind);
   };
   CHECK(changes(timeline) == 0);  // its restarts were healer's own
   CHECK(changes(play(rules, "at 40 s web dies\nat 40500 ms web comes up\nrun for 80 s")) == 1);
@@ -397,10 +397,10 @@ TEST_CASE("a job outlives a crash of healer, and goes on after a reboot", "[engi
 }
 
 TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends", "[engine][simulator]") {
-  auto told = foreground("told");
-  told->process->foreground->by_notice = true;
-  told->process->foreground->ready_after = seconds{20};
-  const RuleSet rules = rule_set({told}, seconds{30});
+  auto notifying = foreground("told");
+  notifying->process->foreground->by_notice = true;
+  notifying->process->foreground->ready_after = seconds{20};
+  const RuleSet rules = rule_set({notifying}, seconds{30});
   const auto has = [](const Timeline& timeline, std::string_view line) {
     INFO(story(timeline));
     CHECK(story(timeline).find(line) != std::string::npos);
@@ -453,12 +453,12 @@ TEST_CASE("a foreground process is rehearsed: when it is ready, and how it ends"
 TEST_CASE("a rule about restarts does not recover while there is no process", "[engine][simulator]") {
   const RuleSet rules =
       rule_set({foreground("web", {missing_rule(), restarts_rule(2, 5, ActionKind::Alert)})}, seconds{30});
-  const std::string told = story(play(rules, "at 2 minutes web dies\nat 3 minutes web dies\nrun for 8 minutes"));
-  INFO(told);
-  CHECK(told.find("00:02:30.000 web rule-failed service restarted 2 times within 5 cycles(s) - alert\n") !=
+  const std::string printed = story(play(rules, "at 2 minutes web dies\nat 3 minutes web dies\nrun for 8 minutes"));
+  INFO(printed);
+  CHECK(printed.find("00:02:30.000 web rule-failed service restarted 2 times within 5 cycles(s) - alert\n") !=
         std::string::npos);
-  CHECK(told.find("00:03:00.000 web rule-recovered process is running after") == std::string::npos);
-  CHECK(told.find("web rule-recovered process is running after") != std::string::npos);
+  CHECK(printed.find("00:03:00.000 web rule-recovered process is running after") == std::string::npos);
+  CHECK(printed.find("web rule-recovered process is running after") != std::string::npos);
 }
 
 TEST_CASE("a program that hangs is ended when its time is over", "[engine][simulator]") {

@@ -40,14 +40,14 @@ std::vector<StepTerms> all_terms() {
 }
 
 /// What has become of a step, as told to whoever owns it.
-struct Told {
+struct Observed {
   State state = State::Fresh;
   std::uint32_t attempt = 1;
-  bool operator==(const Told&) const = default;
+  bool operator==(const Observed&) const = default;
 };
 
 /// As healings tell a step what happens: an end that a deadline or a restart is, is told as one.
-Told after(StepRun run, Event event, StepTerms terms) {
+Observed after(StepRun run, Event event, StepTerms terms) {
   std::optional<StepEnd> end;
   switch (event) {
     case Event::Done: end = StepEnd::Done; break;
@@ -61,7 +61,7 @@ Told after(StepRun run, Event event, StepTerms terms) {
 }
 
 /// The manual, in other words than the code.
-Told expected(State state, std::uint32_t attempt, Event event, StepTerms terms) {
+Observed expected(State state, std::uint32_t attempt, Event event, StepTerms terms) {
   const bool is_outside = state == State::Running || state == State::Requesting || state == State::Bringing;
   const bool is_timed = state == State::Waiting || state == State::Verifying || state == State::Pausing;
   if (state == State::Ending) return {event == Event::Deadline ? State::Ending : State::Failed, attempt};
@@ -130,13 +130,13 @@ class Histories {
 
   At happens(At at, Event event) const {
     const State before = at.run.state;
-    const Told told = after(at.run, event, terms_);
+    const Observed observed = after(at.run, event, terms_);
     const bool is_outside =
         before == State::Running || before == State::Requesting || before == State::Bringing || before == State::Ending;
     if (event == Event::Failed || event == Event::Done) at.was_in_doubt = false;
     if (event == Event::InDoubt || (event == Event::Lost && is_outside)) at.was_in_doubt = true;
-    at.run.state = told.state;
-    at.run.attempt = told.attempt;
+    at.run.state = observed.state;
+    at.run.attempt = observed.attempt;
     return at;
   }
 
@@ -161,10 +161,10 @@ TEST_CASE("every state of a step, with every event, is as the model says", "[ste
           if (run.over()) continue;
           INFO("state " << int(state) << ", attempt " << attempt << ", event " << int(event) << ", retries "
                         << terms.retries << ", repeatable " << terms.repeatable);
-          const Told told = after(run, event, terms);
-          const Told model = expected(state, attempt, event, terms);
-          CHECK(int(told.state) == int(model.state));
-          CHECK(told.attempt == model.attempt);
+          const Observed observed = after(run, event, terms);
+          const Observed model = expected(state, attempt, event, terms);
+          CHECK(int(observed.state) == int(model.state));
+          CHECK(observed.attempt == model.attempt);
         }
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("timetable: a calendar's minute runs once, also where the wall clock i
   Instant back = at(seconds{70});
   back.wall -= seconds{10};
   const Services all{kOne};
-  table.heed_clock(all, back);
+  table.follow_clock(all, back);
   Services ran;
   table.take_due(back.mono, [&](ServiceId id) {
     if (table.turn(id, table.schedule, back)) ran.push_back(id);
@@ -107,17 +107,17 @@ TEST_CASE("timetable: a calendar's minute runs once, also where the wall clock i
 
 TEST_CASE("timetable: a look comes once, at its time, in the order of times") {
   Two table;
-  table.look_later(kTwo, Reason::Again, at(seconds{2}).mono);
-  table.look_later(kTwo, Reason::Again, at(seconds{2}).mono);
-  table.look_later(kOne, Reason::Death, at(seconds{1}).mono);
+  table.check_later(kTwo, Reason::Again, at(seconds{2}).mono);
+  table.check_later(kTwo, Reason::Again, at(seconds{2}).mono);
+  table.check_later(kOne, Reason::Death, at(seconds{1}).mono);
   CHECK(table.next() == at(seconds{1}).mono);
-  CHECK_FALSE(table.take_look(kStart.mono));
-  const auto first = table.take_look(at(seconds{2}).mono);
+  CHECK_FALSE(table.take_check(kStart.mono));
+  const auto first = table.take_check(at(seconds{2}).mono);
   REQUIRE(first);
   CHECK(first->service == kOne);
   CHECK(first->reason == Reason::Death);
-  CHECK(table.take_look(at(seconds{2}).mono)->service == kTwo);
-  CHECK_FALSE(table.take_look(hours{9}));
+  CHECK(table.take_check(at(seconds{2}).mono)->service == kTwo);
+  CHECK_FALSE(table.take_check(hours{9}));
 }
 
 TEST_CASE("timetable: a death counts once a period, and a flight is whole from its beginning") {

@@ -85,7 +85,7 @@ TEST_CASE("it is watched when it is ready, by the next daemon too, and as a relo
     block->process->foreground->ready_after = seconds{20};
     Watched world(block);
     CHECK(watches(world).empty());
-    world.say_ready("web");
+    world.signal_ready("web");
     CHECK(watches(world).size() == 1);
   }
   SECTION("by the next daemon") {
@@ -110,7 +110,7 @@ TEST_CASE("it is watched when it is ready, by the next daemon too, and as a relo
   }
 }
 
-TEST_CASE("what is paused is not ended for its silence, and that is told once", "[watchdog]") {
+TEST_CASE("A paused process is not ended for its silence, which is reported once", "[watchdog]") {
   Watched world;
   world.command(Kind::Pause, {"web"});
   for (int i = 0; i < 3; ++i) world.fall_silent();
@@ -133,7 +133,7 @@ TEST_CASE("a start or a stop lasts as long as the process asks for", "[watchdog]
     world.handle(event::ActionExtended{world.execs.back().action, seconds{60}});
     world.run(seconds{30});
     CHECK(world.count(RecordKind::JobFailed) == 0);
-    world.say_ready("web");
+    world.signal_ready("web");
     CHECK(world.engine->jobs().empty());
   }
   SECTION("but not longer") {
@@ -148,7 +148,7 @@ TEST_CASE("a start or a stop lasts as long as the process asks for", "[watchdog]
     CHECK(world.count(RecordKind::JobFailed) == 0);
   }
   SECTION("its stop") {
-    world.say_ready("web");
+    world.signal_ready("web");
     world.deathless = true;
     world.command(Kind::Stop, {"web"});
     world.run(seconds{20});

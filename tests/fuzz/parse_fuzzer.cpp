@@ -58,12 +58,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<config::Diagnostic> diagnostics;
   const auto file = config::parse(index, sources.at(index).text, diagnostics);
   check_tree(file, text);
-  std::string said;
+  std::string messages;
   for (const auto& one : diagnostics) {
     require(one.range.has_value() && !one.message.empty());
     check_range(*one.range, text);
-    said += config::format(one, sources, false);
+    messages += config::format(one, sources, false);
   }
-  require(diagnostics.empty() == said.empty());
+  require(diagnostics.empty() == messages.empty());
   return 0;
 }

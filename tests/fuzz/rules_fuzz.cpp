@@ -43,11 +43,11 @@ std::string messages(const LoadResult& result) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const LoadResult ours = load(text, false);
-  const std::string said = messages(ours);
-  if (!ours.ok() && said.empty()) broken("who refuses says why", "");
+  const std::string complaints = messages(ours);
+  if (!ours.ok() && complaints.empty()) broken("who refuses says why", "");
 
   const LoadResult theirs = load(text, true);
-  if (theirs.ok() && !ours.ok()) broken("what Monit accepts is accepted", said);
+  if (theirs.ok() && !ours.ok()) broken("what Monit accepts is accepted", complaints);
 
   if (ours.ok()) {
     const std::string printed = healer::config::print(*ours.rules);

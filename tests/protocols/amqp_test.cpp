@@ -36,18 +36,18 @@ std::string verdict(const std::vector<std::string>& script, const std::vector<Se
 }  // namespace
 
 TEST_CASE("an AMQP broker tunes the connection of whom it accepts", "[protocols][amqp]") {
-  const Said guest = talk("amqp", {}, {start(), kTune});
+  const Conversed guest = talk("amqp", {}, {start(), kTune});
   CHECK(guest.verdict == "pass: it accepts the connection");
   CHECK(guest.sent.starts_with("AMQP\0\0\x09\x01\x01\0\0"s));
   CHECK(guest.sent.ends_with("\x05PLAIN"s + text("\0guest\0guest"s) + "\x05" + "en_US\xce"));
-  const Said anonymous = talk("amqp", {}, {start("PLAIN ANONYMOUS"), kHeartbeat + kTune});
+  const Conversed anonymous = talk("amqp", {}, {start("PLAIN ANONYMOUS"), kHeartbeat + kTune});
   CHECK(anonymous.verdict == "pass: it accepts the connection");
   CHECK(anonymous.sent.ends_with("\x09" + "ANONYMOUS"s + text("") + "\x05" + "en_US\xce"));
   CHECK(anonymous.sent.find("guest") == std::string::npos);
 }
 
 TEST_CASE("a login at an AMQP broker opens the virtual host and closes it", "[protocols][amqp]") {
-  const Said done = talk("amqp", kLogin, {start("PLAIN ANONYMOUS"), kTune, kOpenOk});
+  const Conversed done = talk("amqp", kLogin, {start("PLAIN ANONYMOUS"), kTune, kOpenOk});
   CHECK(done.verdict == "pass: it accepts the login");
   CHECK(done.sent.find("\x05PLAIN"s + text("\0anna\0p4ss"s)) != std::string::npos);
   CHECK(done.sent.find(method(31, "\x07\xff\0\0\x10\0\0\0"s) + method(40, "\1/\0\0"s)) != std::string::npos);
@@ -59,7 +59,7 @@ TEST_CASE("a login at an AMQP broker opens the virtual host and closes it", "[pr
 TEST_CASE("what an AMQP broker refuses is told with its code and text", "[protocols][amqp]") {
   CHECK(verdict({start(), close(403, "ACCESS_REFUSED - no")}) ==
         "fail: its answer to a login as guest is 403: \"ACCESS_REFUSED - no\"");
-  const Said refused = talk("amqp", kLogin, {start(), close(403, "ACCESS_REFUSED - not p4ss")});
+  const Conversed refused = talk("amqp", kLogin, {start(), close(403, "ACCESS_REFUSED - not p4ss")});
   CHECK(refused.verdict.starts_with("fail: its answer to the login is 403: "));
   CHECK(refused.verdict.find("p4ss") == std::string::npos);
   CHECK(refused.sent.ends_with(method(51, "")));
@@ -83,19 +83,19 @@ TEST_CASE("a broker of another version of AMQP is told", "[protocols][amqp]") {
 }
 
 TEST_CASE("hostile AMQP brokers come to an end, and fill no memory", "[protocols][amqp][hostile]") {
-  const std::string strange = "fail: this is not an AMQP broker: it said ";
-  CHECK(verdict({"HTTP/1.1 400 no\r\n"}) == strange + "\"H\"");
-  CHECK(verdict({"\1\0\0\xff\xff\xff\xff"s}).starts_with(strange));              // a frame of 4 GB
-  CHECK(verdict({"\1\0\7\0\0\0\4"s}).starts_with(strange));                      // of a channel that is not open
-  CHECK(verdict({frame("\0\x0a"s)}).starts_with(strange));                       // half a method
-  CHECK(verdict({method(30, "")}).starts_with(strange));                         // none that is due
-  CHECK(verdict({method(10, "\0\x09\xff\xff\xff\xff"s)}).starts_with(strange));  // a table that is not there
-  CHECK(verdict({method(50, "\1\x93\xff"s)}).starts_with(strange));              // a text that is not there
-  CHECK(verdict({start(), method(10, "", 20)}).starts_with(strange));            // of another class
-  CHECK(verdict({start(), method(30, "\0"s)}).starts_with(strange));
+  const std::string unexpected = "fail: this is not an AMQP broker: it said ";
+  CHECK(verdict({"HTTP/1.1 400 no\r\n"}) == unexpected + "\"H\"");
+  CHECK(verdict({"\1\0\0\xff\xff\xff\xff"s}).starts_with(unexpected));              // a frame of 4 GB
+  CHECK(verdict({"\1\0\7\0\0\0\4"s}).starts_with(unexpected));                      // of a channel that is not open
+  CHECK(verdict({frame("\0\x0a"s)}).starts_with(unexpected));                       // half a method
+  CHECK(verdict({method(30, "")}).starts_with(unexpected));                         // none that is due
+  CHECK(verdict({method(10, "\0\x09\xff\xff\xff\xff"s)}).starts_with(unexpected));  // a table that is not there
+  CHECK(verdict({method(50, "\1\x93\xff"s)}).starts_with(unexpected));              // a text that is not there
+  CHECK(verdict({start(), method(10, "", 20)}).starts_with(unexpected));            // of another class
+  CHECK(verdict({start(), method(30, "\0"s)}).starts_with(unexpected));
   std::string unended = start();
   unended.back() = '\0';
-  CHECK(verdict({unended}).starts_with(strange));
+  CHECK(verdict({unended}).starts_with(unexpected));
   std::string beats;
   for (int i = 0; i < 1000; ++i) beats += kHeartbeat;
   CHECK(verdict({start(), beats}) == "fail: it does not come to an end");

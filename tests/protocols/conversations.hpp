@@ -12,18 +12,18 @@ namespace healer::test {
 
 using namespace healer::protocols;
 
-struct Said {
+struct Conversed {
   std::string verdict;
   std::string sent;
 };
 
 /// What `name` makes of a server that says these parts; whole and byte by byte alike.
-inline Said talk(std::string_view name, const std::vector<Setting>& settings, const std::vector<std::string>& script,
-                 bool closes = true, protocols::Limits limits = {}) {
+inline Conversed talk(std::string_view name, const std::vector<Setting>& settings,
+                      const std::vector<std::string>& script, bool closes = true, protocols::Limits limits = {}) {
   const Protocol* protocol = find_protocol(name);
   REQUIRE(protocol != nullptr);
   const Order order{.host = "shop.example", .port = protocol->port, .settings = settings, .limits = limits};
-  Said first;
+  Conversed first;
   for (const std::size_t piece : {std::string::npos, std::size_t{1}, std::size_t{7}}) {
     Talk server;
     server.piece = piece;

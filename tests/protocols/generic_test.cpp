@@ -21,7 +21,7 @@ TEST_CASE("what is expected comes, in its order", "[protocols][generic]") {
   CHECK(talk("generic", {expect("a.*b")}, {std::string("a\0b\n", 4)}).verdict == all);  // shown as \0
   CHECK(talk("generic", {expect("a\\\\0b")}, {std::string("a\0b\n", 4)}).verdict == all);
   CHECK(talk("generic", {expect("^[\\]0")}, {std::string("\0b\n", 3)}).verdict == all);  // from Monit's manual
-  const Said both = talk("generic", {expect("hi"), send("x\r\n"), expect("bye"), send("q")}, {"hi\n", "bye\n"});
+  const Conversed both = talk("generic", {expect("hi"), send("x\r\n"), expect("bye"), send("q")}, {"hi\n", "bye\n"});
   CHECK(both.verdict == all);
   CHECK(both.sent == "x\r\nq");
   CHECK(talk("generic", {send("only")}, {}).verdict == "pass: all was sent");

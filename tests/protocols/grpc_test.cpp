@@ -37,7 +37,7 @@ TEST_CASE("a gRPC server that serves passes", "[protocols][grpc]") {
   CHECK(verdict(answer(message("\x08\x01")), "shop.Cart") == "pass: the status of \"shop.Cart\" is SERVING");
   CHECK(verdict(answer(message("\x1a\x02hi\x11" + "12345678"s + "\x25" + "1234" + "\x08\x01"))) ==
         "pass: its status is SERVING");
-  const Said asked = talk("grpc", {{.word = "service", .text = "shop.Cart"}}, {});
+  const Conversed asked = talk("grpc", {{.word = "service", .text = "shop.Cart"}}, {});
   CHECK(asked.sent.starts_with("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
   CHECK(asked.sent.find(frame(kData, kEndStream, 1, message("\x0a\x09shop.Cart"))) != std::string::npos);
   CHECK(talk("grpc", {}, {}).sent.find(frame(kData, kEndStream, 1, message(""))) != std::string::npos);
@@ -66,14 +66,14 @@ TEST_CASE("what a gRPC server refuses is told with its code and text", "[protoco
 }
 
 TEST_CASE("hostile gRPC servers come to an end, and fill no memory", "[protocols][grpc][hostile]") {
-  const std::string strange = "fail: this is not a gRPC server's answer to Check: it said ";
-  CHECK(verdict(answer("")).starts_with(strange));
-  CHECK(verdict(answer("\0\xff\xff\xff\xff\x08\x01"s)).starts_with(strange));
-  CHECK(verdict(answer(message("\x08\x01") + message("\x08\x01"))).starts_with(strange));
-  CHECK(verdict(answer(message("\x08"))).starts_with(strange));
-  CHECK(verdict(answer(message("\x0b\x01"))).starts_with(strange));
-  CHECK(verdict(answer(message("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\x7fx"))).starts_with(strange));
-  CHECK(verdict(answer(message(std::string(40, '\xff')))).starts_with(strange));
+  const std::string unexpected = "fail: this is not a gRPC server's answer to Check: it said ";
+  CHECK(verdict(answer("")).starts_with(unexpected));
+  CHECK(verdict(answer("\0\xff\xff\xff\xff\x08\x01"s)).starts_with(unexpected));
+  CHECK(verdict(answer(message("\x08\x01") + message("\x08\x01"))).starts_with(unexpected));
+  CHECK(verdict(answer(message("\x08"))).starts_with(unexpected));
+  CHECK(verdict(answer(message("\x0b\x01"))).starts_with(unexpected));
+  CHECK(verdict(answer(message("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\x7fx"))).starts_with(unexpected));
+  CHECK(verdict(answer(message(std::string(40, '\xff')))).starts_with(unexpected));
   CHECK(verdict(answer(message("\x08\x01", 1))) == "fail: its answer is compressed, which it was not asked for");
   CHECK(verdict(begun() + ended("x")) == "fail: this is not a gRPC server: its result of the call is \"x\"");
   CHECK(verdict(begun() + frame(kData, kEndStream, 1, message("\x08\x01"))) ==

@@ -87,8 +87,8 @@ TEST_CASE("tests of JSON", "[protocols][http]") {
   CHECK(verdict({json(".", Operator::Equal, "1")}, response("200 OK", "<html>")) ==
         "unknown: json \".\" is not known: this is not JSON");
   CHECK(verdict({json(".", Operator::Equal, "1")}, response("500 Oops", "1")) == "fail: its status is 500");
-  const Said large = talk("http", {json(".", Operator::Equal, "1")}, {response("200 OK", std::string(100, '1'))}, true,
-                          {.http_content = 64});
+  const Conversed large = talk("http", {json(".", Operator::Equal, "1")}, {response("200 OK", std::string(100, '1'))},
+                               true, {.http_content = 64});
   CHECK(large.verdict == "unknown: its content has more than 64 bytes: its JSON is not read");
 }
 
@@ -229,8 +229,8 @@ TEST_CASE("a verdict does not hang on how much comes at once", "[protocols][http
     for (const auto* end : {"", "\r", "\r.", "\n", "\r\n"})
       CHECK(verdict({}, std::string(size, 'x') + end).starts_with("fail: this is not an HTTP server"));
   // What comes behind the part that is searched counts for the checksum.
-  const Said both = talk("http", {content("h.l+"), checksum("5d41402abc4b2a76b9719d911017c592")},
-                         {response("200 OK", "hello")}, true, {.http_content = 4});
+  const Conversed both = talk("http", {content("h.l+"), checksum("5d41402abc4b2a76b9719d911017c592")},
+                              {response("200 OK", "hello")}, true, {.http_content = 4});
   CHECK(both.verdict == "pass: HTTP status 200");
 }
 

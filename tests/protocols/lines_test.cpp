@@ -21,7 +21,7 @@ std::string verdict(std::string_view name, const std::vector<std::string>& scrip
 }  // namespace
 
 TEST_CASE("an IMAP server greets and takes its leave", "[protocols][imap]") {
-  const Said done = talk("imap", {}, {"* OK [CAPABILITY IMAP4rev1] ready\r\n", "* BYE out\r\n003 OK done\r\n"});
+  const Conversed done = talk("imap", {}, {"* OK [CAPABILITY IMAP4rev1] ready\r\n", "* BYE out\r\n003 OK done\r\n"});
   CHECK(done.verdict == "pass: it is an IMAP server");
   CHECK(done.sent == "003 LOGOUT\r\n");
   CHECK(verdict("imap", {"* PREAUTH in\r\n", "* 1 EXISTS\r\n* BYE\r\n"}) == "pass: it is an IMAP server");
@@ -33,8 +33,8 @@ TEST_CASE("an IMAP server greets and takes its leave", "[protocols][imap]") {
 }
 
 TEST_CASE("a login at an IMAP server is made within TLS, and no message has its password", "[protocols][imap]") {
-  const Said done = talk("imap", {kStartTls, kUser, kPassword},
-                         {"* OK x\r\n", "001 OK go\r\n", "* CAPABILITY IMAP4\r\n002 OK in\r\n", "* BYE\r\n"});
+  const Conversed done = talk("imap", {kStartTls, kUser, kPassword},
+                              {"* OK x\r\n", "001 OK go\r\n", "* CAPABILITY IMAP4\r\n002 OK in\r\n", "* BYE\r\n"});
   CHECK(done.verdict == "pass: it is an IMAP server with TLS");
   CHECK(done.sent == "001 STARTTLS\r\n<TLS>002 LOGIN \"an\\\"na\" \"p4ss\\\\word\"\r\n003 LOGOUT\r\n");
   CHECK(verdict("imap", {"* OK x\r\n", "001 NO no\r\n"}, {kStartTls}) ==
@@ -52,10 +52,10 @@ TEST_CASE("what an IMAP server slips in before TLS does not count as said within
 }
 
 TEST_CASE("a POP server greets, lets in and says good-bye", "[protocols][pop]") {
-  const Said done = talk("pop", {}, {"+OK ready\r\n", "+OK bye\r\n"});
+  const Conversed done = talk("pop", {}, {"+OK ready\r\n", "+OK bye\r\n"});
   CHECK(done.verdict == "pass: it is a POP server");
   CHECK(done.sent == "QUIT\r\n");
-  const Said login =
+  const Conversed login =
       talk("pop", {kStartTls, kUser, kPassword}, {"+OK\r\n", "+OK\r\n", "+OK\r\n", "+OK\r\n", "+OK\r\n"});
   CHECK(login.verdict == "pass: it is a POP server with TLS");
   CHECK(login.sent == "STLS\r\n<TLS>USER an\"na\r\nPASS p4ss\\word\r\nQUIT\r\n");
@@ -67,7 +67,7 @@ TEST_CASE("a POP server greets, lets in and says good-bye", "[protocols][pop]") 
 }
 
 TEST_CASE("an FTP server greets in as many lines as it likes", "[protocols][ftp]") {
-  const Said done =
+  const Conversed done =
       talk("ftp", {}, {"220-Welcome\r\n to all\r\n221 is no end\r\n220-x\r\n220 ready\r\n", "221 bye\r\n"});
   CHECK(done.verdict == "pass: it is an FTP server");
   CHECK(done.sent == "QUIT\r\n");
@@ -90,7 +90,7 @@ TEST_CASE("a news server greets, also one for reading only", "[protocols][nntp]"
 TEST_CASE("a Sieve server tells what it can", "[protocols][sieve]") {
   const std::string able = "\"IMPLEMENTATION\" \"x\"\r\n\"STARTTLS\"\r\nOK \"ready\"\r\n";
   CHECK(talk("sieve", {}, {able, "OK \"bye\"\r\n"}).sent == "LOGOUT\r\n");
-  const Said done = talk("sieve", {kStartTls}, {able, "OK \"go\"\r\n", able, "OK(WARNINGS) \"bye\"\r\n"});
+  const Conversed done = talk("sieve", {kStartTls}, {able, "OK \"go\"\r\n", able, "OK(WARNINGS) \"bye\"\r\n"});
   CHECK(done.verdict == "pass: it is a Sieve server with TLS");
   CHECK(done.sent == "STARTTLS\r\n<TLS>LOGOUT\r\n");
   CHECK(verdict("sieve", {"BYE \"full\"\r\n"}) == "fail: its greeting is \"BYE \"full\"\"");
@@ -98,7 +98,7 @@ TEST_CASE("a Sieve server tells what it can", "[protocols][sieve]") {
 }
 
 TEST_CASE("a server for local mail is greeted by LHLO", "[protocols][lmtp]") {
-  const Said done = talk("lmtp", {}, {"220 x LMTP\r\n", "250-x\r\n250 y\r\n", "221 bye\r\n"});
+  const Conversed done = talk("lmtp", {}, {"220 x LMTP\r\n", "250-x\r\n250 y\r\n", "221 bye\r\n"});
   CHECK(done.verdict == "pass: it is a mail server for local deliveries (LMTP)");
   CHECK(done.sent == "LHLO localhost\r\nQUIT\r\n");
   CHECK(verdict("lmtp", {"220 x\r\n", "500 what\r\n"}) == "fail: its answer to LHLO is \"500 what\"");
@@ -123,7 +123,7 @@ TEST_CASE("daemons that answer one question", "[protocols]") {
 }
 
 TEST_CASE("an rsync daemon lists its modules", "[protocols][rsync]") {
-  const Said done = talk("rsync", {}, {"@RSYNCD: 31.0 sha512\n", "Welcome\nbackup\tall\n@RSYNCD: EXIT\n"});
+  const Conversed done = talk("rsync", {}, {"@RSYNCD: 31.0 sha512\n", "Welcome\nbackup\tall\n@RSYNCD: EXIT\n"});
   CHECK(done.verdict == "pass: it lists its modules");
   CHECK(done.sent == "@RSYNCD: 31.0\n#list\n");
   CHECK(verdict("rsync", {"@RSYNCD: 31.0\n", "@ERROR: max connections (1) reached\n"}) ==
@@ -145,7 +145,7 @@ TEST_CASE("a GPS daemon has a receiver, old and new", "[protocols][gps]") {
 }
 
 TEST_CASE("Redis is told a password before PING", "[protocols][redis]") {
-  const Said done = talk("redis", {kPassword}, {"+OK\r\n", "+PONG\r\n"});
+  const Conversed done = talk("redis", {kPassword}, {"+OK\r\n", "+PONG\r\n"});
   CHECK(done.verdict == "pass: it answers PING");
   CHECK(done.sent.starts_with("*2\r\n$4\r\nAUTH\r\n$9\r\np4ss\\word\r\n*1\r\n$4\r\nPING\r\n"));
   CHECK(verdict("redis", {"-WRONGPASS p4ss\\word\r\n"}, {kPassword}) ==

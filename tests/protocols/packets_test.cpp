@@ -66,7 +66,7 @@ TEST_CASE("a memcache server answers noop", "[protocols][memcache]") {
 }
 
 TEST_CASE("an LDAP server lets anybody bind", "[protocols][ldap]") {
-  const Said done = talk("ldap3", {}, {ldap('\x61', 1, 0)});
+  const Conversed done = talk("ldap3", {}, {ldap('\x61', 1, 0)});
   CHECK(done.verdict == "pass: it lets anybody bind");
   CHECK(done.sent == "\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00\x30\x05\x02\x01\x02\x42\x00"s);
   CHECK(talk("ldap2", {}, {ldap('\x61', 1, 0)}).sent[9] == '\x02');
@@ -80,14 +80,14 @@ TEST_CASE("an LDAP server lets anybody bind", "[protocols][ldap]") {
         "fail: the server closed the connection before its answer to an anonymous bind");
   CHECK(verdict("ldap3", {"HTTP/1.1\r\n"}) == "fail: this is not an LDAP server: it said \"H\"");
   CHECK(verdict("ldap3", {"\x30\x84\x7f\xff\xff\xff"s}).starts_with("fail: this is not an LDAP server"));
-  const Said tls = talk("ldap3", {kStartTls}, {ldap('\x78', 1, 0), ldap('\x61', 2, 0)});
+  const Conversed tls = talk("ldap3", {kStartTls}, {ldap('\x78', 1, 0), ldap('\x61', 2, 0)});
   CHECK(tls.verdict == "pass: it lets anybody bind");
   CHECK(tls.sent.starts_with("\x30\x1d\x02\x01\x01\x77\x18\x80\x16"s + "1.3.6.1.4.1.1466.20037<TLS>0"));
   CHECK(verdict("ldap3", {ldap('\x78', 1, 52)}, {kStartTls}) == "fail: its answer to STARTTLS is unavailable (52)");
 }
 
 TEST_CASE("an MQTT broker accepts a connection", "[protocols][mqtt]") {
-  const Said done = talk("mqtt", {kUser, kPassword}, {"\x20\x02\x00\x00"s});
+  const Conversed done = talk("mqtt", {kUser, kPassword}, {"\x20\x02\x00\x00"s});
   CHECK(done.verdict == "pass: it accepts the connection");
   CHECK(done.sent == "\x10\x2f\x00\x04MQTT\x04\xc2\x00\x3c\x00\x17"s + "healer-0000000000000000" + "\x00\x04"s +
                          "anna" + "\x00\x04"s + "p4ss" + "\xe0\x00"s);
@@ -133,7 +133,7 @@ const std::string kOk = my(2, "\0\0\0\2\0\0\0"s);
 TEST_CASE("a MySQL server greets, and lets in whom it knows", "[protocols][mysql]") {
   CHECK(verdict("mysql", {greeting()}) == "pass: it is a MySQL server");
   CHECK(talk("mysql", {}, {greeting()}).sent.empty());
-  const Said login = talk("mysql", {kUser, kPassword}, {greeting(), kOk});
+  const Conversed login = talk("mysql", {kUser, kPassword}, {greeting(), kOk});
   CHECK(login.verdict == "pass: it accepts the login");
   CHECK(login.sent.ends_with("\1\0\0\0\1"s));
   CHECK(login.sent.find("anna\0\x14"s + native_proof("p4ss", "abcdefghijklmnopqrst") + "mysql_native_password\0"s) !=
@@ -152,13 +152,13 @@ TEST_CASE("a MySQL server greets, and lets in whom it knows", "[protocols][mysql
 
 TEST_CASE("a MySQL server may want another proof of the password", "[protocols][mysql]") {
   const std::string salt = "ABCDEFGHIJKLMNOPQRST";
-  const Said switched = talk("mysql", {kUser, kPassword},
-                             {greeting("caching_sha2_password"),
-                              my(2,
-                                 "\xfe"
-                                 "mysql_native_password\0"s +
-                                     salt + '\0'),
-                              my(4, "\0\0\0\2\0\0\0"s)});
+  const Conversed switched = talk("mysql", {kUser, kPassword},
+                                  {greeting("caching_sha2_password"),
+                                   my(2,
+                                      "\xfe"
+                                      "mysql_native_password\0"s +
+                                          salt + '\0'),
+                                   my(4, "\0\0\0\2\0\0\0"s)});
   CHECK(switched.verdict == "pass: it accepts the login");
   CHECK(switched.sent.find("\x14\0\0\3"s + native_proof("p4ss", salt)) != std::string::npos);
   CHECK(verdict("mysql", {greeting("caching_sha2_password"), my(2, "\1\3"s) + my(3, "\0\0\0\2\0\0\0"s)},
@@ -168,7 +168,7 @@ TEST_CASE("a MySQL server may want another proof of the password", "[protocols][
                                 "\xfe"
                                 "client_ed25519\0abc"s)},
                 {kUser, kPassword}) == "fail: it wants a login that healer does not know (\"client_ed25519\")");
-  const Said asks =
+  const Conversed asks =
       talk("mysql", {kUser, kPassword}, {greeting("caching_sha2_password"), my(2, "\1\4"s), my(4, "\1nonsense"s)});
   CHECK(asks.sent.ends_with("\1\0\0\3\2"s));
   CHECK(asks.verdict.starts_with("fail: this is not a MySQL server"));
@@ -187,7 +187,7 @@ TEST_CASE("a query of a MySQL server has a row", "[protocols][mysql]") {
   const std::vector<Setting> settings{kUser, kPassword, kQuery};
   const std::string columns = my(1, "\1"s) + my(2, "\3def"s) + my(3, "\xfe\0\0\2\0"s);
   const std::string end = my(5, "\xfe\0\0\2\0"s);
-  const Said done = talk("mysql", settings, {greeting(), kOk, columns + my(4, "\1"s + "1") + end});
+  const Conversed done = talk("mysql", settings, {greeting(), kOk, columns + my(4, "\1"s + "1") + end});
   CHECK(done.verdict == "pass: it answers the query");
   CHECK(done.sent.find("\x09\0\0\0\3select 1"s) != std::string::npos);
   CHECK(verdict("mysql", {greeting(), kOk, columns + end}, settings) == "fail: its answer to the query has no rows");
@@ -253,15 +253,15 @@ TEST_CASE("SCRAM-SHA-256 as in RFC 7677", "[protocols][scram]") {
 }
 
 TEST_CASE("a key that SCRAM has derived is that of its password, salt and rounds alone", "[protocols][scram]") {
-  const auto said = [](const std::string& password, const std::string& salt, int rounds) {
+  const auto hashed = [](const std::string& password, const std::string& salt, int rounds) {
     return Scram(password, 7).final("r=0000000000000007x,s=" + base64(salt) + ",i=" + std::to_string(rounds)).value();
   };
-  const std::string first = said("p4ss", "salt", 2);
-  CHECK(said("p4ss", "salt", 2) == first);
-  CHECK(said("p4ss", "salt", 3) != first);
-  CHECK(said("p4s", "ssalt", 2) != first);
-  for (int i = 0; i < 600; ++i) (void)said("p4ss", std::to_string(i), 1);  // more than are kept
-  CHECK(said("p4ss", "salt", 2) == first);
+  const std::string first = hashed("p4ss", "salt", 2);
+  CHECK(hashed("p4ss", "salt", 2) == first);
+  CHECK(hashed("p4ss", "salt", 3) != first);
+  CHECK(hashed("p4s", "ssalt", 2) != first);
+  for (int i = 0; i < 600; ++i) (void)hashed("p4ss", std::to_string(i), 1);  // more than are kept
+  CHECK(hashed("p4ss", "salt", 2) == first);
 }
 
 TEST_CASE("a listener of Oracle answers ping by a refusal", "[protocols][tns]") {
@@ -448,11 +448,11 @@ TEST_CASE("an SNMP agent that has no such object has failed, as has one that mak
   CHECK(ask("snmp", {snmp(ber(0x06, std::string(70'000, '\xff')))}, oid) == number);
   CHECK(ask("snmp", {snmp(ber(0x06, ""))}, oid) == number);
   CHECK(ask("snmp", {snmp(ber(0x13, "x"))}, oid) == number);
-  for (const std::string& strange :
+  for (const std::string& unexpected :
        {"\x30\x80"s, "\x30\x84\xff\xff\xff\xff"s, "\x30\x85\0\0\0\0\1"s, "x"s, snmp(ber(2, "\1")) + "x",
         snmp(ber(2, "\1")).substr(0, 20), snmp("\x02\x7f\x01"), snmp("\x02\x84\xff\xff\xff\xf0\x01")}) {
-    CAPTURE(strange);
-    CHECK(ask("snmp", {strange}, oid).starts_with("fail: this is not an SNMP agent: it said \""));
+    CAPTURE(unexpected);
+    CHECK(ask("snmp", {unexpected}, oid).starts_with("fail: this is not an SNMP agent: it said \""));
   }
   // What it repeats of the question is nobody's business.
   CHECK(ask("snmp", {"\x30\x06 hush "s}, {{.word = "community", .text = "hush"}, oid[0]}) ==

@@ -15,10 +15,10 @@ const std::string kBye = "221 bye\r\n";
 }  // namespace
 
 TEST_CASE("a mail server greets, knows its client and says good-bye", "[protocols][smtp]") {
-  const Said plain = talk("smtp", {}, {"220 x ESMTP\r\n", "250-a\r\n250-SIZE\r\n250 ok\r\n", kBye});
+  const Conversed plain = talk("smtp", {}, {"220 x ESMTP\r\n", "250-a\r\n250-SIZE\r\n250 ok\r\n", kBye});
   CHECK(plain.verdict == "pass: it is a mail server");
   CHECK(plain.sent == "EHLO localhost\r\nQUIT\r\n");
-  const Said old = talk("smtp", {}, {"220-x\r\n220 y\r\n", "500 what\r\n", "250 ok\r\n", kBye});
+  const Conversed old = talk("smtp", {}, {"220-x\r\n220 y\r\n", "500 what\r\n", "250 ok\r\n", kBye});
   CHECK(old.verdict == "pass: it is a mail server");
   CHECK(old.sent == "EHLO localhost\r\nHELO localhost\r\nQUIT\r\n");
 }
@@ -37,8 +37,9 @@ TEST_CASE("each answer of a mail server counts", "[protocols][smtp]") {
 
 TEST_CASE("TLS begins in the middle of the conversation", "[protocols][smtp]") {
   const std::string offer = "250-a\r\n250-STARTTLS\r\n250 ok\r\n";
-  const Said done = talk("smtp", {kStartTls, kUser, kPassword},
-                         {"220 x\r\n", offer, "220 go\r\n", "250-a\r\n250 AUTH LOGIN PLAIN\r\n", "235 in\r\n", kBye});
+  const Conversed done =
+      talk("smtp", {kStartTls, kUser, kPassword},
+           {"220 x\r\n", offer, "220 go\r\n", "250-a\r\n250 AUTH LOGIN PLAIN\r\n", "235 in\r\n", kBye});
   CHECK(done.verdict == "pass: it is a mail server with TLS");
   CHECK(done.sent == "EHLO localhost\r\nSTARTTLS\r\n<TLS>EHLO localhost\r\nAUTH PLAIN AHUAcDRzcw==\r\nQUIT\r\n");
   CHECK(talk("smtp", {kStartTls}, {"220 x\r\n", "250 ok\r\n"}).verdict == "fail: it does not offer STARTTLS");
@@ -56,7 +57,7 @@ TEST_CASE("what a mail server slips in before TLS does not count as said within"
 }
 
 TEST_CASE("a login is made in a way that both know, and no message has its password", "[protocols][smtp]") {
-  const Said login =
+  const Conversed login =
       talk("smtp", {kUser, kPassword},
            {"220 x\r\n", "250 AUTH LOGIN\r\n", "334 VXNlcm5hbWU6\r\n", "334 UGFzc3dvcmQ6\r\n", "235 ok\r\n", kBye});
   CHECK(login.verdict == "pass: it is a mail server");
@@ -72,9 +73,9 @@ TEST_CASE("a login is made in a way that both know, and no message has its passw
 
 TEST_CASE("with half a login nobody logs in, as in Monit", "[protocols][smtp]") {
   for (const std::vector<Setting>& half : {std::vector{kUser}, std::vector{kPassword}}) {
-    const Said said = talk("smtp", half, {"220 x\r\n", "250 AUTH PLAIN\r\n", kBye});
-    CHECK(said.verdict == "pass: it is a mail server");
-    CHECK(said.sent == "EHLO localhost\r\nQUIT\r\n");
+    const Conversed conversed = talk("smtp", half, {"220 x\r\n", "250 AUTH PLAIN\r\n", kBye});
+    CHECK(conversed.verdict == "pass: it is a mail server");
+    CHECK(conversed.sent == "EHLO localhost\r\nQUIT\r\n");
     CHECK(find_protocol("smtp")->fault == nullptr);
     CHECK(find_protocol("smtp")->warning(half) == "'username' and 'password' need each other: nobody logs in");
   }

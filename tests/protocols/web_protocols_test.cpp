@@ -23,17 +23,18 @@ const std::string kSwitching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: web
 }  // namespace
 
 TEST_CASE("what the processes of an Apache do is counted", "[protocols][apache]") {
-  const auto told = [](const std::string& scoreboard, const std::vector<Setting>& limits) {
+  const auto verdict_of = [](const std::string& scoreboard, const std::vector<Setting>& limits) {
     return talk("apache-status", limits, {page(scoreboard)}).verdict;
   };
   const Setting logging = limit("loglimit", Operator::Greater, 50);
-  CHECK(told("LLLL______", {logging}) == "pass: none of its 10 processes is beyond a limit");
-  CHECK(told("LLLLLL____", {logging}) == "fail: 60 percent of its processes are logging");
-  CHECK(told("LLLLLL..............", {logging}) == "pass: none of its 20 processes is beyond a limit");
-  CHECK(told("LLLL______", {logging, limit("waitlimit", Operator::Greater, 10)}) ==
+  CHECK(verdict_of("LLLL______", {logging}) == "pass: none of its 10 processes is beyond a limit");
+  CHECK(verdict_of("LLLLLL____", {logging}) == "fail: 60 percent of its processes are logging");
+  CHECK(verdict_of("LLLLLL..............", {logging}) == "pass: none of its 20 processes is beyond a limit");
+  CHECK(verdict_of("LLLL______", {logging, limit("waitlimit", Operator::Greater, 10)}) ==
         "fail: 60 percent of its processes are waiting for a connection");
-  CHECK(told("LLLL______", {limit("loglimit", Operator::Less, 50)}) == "fail: 40 percent of its processes are logging");
-  const Said done = talk("apache-status", {logging, {.word = "path", .text = "/s?auto"}}, {page("_")});
+  CHECK(verdict_of("LLLL______", {limit("loglimit", Operator::Less, 50)}) ==
+        "fail: 40 percent of its processes are logging");
+  const Conversed done = talk("apache-status", {logging, {.word = "path", .text = "/s?auto"}}, {page("_")});
   CHECK(done.sent.starts_with("GET /s?auto HTTP/1.1\r\nHost: shop.example\r\n"));
   CHECK(talk("apache-status", {logging}, {"HTTP/1.1 404 no\r\nContent-Length: 0\r\n\r\n"}).verdict ==
         "fail: its status is 404");
@@ -48,11 +49,11 @@ TEST_CASE("Docker tells whether a container is running and healthy", "[protocols
   const auto answer = [](std::string_view status, const std::string& body) {
     return "HTTP/1.1 " + std::string(status) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   };
-  const auto told = [&](std::string_view status, const std::string& body) {
+  const auto verdict_of = [&](std::string_view status, const std::string& body) {
     return talk("docker", {web}, {answer(status, body)}).verdict;
   };
   const auto state = [&](const std::string& members) {
-    return told("200 OK", "{\"Id\": \"1\", \"State\": {" + members + "}, \"Config\": {\"Env\": [\"TOKEN=x\"]}}");
+    return verdict_of("200 OK", "{\"Id\": \"1\", \"State\": {" + members + "}, \"Config\": {\"Env\": [\"TOKEN=x\"]}}");
   };
   CHECK(state(R"("Running": true)") == "pass: the container is running");
   CHECK(state(R"("Running": true, "Health": {"Status": "healthy"})") == "pass: the container is running and healthy");
@@ -69,12 +70,13 @@ TEST_CASE("Docker tells whether a container is running and healthy", "[protocols
   const std::string silent = "fail: its answer does not tell whether the container is running";
   for (const std::string body :
        {R"({"State": {"Running": 1}})", R"({"State": []})", "{}", "[]", "", "{\"State\": {", "no"})
-    CHECK(told("200 OK", body) == silent);
-  CHECK(told("404 Not Found", R"({"message": "No such container: web"})") == "fail: there is no container \"web\"");
-  CHECK(told("404 Not Found", "<html>") == "fail: this is not the API of Docker: it answers with the status 404");
-  CHECK(told("500 x", R"({"message": "no\tdisk"})") == "fail: its answer is 500: \"no\\tdisk\"");
-  CHECK(told("200 OK", std::string(600'000, '[')) == "fail: its answer is longer than 512 KiB");
-  CHECK(told("200 OK", "{\"State\":" + std::string(100'000, '[')) == silent);
+    CHECK(verdict_of("200 OK", body) == silent);
+  CHECK(verdict_of("404 Not Found", R"({"message": "No such container: web"})") ==
+        "fail: there is no container \"web\"");
+  CHECK(verdict_of("404 Not Found", "<html>") == "fail: this is not the API of Docker: it answers with the status 404");
+  CHECK(verdict_of("500 x", R"({"message": "no\tdisk"})") == "fail: its answer is 500: \"no\\tdisk\"");
+  CHECK(verdict_of("200 OK", std::string(600'000, '[')) == "fail: its answer is longer than 512 KiB");
+  CHECK(verdict_of("200 OK", "{\"State\":" + std::string(100'000, '[')) == silent);
   CHECK(talk("docker", {web}, {answer("200 OK", "{}").substr(0, 30)}).verdict.starts_with("fail: "));
   CHECK(talk("docker", {web}, {"220 mail\r\n"}).verdict == "fail: this is not an HTTP server: it said \"220 mail\"");
 }
@@ -110,8 +112,8 @@ TEST_CASE("a WebSocket server that answers the key answers ours", "[protocols][w
 }
 
 TEST_CASE("a WebSocket server answers a ping and a close", "[protocols][websocket]") {
-  const Said done = talk("websocket", {{.word = "request", .text = "/r"}, {.word = "origin", .text = "o"}},
-                         {kSwitching, "\x81\x02hi\x8a\x00"s, "\x88\x02\x03\xe8"s});
+  const Conversed done = talk("websocket", {{.word = "request", .text = "/r"}, {.word = "origin", .text = "o"}},
+                              {kSwitching, "\x81\x02hi\x8a\x00"s, "\x88\x02\x03\xe8"s});
   CHECK(done.verdict == "pass: it answers a ping");
   CHECK(done.sent.starts_with("GET /r HTTP/1.1\r\nHost: shop.example\r\nUpgrade: websocket\r\n"));
   CHECK(done.sent.find("\r\nOrigin: o\r\n") != std::string::npos);

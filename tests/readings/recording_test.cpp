@@ -74,14 +74,14 @@ TEST_CASE("what was recorded on disk is replayed exactly, from its beginning and
     int failing = 0;
     RecordedShell shell(
         one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(++failing % 50 < 3 ? 1 : 0); });
+        [&](ServiceId) { return program_status(++failing % 50 < 3 ? 1 : 0); });
     running = &shell;
     for (int i = 0; i < 9 * 60; ++i) {
       shell.advance(minutes{1});
       const std::scoped_lock lock(mutex);
       saved = shell.saved;
     }
-    REQUIRE(running->deeds.size() > 20);
+    REQUIRE(running->action_records.size() > 20);
   }
   CHECK((std::filesystem::status(folder.file()).permissions() & std::filesystem::perms::all) ==
         (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
@@ -111,7 +111,7 @@ TEST_CASE("a chunk that begins after a reload, or before one, names its services
     Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = hours{1}, .chunk = hours{1}});
     RecordedShell shell(
         rules({"old"}), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(0); });
+        [&](ServiceId) { return program_status(0); });
     shell.advance(minutes{90});
     shell.reload(rules({}));
     shell.reload(rules({"new"}));
@@ -159,7 +159,7 @@ TEST_CASE("what waits is written at the end for as long as the disk makes progre
                       {}, {.gather = hours{1}, .chunk = Duration{0}});
     RecordedShell shell(
         one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(0); });
+        [&](ServiceId) { return program_status(0); });
     for (int i = 0; i < kItems; ++i) shell.advance(minutes{1});
   }
   auto recording = Recording::open(folder.file(), kBegin, kBegin + days{1});
@@ -186,13 +186,15 @@ for each NODE in "n1" .. "n3" {
   const Folder folder;
   {
     Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = Duration{0}, .chunk = hours{1}});
-    int looks = 0;
+    int checks = 0;
     RecordedShell shell(
         listed(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(++looks % 50 < 3 ? 1 : 0); });
+        [&](ServiceId) { return program_status(++checks % 50 < 3 ? 1 : 0); });
     shell.handle(doubted);
     for (int i = 0; i < 9 * 60; ++i) shell.advance(minutes{1});
-    REQUIRE(std::ranges::none_of(shell.deeds, [](const Deed& deed) { return deed.kind == Deed::Kind::Heal; }));
+    REQUIRE(std::ranges::none_of(shell.action_records, [](const ActionRecord& action_record) {
+      return action_record.kind == ActionRecord::Kind::Heal;
+    }));
   }
   const WallTime since = kBegin + hours{5};
   auto recording = Recording::open(folder.file(), since, kBegin + days{1});
@@ -212,10 +214,10 @@ for each NODE in "n1" .. "n3" {
   REQUIRE(std::get<recorded::Begun>(begun->what).goes_on);
   const auto next = (*middle)->next();
   REQUIRE(next);
-  const auto* told_again = std::get_if<event::ListsDoubted>(&next->what);
-  REQUIRE(told_again != nullptr);
-  CHECK(told_again->names == doubted.names);
-  CHECK(told_again->missing == doubted.missing);
+  const auto* reported_again = std::get_if<event::ListsDoubted>(&next->what);
+  REQUIRE(reported_again != nullptr);
+  CHECK(reported_again->names == doubted.names);
+  CHECK(reported_again->missing == doubted.missing);
   (*middle)->rewind();
   const Replay part = replay(listed(), **middle, {since, kBegin + days{1}});
   CHECK(part.runs > 100);
@@ -247,9 +249,9 @@ TEST_CASE("the texts of rules are kept once in a chunk, are there at each beginn
       reloaded.text = one;
       take(minutes{1}, reloaded);
     }
-    recorded::Reloaded untold;
-    untold.rules = graph;
-    take(minutes{2}, untold);
+    recorded::Reloaded without_text;
+    without_text.rules = graph;
+    take(minutes{2}, without_text);
     recorded::Reloaded last;
     last.rules = graph;
     last.text = second;
@@ -299,7 +301,7 @@ TEST_CASE("a recording of an earlier version, the eldest without the texts of ru
     Recorder recorder(folder.file(), state_of_nothing(), {}, {.gather = Duration{0}});
     RecordedShell shell(
         one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(0); });
+        [&](ServiceId) { return program_status(0); });
     shell.advance(minutes{10});
   };
   record();
@@ -330,7 +332,7 @@ TEST_CASE("old chunks go, and what was not recorded is told") {
                       {.keep = hours{10}, .gather = Duration{0}, .chunk = hours{1}});
     RecordedShell shell(
         one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
-        [&](ServiceId) { return told(0); });
+        [&](ServiceId) { return program_status(0); });
     for (int i = 0; i < 48; ++i) {
       shell.advance(hours{1});
       std::this_thread::yield();
@@ -371,16 +373,17 @@ TEST_CASE("the file stays within its bytes") {
 TEST_CASE("a file that cannot be written is a gap, told once, and no more") {
   const Folder folder;
   std::filesystem::create_directory(folder.file());  // nobody can open that
-  std::atomic<int> told_of{0};
-  Recorder recorder(folder.file(), state_of_nothing(), [&](const std::string&) { ++told_of; },
+  std::atomic<int> reported{0};
+  Recorder recorder(folder.file(), state_of_nothing(), [&](const std::string&) { ++reported; },
                     {.most_waiting = 1000, .gather = Duration{0}, .retry = Duration{1}});
   RecordedShell shell(
-      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); }, [&](ServiceId) { return told(0); });
+      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+      [&](ServiceId) { return program_status(0); });
   for (int i = 0; i < 100; ++i) shell.advance(minutes{10});
-  while (told_of == 0) std::this_thread::yield();
+  while (reported == 0) std::this_thread::yield();
   std::filesystem::remove(folder.file());
   // It is written as soon as it can be.
-  while (!std::filesystem::exists(folder.file()) || told_of < 2) {
+  while (!std::filesystem::exists(folder.file()) || reported < 2) {
     shell.advance(minutes{1});
     std::this_thread::sleep_for(Duration{2});
   }
@@ -402,7 +405,8 @@ TEST_CASE("the last of the disk is left to others", "[disk]") {
                     },
                     {.gather = Duration{0}, .retry = Duration{1}});
   RecordedShell shell(
-      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); }, [&](ServiceId) { return told(0); });
+      one_rule(), 5, [&](recorded::Item item) { recorder.take(std::move(item)); },
+      [&](ServiceId) { return program_status(0); });
   const auto noted = [&](std::size_t count, const std::string& text) {
     for (int i = 0; i < 5000; ++i) {
       shell.advance(minutes{1});

@@ -114,7 +114,7 @@ class Statuses {
     std::int64_t& status = now_[id];
     if (random_() % 4 == 0)
       status = random_() % 40 == 0 ? 3 : random_() % 2 == 0 ? 0 : static_cast<std::int64_t>(random_() % 3);
-    return told(status);
+    return program_status(status);
   }
 
  private:
@@ -122,9 +122,10 @@ class Statuses {
   std::map<ServiceId, std::int64_t> now_;
 };
 
-std::vector<std::string> texts(std::vector<Deed> deeds) {
+std::vector<std::string> texts(std::vector<ActionRecord> action_records) {
   std::vector<std::string> lines;
-  for (const Deed& deed : deeds) lines.push_back(format_iso(deed.when) + " " + deed.service + " " + deed.text);
+  for (const ActionRecord& action_record : action_records)
+    lines.push_back(format_iso(action_record.when) + " " + action_record.service + " " + action_record.text);
   std::ranges::sort(lines);
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
@@ -148,14 +149,15 @@ TEST_CASE("the same rules do exactly what was done, whatever happened") {
     }
     shell.advance(seconds{1});
     const Replay done = replay(some_rules(6), tape, kAlways);
-    std::vector<Deed> both;
+    std::vector<ActionRecord> both;
     for (const ReplayLine& line : done.lines) {
-      CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
+      CAPTURE(line.action_record.service, line.action_record.text, format_iso(line.action_record.when),
+              to_string(line.who));
       CHECK(line.who == ReplayLine::Who::Both);
-      both.push_back(line.deed);
+      both.push_back(line.action_record);
     }
     // To the millisecond, and nothing is missing.
-    REQUIRE((texts(both) == texts(shell.deeds)));
+    REQUIRE((texts(both) == texts(shell.action_records)));
     REQUIRE(both.size() > 10);
     REQUIRE(done.unknown.empty());
     REQUIRE(done.unseen.empty());
@@ -167,7 +169,7 @@ TEST_CASE("other rules differ where they must, and what comes after that may") {
   std::int64_t status = 0;
   RecordedShell shell(
       some_rules(2), 1, [&](recorded::Item item) { tape.take(std::move(item)); },
-      [&](ServiceId id) { return told(id == ServiceId{0} ? status : 0); });
+      [&](ServiceId id) { return program_status(id == ServiceId{0} ? status : 0); });
   const auto cycles = [&](int count, std::int64_t now) {
     status = now;
     shell.advance(seconds{2} * count);
@@ -177,7 +179,7 @@ TEST_CASE("other rules differ where they must, and what comes after that may") {
   cycles(6, 0);
   cycles(5, 1);
   cycles(6, 0);
-  REQUIRE(shell.deeds.size() == 2);
+  REQUIRE(shell.action_records.size() == 2);
   CHECK(replay(some_rules(2), tape, kAlways).count(ReplayLine::Who::Both) == 2);
   tape.rewind();
   const Replay other = replay(some_rules(2, 3), tape, kAlways);
@@ -186,7 +188,7 @@ TEST_CASE("other rules differ where they must, and what comes after that may") {
   CHECK_FALSE(other.lines[0].may_differ);
   CHECK(other.lines[1].who == ReplayLine::Who::Then);
   CHECK(other.lines[2].who == ReplayLine::Who::Now);
-  CHECK(other.lines[2].deed.when - other.lines[1].deed.when >= seconds{1});
+  CHECK(other.lines[2].action_record.when - other.lines[1].action_record.when >= seconds{1});
   CHECK(other.lines[2].may_differ);
 }
 
@@ -195,7 +197,7 @@ TEST_CASE("rules that run more often see what was seen last") {
   std::int64_t status = 0;
   RecordedShell shell(
       some_rules(1), 1, [&](recorded::Item item) { tape.take(std::move(item)); },
-      [&](ServiceId) { return told(status); });
+      [&](ServiceId) { return program_status(status); });
   shell.advance(seconds{20});
   status = 1;
   shell.advance(seconds{20});
@@ -239,10 +241,10 @@ void record_hours(Tape& tape, RuleSet first, std::uint32_t seed, const std::func
   RecordedShell shell(
       std::move(first), seed, [&](recorded::Item item) { tape.take(std::move(item)); },
       [&](ServiceId id) {
-        if (!running->graph().slots[id.index()]) return told(0);  // it is gone
+        if (!running->graph().slots[id.index()]) return program_status(0);  // it is gone
         int& left = failing[running->graph().at(id).name];
         if (left == 0 && random() % 60 == 0) left = 8;
-        return told(left > 0 && left-- > 0 ? 1 : 0);
+        return program_status(left > 0 && left-- > 0 ? 1 : 0);
       });
   running = &shell;
   shell.advance(hours{4});
@@ -265,10 +267,11 @@ TEST_CASE("the same rules heal exactly as was healed, over a reload that adds a 
     const Replay done = replay(farm(R"("n1" .. "n4")", kCalm + composite), tape, kAlways, utc_civil, day);
     std::map<std::string, int> healed;
     for (const ReplayLine& line : done.lines) {
-      CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
+      CAPTURE(line.action_record.service, line.action_record.text, format_iso(line.action_record.when),
+              to_string(line.who));
       CHECK(line.who == ReplayLine::Who::Both);
       CHECK_FALSE(line.may_differ);
-      if (line.deed.kind == Deed::Kind::Heal) ++healed[line.deed.service];
+      if (line.action_record.kind == ActionRecord::Kind::Heal) ++healed[line.action_record.service];
     }
     CHECK(healed["ping_n1"] > 2);
     CHECK(healed["ping_n4"] > 0);
@@ -294,8 +297,8 @@ TEST_CASE("rules that are slower or quicker to heal heal all the same, a run lat
   const auto healings = [](const Replay& done, std::initializer_list<ReplayLine::Who> whose) {
     std::vector<WallTime> when;
     for (const ReplayLine& line : done.lines)
-      if (line.deed.kind == Deed::Kind::Heal && std::ranges::find(whose, line.who) != whose.end())
-        when.push_back(line.deed.when);
+      if (line.action_record.kind == ActionRecord::Kind::Heal && std::ranges::find(whose, line.who) != whose.end())
+        when.push_back(line.action_record.when);
     std::ranges::sort(when);
     return when;
   };
@@ -317,8 +320,9 @@ TEST_CASE("a service that only changed rules have is left out, and what it could
   Tape tape;
   record_hours(tape, farm(R"("n1" .. "n3")", kCalm), 7, [](RecordedShell&) {});
   const auto healings = [](const Replay& done, ReplayLine::Who who) {
-    return std::ranges::count_if(
-        done.lines, [&](const ReplayLine& line) { return line.deed.kind == Deed::Kind::Heal && line.who == who; });
+    return std::ranges::count_if(done.lines, [&](const ReplayLine& line) {
+      return line.action_record.kind == ActionRecord::Kind::Heal && line.who == who;
+    });
   };
   const Replay same = replay(farm(R"("n1" .. "n3")", kCalm), tape, kAlways);
   const auto all = healings(same, ReplayLine::Who::Both);
@@ -330,9 +334,9 @@ TEST_CASE("a service that only changed rules have is left out, and what it could
   CHECK(healings(more, ReplayLine::Who::Both) == all);
   CHECK(more.count(ReplayLine::Who::Both) == more.lines.size());
   for (const ReplayLine& line : more.lines) {
-    CAPTURE(line.deed.service, line.deed.text);
-    if (line.deed.kind == Deed::Kind::Heal) CHECK(line.may_differ);
-    if (line.deed.service == "calm") CHECK_FALSE(line.may_differ);
+    CAPTURE(line.action_record.service, line.action_record.text);
+    if (line.action_record.kind == ActionRecord::Kind::Heal) CHECK(line.may_differ);
+    if (line.action_record.service == "calm") CHECK_FALSE(line.may_differ);
   }
   // The same of a recording that does not say which services there were: its end does.
   tape.rewind();
@@ -348,7 +352,7 @@ TEST_CASE("a service that only changed rules have is left out, and what it could
   const Replay made = replay(farm(R"("n1" .. "n3")", kCalm + composite), tape, kAlways);
   CHECK(made.unseen.empty());
   CHECK(std::ranges::count_if(made.lines, [](const ReplayLine& line) {
-          return line.deed.service == "web" && line.who == ReplayLine::Who::Now;
+          return line.action_record.service == "web" && line.who == ReplayLine::Who::Now;
         }) > 3);
   // One that has nothing to do with them touches nothing; what depends on one is doubtful in all that it does.
   tape.rewind();
@@ -360,7 +364,7 @@ TEST_CASE("a service that only changed rules have is left out, and what it could
       "check program calm with path \"/bin/true\" if status != 0 then exec \"/bin/act\" depends on new\n" + other;
   const Replay leans = replay(farm(R"("n1" .. "n3")", leaning), tape, kAlways);
   CHECK(std::ranges::count(leans.lines, true, &ReplayLine::may_differ) > 0);
-  for (const ReplayLine& line : leans.lines) CHECK(line.may_differ == (line.deed.service == "calm"));
+  for (const ReplayLine& line : leans.lines) CHECK(line.may_differ == (line.action_record.service == "calm"));
 }
 
 namespace {
@@ -391,10 +395,11 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
     const Replay done = replay(after(), tape, kAlways, utc_civil, day);
     std::set<std::string> services;
     for (const ReplayLine& line : done.lines) {
-      CAPTURE(line.deed.service, line.deed.text, format_iso(line.deed.when), to_string(line.who));
+      CAPTURE(line.action_record.service, line.action_record.text, format_iso(line.action_record.when),
+              to_string(line.who));
       CHECK(line.who == ReplayLine::Who::Both);
       CHECK_FALSE(line.may_differ);
-      services.insert(line.deed.service);
+      services.insert(line.action_record.service);
     }
     CHECK(services.contains("gone"));
     CHECK(services.contains("calm"));
@@ -408,7 +413,7 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
     tape.rewind();
     const Replay other = replay(after("for 5 cycles"), tape, kAlways, utc_civil, day);
     CHECK(std::ranges::all_of(other.lines, [](const ReplayLine& line) {
-      return line.who == ReplayLine::Who::Both || line.deed.service == "calm";
+      return line.who == ReplayLine::Who::Both || line.action_record.service == "calm";
     }));
     CHECK(other.count(ReplayLine::Who::Then) > 0);
     // A recording of an earlier version does not say what was edited.
@@ -420,7 +425,7 @@ TEST_CASE("a day on which a reload has edited rules is played by those of each t
         "the earlier rules are not recorded, and everything before the reload is marked"));
     CHECK(marked(old) > 0);
     for (const ReplayLine& line : old.lines)
-      if (line.deed.when < old.notes.front().when) CHECK(line.may_differ);
+      if (line.action_record.when < old.notes.front().when) CHECK(line.may_differ);
   }
 }
 
@@ -434,7 +439,7 @@ TEST_CASE("a service that nobody has monitored is no service without readings") 
         if (records = records || (armed && std::holds_alternative<recorded::Begun>(item.what)); records)
           tape.take(std::move(item));
       },
-      [&](ServiceId) { return told(0); });
+      [&](ServiceId) { return program_status(0); });
   shell.command(event::Command::Kind::Unmonitor, ServiceId{1});
   shell.advance(seconds{10});
   armed = true;
@@ -449,18 +454,18 @@ TEST_CASE("a service that nobody has monitored is no service without readings") 
   CHECK(more.unmonitored == std::vector<std::string>{"s1"});
 }
 
-TEST_CASE("deeds are compared by service, kind, text and time") {
+TEST_CASE("Action records are compared by service, kind, text and time") {
   const WallTime t{days{20'000}};
-  const Deed restart{t, "Web", Deed::Kind::Exec, "/act"};
-  Deed later = restart;
+  const ActionRecord restart{t, "Web", ActionRecord::Kind::Exec, "/act"};
+  ActionRecord later = restart;
   later.when += milliseconds{200};
-  CHECK(compare_deeds({restart}, {later}).front().who == ReplayLine::Who::Both);
+  CHECK(compare_actions({restart}, {later}).front().who == ReplayLine::Who::Both);
   later.when += milliseconds{100};
-  const auto apart = compare_deeds({restart}, {later});
+  const auto apart = compare_actions({restart}, {later});
   REQUIRE(apart.size() == 2);
   CHECK(apart[0].who == ReplayLine::Who::Then);
   CHECK(apart[1].who == ReplayLine::Who::Now);
   CHECK(apart[1].may_differ);
-  CHECK(compare_deeds({restart, restart}, {restart}).size() == 1);
-  CHECK(compare_deeds({restart}, {restart}, {.wholly = {"web"}, .healing = {}}).front().may_differ);
+  CHECK(compare_actions({restart, restart}, {restart}).size() == 1);
+  CHECK(compare_actions({restart}, {restart}, {.wholly = {"web"}, .healing = {}}).front().may_differ);
 }

@@ -110,7 +110,7 @@ TEST_CASE("a new daemon finds a running action and sees its end", "[action]") {
 TEST_CASE("a new daemon is told how an adopted program ended, and writes it down", "[action]") {
   const bool foreground = GENERATE(false, true);
   const bool reaped = GENERATE(false, true);  // at once, as by the system's first process
-  if (reaped && !ExitStatusReader::pidfds_tell()) {
+  if (reaped && !ExitStatusReader::pidfds_report()) {
     WARN("SKIPPED: pidfds tell no status before Linux 6.15");
     return;
   }
@@ -296,7 +296,7 @@ TEST_CASE("an adopted action can be ended, also before it is found", "[action]")
   CHECK(reap_all());
 }
 
-TEST_CASE("an action that is to end while it is being started is not started, or ended when it is", "[action]") {
+TEST_CASE("An action that is ended while starting is not started, or is ended once started", "[action]") {
   Bench bench;
   const std::string mark = (bench.directory.path() / "mark").string();
   for (std::uint64_t id = 1; id <= 20; ++id) {
@@ -361,7 +361,7 @@ TEST_CASE("an action that cannot be started now is not overtaken by the next of 
   CHECK(bench.order == std::vector<std::uint64_t>{3, 1, 2});
 }
 
-TEST_CASE("what cannot be started at all, or is to end, does not hold up its line", "[action]") {
+TEST_CASE("An action that cannot start, or is to end, does not hold up its line", "[action]") {
   Bench bench;
   bench.line = "web";
   bench.start(1, {"/nowhere"});

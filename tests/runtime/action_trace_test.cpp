@@ -152,7 +152,7 @@ TEST_CASE("a program that must be proved does not run where its proof cannot be 
   end(started->pid);
 }
 
-TEST_CASE("what is written down later has its room from the start", "[trace]") {
+TEST_CASE("Space for later records is reserved from the start", "[trace]") {
   const test::TemporaryDirectory directory;
   const ActionFiles files(directory.path().string());
   const auto size = [&] { return std::filesystem::file_size(files.pid_path(ActionId(1))); };
@@ -245,7 +245,7 @@ TEST_CASE("a line that was cut tells nothing", "[trace]") {
 
 TEST_CASE("what a former daemon is starting just now is waited for", "[trace]") {
   Bench bench;
-  bench.options.look_again = Duration{50};
+  bench.options.check_again = Duration{50};
   bench.new_daemon();
   const ActionFiles& files = bench.runner->files();
   auto runs = files.create(ActionId(1), {.boot = now().boot, .service = "shop"}, std::nullopt);
@@ -331,7 +331,7 @@ TEST_CASE("a program that runs without its proof leaves no word that there is no
 
 TEST_CASE("an action whose files cannot be read, and that is to end, ends when they can", "[trace]") {
   Bench bench;
-  bench.options.look_again = Duration{100};
+  bench.options.check_again = Duration{100};
   bench.new_daemon();
   test::write_with_mode(bench.file("1.out"), "", 0600);
   std::filesystem::create_directory(bench.file("1.pid"));

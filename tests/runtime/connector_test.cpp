@@ -16,7 +16,7 @@ constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 Listener::Serve http(std::string answer) {
   return [answer = std::move(answer)](Peer& peer) {
-    peer.hear();
+    peer.receive();
     peer.say(answer);
   };
 }
@@ -64,7 +64,7 @@ TEST_CASE("a server that accepts and is silent fails at its timeout", "[probe]")
   CHECK(prober.words(server, "expect \"x\" timeout 500 ms") == "failed at talk: no data within 500 ms");
 }
 
-TEST_CASE("where nothing comes back from connecting, that is told", "[probe]") {
+TEST_CASE("A connection without any response is reported", "[probe]") {
   // Nobody accepts, and the queue of connections is full: the kernel drops what comes.
   const runtime::Descriptor server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};
@@ -101,7 +101,7 @@ TEST_CASE("a server that sends a byte now and then gets no more time than others
 
 TEST_CASE("a server that closes half-way has failed", "[probe]") {
   Prober prober;
-  const Listener none([](Peer& peer) { peer.hear(); });
+  const Listener none([](Peer& peer) { peer.receive(); });
   CHECK(prober.words(none, "protocol http") == "failed at talk: the server closed the connection without an answer");
   CHECK(prober.words(none, "protocol https") == "failed at tls: the server closed the connection");
   const Listener half(http("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"));
@@ -122,7 +122,7 @@ TEST_CASE("endless servers are judged by their beginning", "[probe]") {
   CHECK(prober.run(banner, "protocol http").text.starts_with("this is not an HTTP server"));
   CHECK(prober.words(banner, "protocol https") == "failed at tls: the server does not speak TLS");
   const Listener body([](Peer& peer) {
-    peer.hear();
+    peer.receive();
     peer.say("HTTP/1.1 200 OK\r\n\r\n");
     while (peer.say(std::string(65536, 'x'))) {
     }
@@ -157,18 +157,18 @@ TEST_CASE("a redirect to where nothing can be sent has failed", "[probe]") {
 
 TEST_CASE("redirects are followed to the other place, without what is a secret", "[probe]") {
   std::mutex mutex;
-  std::string heard;
+  std::string received;
   const Listener there([&](Peer& peer) {
-    const std::string request = peer.hear();
+    const std::string request = peer.receive();
     {
       const std::lock_guard lock(mutex);
-      heard = request;
+      received = request;
     }
     peer.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
   });
   const std::string place = "http://127.0.0.1:" + std::to_string(there.port()) + "/there";
   const Listener here([&](Peer& peer) {
-    const std::string request = peer.hear();
+    const std::string request = peer.receive();
     const std::string to = request.starts_with("GET /loop") ? "/loop" : place;
     peer.say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + to + "\r\n\r\n");
   });
@@ -179,15 +179,15 @@ TEST_CASE("redirects are followed to the other place, without what is a secret",
   CHECK(result.verdict == ProbeVerdict::Passed);
   CHECK(result.redirects == 1);
   CHECK(result.address == "127.0.0.1:" + std::to_string(there.port()));
-  CHECK(heard.starts_with("GET /there HTTP/1.1\r\n"));
-  CHECK(heard.find("Authorization") == std::string::npos);
+  CHECK(received.starts_with("GET /there HTTP/1.1\r\n"));
+  CHECK(received.find("Authorization") == std::string::npos);
   CHECK(prober.words(here, "protocol http request \"/loop\" redirects 5 retry 2") ==
         "failed at talk: its status is 302: it redirects once more");
 }
 
 TEST_CASE("what is sent is read from a file at each test", "[probe]") {
   const Listener server([](Peer& peer) {
-    const std::string request = peer.hear();
+    const std::string request = peer.receive();
     const bool is_right = request.ends_with("\r\n\r\n{\"n\":7}");
     peer.say(is_right ? "HTTP/1.1 200 OK\r\n\r\n" + std::string("{\"n\":7}") : "HTTP/1.1 400 Bad\r\n\r\n");
   });
@@ -208,7 +208,7 @@ TEST_CASE("what is sent is read from a file at each test", "[probe]") {
 TEST_CASE("attempts follow one another until one passes", "[probe]") {
   std::atomic<int> tries{0};
   const Listener server([&](Peer& peer) {
-    peer.hear();
+    peer.receive();
     peer.say(++tries % 3 == 0 ? kOk : "HTTP/1.1 500 No\r\n\r\n");
   });
   Prober prober;
@@ -245,7 +245,7 @@ TEST_CASE("a source address is used", "[probe]") {
       const std::lock_guard lock(mutex);
       client = peer.client();
     }
-    peer.hear();
+    peer.receive();
     peer.say(kOk);
   });
   Prober prober;
@@ -303,7 +303,7 @@ TEST_CASE("datagrams: an answer, silence, and a refusal", "[probe]") {
 
 TEST_CASE("a response time that is not met is a failure", "[probe]") {
   const Listener server([](Peer& peer) {
-    peer.hear();
+    peer.receive();
     std::this_thread::sleep_for(std::chrono::milliseconds{30});
     peer.say(kOk);
   });
@@ -321,14 +321,14 @@ TEST_CASE("many that hang delay no other, and cost their own check only", "[prob
   const auto stuck =
       plan_of("127.0.0.1", "port " + std::to_string(hanging.port()) + " protocol http timeout 100 seconds");
   std::vector<std::uint64_t> ids;
-  int told = 0;
-  for (int i = 0; i < 200; ++i) ids.push_back(prober.connector().probe(stuck, [&](const ProbeResult&) { ++told; }));
+  int answered = 0;
+  for (int i = 0; i < 200; ++i) ids.push_back(prober.connector().probe(stuck, [&](const ProbeResult&) { ++answered; }));
   for (int i = 0; i < 20; ++i) CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
   CHECK(prober.connector().in_flight() == 200);
   for (const auto id : ids) prober.connector().cancel(id);
   CHECK(prober.connector().in_flight() == 0);
   CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
-  CHECK(told == 0);
+  CHECK(answered == 0);
 }
 
 TEST_CASE("what is more than descriptors waits for its turn", "[probe]") {
@@ -358,20 +358,20 @@ TEST_CASE("a machine without descriptors says nothing about a server", "[probe]"
   CHECK(result.text == "too many open files");
 }
 
-TEST_CASE("a connector that goes tells nobody", "[probe]") {
+TEST_CASE("A destroyed connector reports to nobody", "[probe]") {
   const Listener server(silent);
-  int told = 0;
+  int answered = 0;
   runtime::Loop loop;
   {
     runtime::Connector connector(loop);
-    const auto tell = [&](const ProbeResult&) { ++told; };
+    const auto tell = [&](const ProbeResult&) { ++answered; };
     for (const char* text : {"protocol http", "protocol https with ssl options {verify: enable}", "type udp"})
       connector.probe(plan_of("127.0.0.1", std::string("port 9 timeout 100 s ") + text), tell);
     connector.probe(plan_of("127.0.0.1", "ping"), tell);
     connector.probe(plan_of("no.such.name.invalid", "port 9"), tell);
   }
   run_for(loop, Duration{20});
-  CHECK(told == 0);
+  CHECK(answered == 0);
 }
 
 }  // namespace connector_test

@@ -255,9 +255,9 @@ TEST_CASE("a program that is born in a group is started as any other", "[groups]
     Launch launch = program({"/bin/sh", "-c", "id -u; id -g; cat /proc/self/cgroup"}, group());
     launch.uid = 65534;
     launch.gid = 12345;
-    const std::string told = output_of(std::move(launch));
-    CHECK(told.starts_with("65534\n12345\n"));
-    CHECK(told.ends_with("/healer-state-1\n"));
+    const std::string printed = output_of(std::move(launch));
+    CHECK(printed.starts_with("65534\n12345\n"));
+    CHECK(printed.ends_with("/healer-state-1\n"));
   }
 }
 
@@ -483,20 +483,20 @@ TEST_CASE("what a start program leaves is found although it has written over its
 
   Inspector::Options options;
   options.groups = actions.options.groups;
-  test::InspectorBench looks(options);
-  const auto missing = test::InspectorBench::by_file(looks.path("none"));
-  looks.left_by = ActionId(5);
-  const auto facts = looks.see(missing).facts;
+  test::InspectorBench bench(options);
+  const auto missing = test::InspectorBench::by_file(bench.path("none"));
+  bench.left_by = ActionId(5);
+  const auto facts = bench.see(missing).facts;
   REQUIRE(facts->further->left.size() == 1);
   CHECK(facts->further->left_by == ActionId(5));
   CHECK(facts->further->left.front().pid == left);
   CHECK(facts->further->left.front().start_ticks == read_proc_stat(left)->start_ticks);
   CHECK(facts->further->left.front().command == std::string(80, 'x'));
-  looks.left_by = ActionId(6);
-  CHECK(looks.see(missing).facts->further->left.empty());
+  bench.left_by = ActionId(6);
+  CHECK(bench.see(missing).facts->further->left.empty());
   // Of one whose process had come up, too, by its group alone.
-  looks.came_by = ActionId(5);
-  const auto over = looks.see(missing).facts;
+  bench.came_by = ActionId(5);
+  const auto over = bench.see(missing).facts;
   REQUIRE(over->further->left.size() == 1);
   CHECK(over->further->left_by == ActionId(5));
   CHECK(over->further->left.front().pid == left);
@@ -553,7 +553,7 @@ TEST_CASE("what a foreground process leaves is ended by its group, whatever it m
   CHECK(actions.end(4).left == 0);
 }
 
-TEST_CASE("what lives in a group of another action is that one's, and a daemon does not end its own group",
+TEST_CASE("A process in a group of another action belongs to that one, and a daemon does not end its own group",
           "[groups]") {
   const Groups machine;
   if (!machine.works()) return;

@@ -35,25 +35,25 @@ using healer::test::run_until;
 
 namespace {
 
-enum class Way { Look, Pidfd, Connector };
+enum class Way { Inspect, Pidfd, Connector };
 
 ExitStatusReader::Options only(Way way) {
-  return {.look = way == Way::Look, .ask_pidfd = way == Way::Pidfd, .listen = way == Way::Connector};
+  return {.check = way == Way::Inspect, .ask_pidfd = way == Way::Pidfd, .listen = way == Way::Connector};
 }
 
 /// Whether this kernel has no such way for us, which is said.
 bool is_missing(Way way) {
-  if (way == Way::Pidfd && !ExitStatusReader::pidfds_tell()) {
+  if (way == Way::Pidfd && !ExitStatusReader::pidfds_report()) {
     WARN("SKIPPED: pidfds tell no status before Linux 6.15");
     return true;
   }
   if (way != Way::Connector) return false;
   Loop loop;
   std::string why;
-  ExitStatusReader exits(loop,
-                         {.look = false, .ask_pidfd = false, .unheard = [&](const std::string& said) { why = said; }});
+  ExitStatusReader exits(
+      loop, {.check = false, .ask_pidfd = false, .not_received = [&](const std::string& reason) { why = reason; }});
   static_cast<void>(exits.follow(::getpid()));
-  if (exits.hears()) return false;
+  if (exits.receives()) return false;
   WARN("SKIPPED: " << why);
   return true;
 }
@@ -140,8 +140,8 @@ class Flood {
 
 }  // namespace
 
-TEST_CASE("how somebody else's process has ended is told, in each way", "[exit-status]") {
-  const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
+TEST_CASE("The end of a foreign process is reported by each method", "[exit-status]") {
+  const Way way = GENERATE(Way::Inspect, Way::Pidfd, Way::Connector);
   if (is_missing(way)) return;
   Loop loop;
   ExitStatusReader exits(loop, only(way));
@@ -150,16 +150,16 @@ TEST_CASE("how somebody else's process has ended is told, in each way", "[exit-s
     const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
     run_for(loop, Duration{10});
     CHECK_FALSE(subscription.ask(process.pidfd));  // it lives
-    process.end(how, way != Way::Look);
+    process.end(how, way != Way::Inspect);
     CHECK(eventually([&] { return subscription.ask(process.pidfd) == end_by(how); }, seconds{5}));
-    if (way == Way::Look) {
+    if (way == Way::Inspect) {
       process.reap();
       CHECK_FALSE(subscription.ask(process.pidfd));
     }
   }
 }
 
-TEST_CASE("how an orphan has ended is told, whoever reaps it", "[exit-status]") {
+TEST_CASE("The end of an orphan is reported whoever reaps it", "[exit-status]") {
   int ends[2];
   int order[2];  // closed where the orphan is to end
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -208,7 +208,7 @@ TEST_CASE("a pidfd tells of the end when its process is reaped, not before, and 
 
 TEST_CASE("the line of a zombie is believed only with the proof whose it is", "[exit-status]") {
   Loop loop;
-  ExitStatusReader exits(loop, only(Way::Look));
+  ExitStatusReader exits(loop, only(Way::Inspect));
   Doomed former;
   Doomed zombie;
   former.end(3, true);
@@ -223,7 +223,7 @@ TEST_CASE("what the kernel keeps from a user is not taken for a 0", "[exit-statu
     return;
   }
   Loop loop;
-  ExitStatusReader exits(loop, only(Way::Look));
+  ExitStatusReader exits(loop, only(Way::Inspect));
   Doomed process;
   process.end(3, false);
   const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
@@ -239,7 +239,7 @@ TEST_CASE("what the kernel keeps from a user is not taken for a 0", "[exit-statu
 }
 
 TEST_CASE("a process whose first thread has left before is not told falsely", "[exit-status]") {
-  const Way way = GENERATE(Way::Look, Way::Pidfd, Way::Connector);
+  const Way way = GENERATE(Way::Inspect, Way::Pidfd, Way::Connector);
   if (is_missing(way)) return;
   Loop loop;
   ExitStatusReader exits(loop, only(way));
@@ -258,13 +258,13 @@ TEST_CASE("a process whose first thread has left before is not told falsely", "[
   siginfo_t info{};
   ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
   CHECK(info.si_status == 3);
-  if (way != Way::Look) ::waitpid(pid, nullptr, 0);
+  if (way != Way::Inspect) ::waitpid(pid, nullptr, 0);
   run_for(loop, Duration{50});
   CHECK(subscription.ask(pidfd) == (way == Way::Connector ? std::nullopt : std::optional(end_by(3))));
-  if (way == Way::Look) ::waitpid(pid, nullptr, 0);
+  if (way == Way::Inspect) ::waitpid(pid, nullptr, 0);
 }
 
-TEST_CASE("nothing is told of a process whose first thread has left while others live", "[exit-status]") {
+TEST_CASE("A process whose first thread has ended while others live is not reported", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
   ExitStatusReader exits(loop, only(Way::Connector));
@@ -282,7 +282,7 @@ TEST_CASE("nothing is told of a process whose first thread has left while others
   }
   const Descriptor pidfd = open_pidfd(pid);
   const ExitStatusReader::Subscription subscription = exits.follow(pid);
-  CHECK(run_until(loop, [&] { return exits.heard() > 1; }));  // its own answer comes first
+  CHECK(run_until(loop, [&] { return exits.received() > 1; }));  // its own answer comes first
   REQUIRE(lives(pidfd));
   CHECK(subscription.ask(pidfd) == std::nullopt);
   ::close(ends[0]);
@@ -297,7 +297,7 @@ TEST_CASE("a process that ends with many threads is told of, whatever its status
   ExitStatusReader exits(loop, only(Way::Connector));
   // On a machine that is busy a thread may be kept waiting just where it looks as if it went on, and the answer may
   // come late: then nothing is told, and never anything else.
-  int told_well = 0;
+  int reported_ends = 0;
   for (int round = 0; round < 20; ++round) {
     int ends[2];
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -305,26 +305,26 @@ TEST_CASE("a process that ends with many threads is told of, whatever its status
     if (pid == 0) {
       std::vector<std::thread> threads;
       for (int i = 0; i < 40; ++i) threads.emplace_back([] { ::pause(); });
-      char told = 0;
-      static_cast<void>(::read(ends[0], &told, 1));
+      char byte = 0;
+      static_cast<void>(::read(ends[0], &byte, 1));
       ::_exit(status);
     }
     const Descriptor pidfd = open_pidfd(pid);
     const ExitStatusReader::Subscription subscription = exits.follow(pid);
     run_for(loop, Duration{1});  // it is heard of from now on
     REQUIRE(::write(ends[1], "", 1) == 1);
-    const std::uint64_t heard = exits.heard();
-    CHECK(run_until(loop, [&] { return !lives(pidfd) && exits.heard() > heard; }));
+    const std::uint64_t received = exits.received();
+    CHECK(run_until(loop, [&] { return !lives(pidfd) && exits.received() > received; }));
     ::waitpid(pid, nullptr, 0);
     std::optional<ProcessEnd> end;
     run_until(
         loop, [&] { return (end = subscription.ask(pidfd)).has_value(); }, Duration{100});
     CHECK(end.value_or(end_by(status)) == end_by(status));
-    if (end) ++told_well;
+    if (end) ++reported_ends;
     ::close(ends[0]);
     ::close(ends[1]);
   }
-  CHECK(told_well > 0);
+  CHECK(reported_ends > 0);
 }
 
 TEST_CASE("two hundred deaths at a time are each told as they were, whether they are reaped meanwhile or not",
@@ -365,13 +365,13 @@ TEST_CASE("two hundred deaths at a time are each told as they were, whether they
     if (death.end) CHECK(*death.end == end_by(how(static_cast<int>(death.service.number()))));
   }
   // An older kernel may still be about to tell when a parent has been quick.
-  if (!reaped || (!older && ExitStatusReader::pidfds_tell())) CHECK(unknown == 0);
-  if (exits.hears() && quick) CHECK(unknown <= kMany / 10);
+  if (!reaped || (!older && ExitStatusReader::pidfds_report())) CHECK(unknown == 0);
+  if (exits.receives() && quick) CHECK(unknown <= kMany / 10);
 }
 
 // ---- the connector
 
-TEST_CASE("what happened before a process was followed was of another of its number", "[exit-status]") {
+TEST_CASE("Events before a process was followed belong to another process with its number", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
   ExitStatusReader exits(loop, only(Way::Connector));
@@ -401,8 +401,8 @@ TEST_CASE("a flood of strangers' exits neither hides an end nor reaches us", "[e
   CHECK(eventually([&] { return subscription.ask(process.pidfd) == end_by(7); }, seconds{1}));
   CHECK(second.end() == 0);
   run_for(loop, Duration{20});
-  CHECK(exits.heard() >= 1);
-  CHECK(exits.heard() < kFlood / 100);
+  CHECK(exits.received() >= 1);
+  CHECK(exits.received() < kFlood / 100);
 }
 
 TEST_CASE("nobody but the kernel is believed", "[exit-status]") {
@@ -413,7 +413,7 @@ TEST_CASE("nobody but the kernel is believed", "[exit-status]") {
   const ExitStatusReader::Subscription subscription = exits.follow(process.pid);
   run_for(loop, Duration{10});
 
-  const std::uint64_t heard = exits.heard();
+  const std::uint64_t received = exits.received();
   std::array<std::uint32_t, 19> forged{};  // 16 bytes of nlmsghdr, 20 of cn_msg, 40 of proc_event
   forged[0] = sizeof forged;
   forged[1] = NLMSG_DONE;
@@ -429,7 +429,8 @@ TEST_CASE("nobody but the kernel is believed", "[exit-status]") {
   const sockaddr_nl everybody{AF_NETLINK, 0, 0, CN_IDX_PROC};
   ::sendto(socket.get(), forged.data(), sizeof forged, 0, reinterpret_cast<const sockaddr*>(&everybody),
            sizeof everybody);
-  CHECK(run_until(loop, [&] { return exits.heard() > heard; }));  // it has come; others of the machine may come, too
+  CHECK(run_until(loop,
+                  [&] { return exits.received() > received; }));  // it has come; others of the machine may come, too
   run_for(loop, Duration{20});
   CHECK_FALSE(subscription.ask(process.pidfd));
   process.end(6, true);
@@ -439,7 +440,7 @@ TEST_CASE("nobody but the kernel is believed", "[exit-status]") {
 TEST_CASE("messages that were lost leave an end unknown", "[exit-status]") {
   if (is_missing(Way::Connector)) return;
   Loop loop;
-  ExitStatusReader exits(loop, {.look = false, .ask_pidfd = false, .buffer = 4096});
+  ExitStatusReader exits(loop, {.check = false, .ask_pidfd = false, .buffer = 4096});
   // While the loop does not run, more end than the socket has room for.
   constexpr int kMany = 300;
   std::vector<std::unique_ptr<Doomed>> processes;
@@ -459,14 +460,14 @@ TEST_CASE("without descriptors for the connector the rest goes on, and the reaso
   Loop loop;
   std::vector<std::string> reasons;
   ExitStatusReader exits(loop,
-                         {.ask_pidfd = false, .unheard = [&](const std::string& why) { reasons.push_back(why); }});
+                         {.ask_pidfd = false, .not_received = [&](const std::string& why) { reasons.push_back(why); }});
   Doomed one;
   Doomed two;
   std::optional<test::FewDescriptors> none(std::in_place);
   const ExitStatusReader::Subscription first = exits.follow(one.pid);
   const ExitStatusReader::Subscription second = exits.follow(two.pid);
   none.reset();
-  CHECK_FALSE(exits.hears());
+  CHECK_FALSE(exits.receives());
   CHECK(reasons == std::vector<std::string>{"cannot open a netlink socket: Too many open files"});
   one.end(3, false);
   two.end(4, true);

@@ -75,7 +75,7 @@ TEST_CASE("a file that comes to be is read from its beginning", "[runtime]") {
   CHECK(log.next() == "error\n");
 }
 
-TEST_CASE("of a file that is rotated nothing is lost", "[runtime]") {
+TEST_CASE("No line of a rotated file is lost", "[runtime]") {
   Log log(errors());
   log.write("");
   CHECK(log.next().empty());
@@ -165,7 +165,7 @@ TEST_CASE("lines are ignored, negated and cut as the rules say", "[runtime]") {
   CHECK(log.read() == std::vector<std::string>{"an error\nerror zzzzzzzzzz...\n", "plain\n", ""});
 }
 
-TEST_CASE("what many lines tell is bounded, and a big file is read in parts", "[runtime]") {
+TEST_CASE("Text from many lines is bounded, and a big file is read in parts", "[runtime]") {
   Log log(errors());
   log.write("");
   log.read();
@@ -174,7 +174,7 @@ TEST_CASE("what many lines tell is bounded, and a big file is read in parts", "[
   while (many.size() < kMostBytes + 1'000'000) many += line;
   log.write(many);
   const std::string first = log.next();
-  CHECK(first.size() < kMostTold + 200);
+  CHECK(first.size() < kMostListed + 200);
   CHECK(first.ends_with("\n...\n"));
   CHECK(log.position->offset > 0);
   CHECK(log.position->offset <= static_cast<std::int64_t>(kMostBytes));

@@ -72,10 +72,10 @@ TEST_CASE("documents that take their time hold up no other's", "[probe]") {
 
 TEST_CASE("the questions about one document are asked in their order", "[probe]") {
   Filters filters;
-  std::vector<std::string> told;
+  std::vector<std::string> answers;
   for (const char* const filter : {"1", "2", "empty", "3"})
-    filters.ask(filter, "one", [&](const auto& value) { told.push_back(value ? *value : value.error().what); });
-  CHECK(told.empty());
+    filters.ask(filter, "one", [&](const auto& value) { answers.push_back(value ? *value : value.error().what); });
+  CHECK(answers.empty());
   filters.run();
-  CHECK(told == std::vector<std::string>{"1", "2", "the filter finds no value", "3"});
+  CHECK(answers == std::vector<std::string>{"1", "2", "the filter finds no value", "3"});
 }

@@ -59,11 +59,11 @@ struct ReadyBench : Bench {
   ReadyBench() { environment.push_back("NOTIFY_SOCKET=" + path); }
   void open() {
     socket.reset();
-    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) { runner->told(notice); });
+    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) { runner->on_notice(notice); });
     REQUIRE(opened);
     socket = std::move(*opened);
   }
-  bool told(std::uint64_t id) {
+  bool is_ready(std::uint64_t id) {
     return run_until(loop, [&] { return ready[id] != 0; });
   }
 
@@ -177,7 +177,7 @@ TEST_CASE("each signal of a sequence can be the one that ends it", "[foreground]
   CHECK_FALSE(test::has_children());
 }
 
-TEST_CASE("what ignores every signal is killed with its whole session", "[foreground]") {
+TEST_CASE("A process that ignores every signal is killed with its session", "[foreground]") {
   Bench bench;
   bench.begin(1,
               "trap '' TERM; (trap '' TERM; timeout 600 sh -c 'trap \"\" TERM; sleep 600; :') & echo begun; "
@@ -189,7 +189,7 @@ TEST_CASE("what ignores every signal is killed with its whole session", "[foregr
   CHECK_FALSE(test::has_children());
 }
 
-TEST_CASE("what a foreground process leaves behind has gone when its end is told", "[foreground]") {
+TEST_CASE("Leftovers of a foreground process are gone when its end is reported", "[foreground]") {
   Bench bench;
   // Children in its group, in groups of their own, and twice forked ones; all deaf.
   bench.begin(1,
@@ -231,7 +231,7 @@ TEST_CASE("what has gone to the background has ended when the end of a foregroun
   CHECK(reap_all());
 }
 
-TEST_CASE("what has gone to the background and is deaf is killed after a grace", "[foreground]") {
+TEST_CASE("A background process that ignores signals is killed after a grace period", "[foreground]") {
   Bench bench;
   bench.environment.push_back(bench.action_mark(1));
   bench.begin(1, "setsid -f sh -c 'trap \"\" TERM; echo begun; while :; do sleep 0.02; done'; sleep 600");
@@ -244,7 +244,7 @@ TEST_CASE("what has gone to the background and is deaf is killed after a grace",
   CHECK(reap_all());
 }
 
-TEST_CASE("what bears the mark of another action is left alone", "[foreground]") {
+TEST_CASE("A process that bears the mark of another action is left alone", "[foreground]") {
   Bench bench;
   for (const std::uint64_t id : {1, 11, 2}) {
     bench.environment.push_back(bench.action_mark(id));
@@ -264,7 +264,7 @@ TEST_CASE("what bears the mark of another action is left alone", "[foreground]")
   CHECK(reap_all());
 }
 
-TEST_CASE("what cannot be looked for has not gone", "[foreground]") {
+TEST_CASE("Leftovers that cannot be searched for are not taken for gone", "[foreground]") {
   Bench bench;
   bench.environment.push_back(bench.action_mark(1));
   bench.begin(1, "setsid -f sh -c 'echo begun; exec sleep 600'; sleep 600");
@@ -436,7 +436,7 @@ TEST_CASE("the main process says that it is ready, and is told so once", "[foreg
   bench.start(1, {"/usr/bin/python3", "-c", send});
   bench.begin(2, "echo begun; sleep 600");
   REQUIRE(run_until(bench.loop, [&] { return bench.output(1) == "begun\n"; }));
-  CHECK(bench.told(1));
+  CHECK(bench.is_ready(1));
   run_for(bench.loop, Duration{100});
   CHECK(bench.ready[1] == 1);
   CHECK(bench.ready[2] == 0);
@@ -456,7 +456,7 @@ TEST_CASE("a descendant speaks for its foreground process, and its barrier lets 
   bench.shell(3, "(sh -c 'sleep 0.2; " + notify + " && echo told' &); sleep 600");
   bench.shell(4, "echo nothing; sleep 600");
   for (const std::uint64_t id : {1, 2, 3}) {
-    CHECK(bench.told(id));
+    CHECK(bench.is_ready(id));
     CHECK(run_until(bench.loop, [&] { return bench.output(id) == "told\n"; }));
   }
   CHECK(bench.ready[4] == 0);
@@ -464,20 +464,20 @@ TEST_CASE("a descendant speaks for its foreground process, and its barrier lets 
   for (std::uint64_t id = 1; id <= 4; ++id) bench.end(id);
 }
 
-TEST_CASE("who is quicker than the news that it runs is heard all the same", "[foreground]") {
+TEST_CASE("A process that is ready before its start was reported is heard", "[foreground]") {
   ReadyBench bench;
   bench.open();
   bench.start(1, {"/bin/sleep", "600"});
   // The loop is not running, so its death may be reported before its start.
   REQUIRE(test::eventually([&] { return bench.alive() == 1; }));
-  bench.runner->told({.sender = processes_with(bench.mark).front(), .ready = true});
+  bench.runner->on_notice({.sender = processes_with(bench.mark).front(), .ready = true});
   CHECK(bench.ready.empty());
-  CHECK(bench.told(1));
+  CHECK(bench.is_ready(1));
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
 }
 
-TEST_CASE("the word of a stranger counts for nobody", "[foreground]") {
+TEST_CASE("A message of an unrelated process is ignored", "[foreground]") {
   if (no_systemd_notify()) return;
   ReadyBench bench;
   bench.open();
@@ -486,13 +486,13 @@ TEST_CASE("the word of a stranger counts for nobody", "[foreground]") {
   bench.foreground = false;
   bench.shell(2, kNotify);
   CHECK(bench.end(2).status == 0);  // its barrier is honoured
-  bench.runner->told({.sender = ::getpid(), .ready = true});
-  bench.runner->told({.sender = 1, .ready = true});
+  bench.runner->on_notice({.sender = ::getpid(), .ready = true});
+  bench.runner->on_notice({.sender = 1, .ready = true});
   run_for(bench.loop, Duration{100});
   CHECK(bench.ready.empty());
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
-  bench.runner->told({.sender = static_cast<pid_t>(bench.started[1]), .ready = true});  // it is gone
+  bench.runner->on_notice({.sender = static_cast<pid_t>(bench.started[1]), .ready = true});  // it is gone
   CHECK(bench.ready.empty());
 }
 
@@ -507,18 +507,18 @@ TEST_CASE("a flood of strangers takes little of the loop's time, whoever is wait
     return static_cast<double>(std::clock() - before);
   };
   const auto flood = [&](pid_t first, int strangers) {
-    return processor_time([&](int i) { bench.runner->told({.sender = first + i % strangers, .ready = true}); });
+    return processor_time([&](int i) { bench.runner->on_notice({.sender = first + i % strangers, .ready = true}); });
   };
   // What it would take to find out who each of them is.
-  const double looks = processor_time([&](int) { static_cast<void>(read_proc_stat(::getppid())); });
+  const double baseline = processor_time([&](int) { static_cast<void>(read_proc_stat(::getppid())); });
   const pid_t here = ::getppid();
-  bench.runner->told({.sender = bench.pid(1), .ready = true});
+  bench.runner->on_notice({.sender = bench.pid(1), .ready = true});
   CHECK(bench.ready[1] == 1);
-  CHECK(flood(here, 1) < looks);
-  CHECK(flood(2, 30'000) < looks);
-  bench.runner->told({.sender = bench.pid(2), .ready = true});  // heard all the same
+  CHECK(flood(here, 1) < baseline);
+  CHECK(flood(2, 30'000) < baseline);
+  bench.runner->on_notice({.sender = bench.pid(2), .ready = true});  // heard all the same
   CHECK(bench.ready[2] == 1);
-  CHECK(flood(here, 1) < looks);  // nobody is waited for
+  CHECK(flood(here, 1) < baseline);  // nobody is waited for
   CHECK(bench.ready.size() == 2);
   for (const std::uint64_t id : {1, 2}) bench.runner->end(ActionId(id), {{SIGTERM, Duration{5000}}});
   for (const std::uint64_t id : {1, 2}) bench.end(id);
@@ -535,7 +535,7 @@ TEST_CASE("the next daemon hears that an adopted foreground process is ready", "
   REQUIRE(run_until(bench.loop, [&] { return !bench.started.empty(); }));
   CHECK(bench.ready.empty());
   test::write_with_mode(gate, "", 0644);
-  CHECK(bench.told(1));
+  CHECK(bench.is_ready(1));
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
   CHECK(reap_all());
@@ -552,7 +552,7 @@ TEST_CASE("a program of another user can say that it is ready", "[foreground]") 
   bench.identity.gid = 65534;
   bench.open();
   bench.shell(1, std::string(kNotify) + "; sleep 600");
-  CHECK(bench.told(1));
+  CHECK(bench.is_ready(1));
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
 }

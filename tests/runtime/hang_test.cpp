@@ -118,11 +118,11 @@ TEST_CASE("a pool can go while its workers hang, and what they finish later reac
   CHECK_FALSE(reached);
 }
 
-TEST_CASE("what is submitted together is all done and told once, and may be told in several turns", "[hang]") {
+TEST_CASE("All tasks of a batch are done and reported once, possibly over several turns", "[hang]") {
   Loop loop;
   WorkerPool pool(loop, {.name = "test"});
   constexpr std::size_t kTasks = 5000;
-  std::vector<int> told(kTasks, 0);
+  std::vector<int> answered(kTasks, 0);
   std::vector<std::string> refused;
   std::vector<WorkerPool::Task> tasks;
   std::size_t all = 0;
@@ -131,7 +131,7 @@ TEST_CASE("what is submitted together is all done and told once, and may be told
                        if (i % 100 == 0) throw std::runtime_error(std::to_string(i));
                        if (i % 100 == 1) return {};
                        return [&, i] {
-                         ++told[i];
+                         ++answered[i];
                          ++all;
                          if (i % 50 == 2) std::this_thread::sleep_for(std::chrono::microseconds{500});
                        };
@@ -141,34 +141,34 @@ TEST_CASE("what is submitted together is all done and told once, and may be told
   pool.submit(std::vector<WorkerPool::Task>{});
   CHECK(run_until(loop, [&] { return all == kTasks / 100 * 98 && refused.size() == kTasks / 100; }));
   run_for(loop, Duration{20});
-  for (std::size_t i = 0; i < kTasks; ++i) REQUIRE(told[i] == (i % 100 < 2 ? 0 : 1));
+  for (std::size_t i = 0; i < kTasks; ++i) REQUIRE(answered[i] == (i % 100 < 2 ? 0 : 1));
   CHECK(refused.size() == kTasks / 100);
 }
 
-TEST_CASE("what is done while the loop is busy is told in several turns, however it was submitted", "[hang]") {
+TEST_CASE("Results that gather while the loop is busy are reported over several turns", "[hang]") {
   Loop loop;
   WorkerPool pool(loop, {.name = "test"});
   constexpr std::size_t kTasks = 200;
   std::atomic<std::size_t> done = 0;
-  std::size_t told = 0, told_before_others = 0;
+  std::size_t answered = 0, answered_before_others = 0;
   for (std::size_t i = 0; i < kTasks; ++i)
     pool.submit(
         [&]() -> Loop::Callback {
           ++done;
           return [&] {
-            if (told == 0) loop.post([&] { told_before_others = told; });
-            ++told;
+            if (answered == 0) loop.post([&] { answered_before_others = answered; });
+            ++answered;
             std::this_thread::sleep_for(std::chrono::microseconds{500});
           };
         },
         [](const Error&) {});
   while (done < kTasks) std::this_thread::yield();
-  CHECK(run_until(loop, [&] { return told == kTasks; }));
-  CHECK(told_before_others > 0);
-  CHECK(told_before_others < kTasks);
+  CHECK(run_until(loop, [&] { return answered == kTasks; }));
+  CHECK(answered_before_others > 0);
+  CHECK(answered_before_others < kTasks);
 }
 
-TEST_CASE("of what is submitted together nothing is hostage of what hangs", "[hang]") {
+TEST_CASE("A hanging task holds up no other task of its batch", "[hang]") {
   Loop loop;
   Gate gate;
   // Nobody is replaced here within the time of the test: there are these two workers.
@@ -204,23 +204,23 @@ TEST_CASE("of what is submitted together nothing is hostage of what hangs", "[ha
   CHECK(run_until(loop, [&] { return hung == 2 && quick == 49 * 2 + 50 * 20; }));
 }
 
-TEST_CASE("a pool may go by what it tells, and then nothing more is told", "[hang]") {
+TEST_CASE("A pool may be destroyed by its own report, and reports nothing more", "[hang]") {
   Loop loop;
   auto pool = std::make_unique<WorkerPool>(loop, WorkerPool::Options{.name = "test", .workers = 1});
-  int told = 0;
+  int answered = 0;
   std::vector<WorkerPool::Task> tasks;
   for (int i = 0; i < 100; ++i)
     tasks.push_back({[&]() -> Loop::Callback {
                        return [&] {
-                         ++told;
+                         ++answered;
                          pool.reset();
                        };
                      },
                      [](const Error&) {}});
   pool->submit(std::move(tasks));
-  CHECK(run_until(loop, [&] { return told > 0; }));
+  CHECK(run_until(loop, [&] { return answered > 0; }));
   run_for(loop, Duration{20});
-  CHECK(told == 1);
+  CHECK(answered == 1);
 }
 
 TEST_CASE("a pattern that backtracks without end delays no other service, and is said to have taken too long",

@@ -78,7 +78,7 @@ TEST_CASE("a banner without an end is left, and fills no memory", "[probe][hosti
 
 TEST_CASE("a content of a gigabyte is looked at as far as the limit, and fills no memory", "[probe][hostile]") {
   const Listener server([](Peer& peer) {
-    peer.hear();
+    peer.receive();
     peer.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40000000\r\n");
     const std::string piece(65536, 'x');
     for (std::size_t sent = 0; sent < kGigabyte / 8 && peer.say(piece); sent += piece.size()) {
@@ -96,8 +96,8 @@ TEST_CASE("a content of a gigabyte is looked at as far as the limit, and fills n
 
 TEST_CASE("a byte now and then buys no time", "[probe][hostile]") {
   const Listener server([](Peer& peer) {
-    const std::string said = "220 HTTP/1.1 200 OK";
-    for (std::size_t i = 0; peer.say(said.substr(i % said.size(), 1)); ++i)
+    const std::string banner = "220 HTTP/1.1 200 OK";
+    for (std::size_t i = 0; peer.say(banner.substr(i % banner.size(), 1)); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds{20});
   });
   for (const std::string& words : protocols_spoken()) {
@@ -110,7 +110,7 @@ TEST_CASE("a byte now and then buys no time", "[probe][hostile]") {
   }
 }
 
-TEST_CASE("who does not read is not answered for ever", "[probe][hostile]") {
+TEST_CASE("A peer that does not read is not served forever", "[probe][hostile]") {
   const Listener server([](Peer& peer) {
     std::string pings;
     while (pings.size() < 65536) pings += "\0\0\x08\x06\0\0\0\0\0ABCDEFGH"s;
@@ -146,7 +146,7 @@ TEST_CASE("TLS that is none, or ends half-way, has failed", "[probe][hostile]") 
   Prober prober;
   for (const std::string& greeting : greetings) {
     const Listener tls([&](Peer& peer) {
-      peer.hear();
+      peer.receive();
       peer.say(greeting);
     });
     const ProbeResult result = prober.run(tls, "protocol https timeout 5 seconds");
@@ -155,11 +155,11 @@ TEST_CASE("TLS that is none, or ends half-way, has failed", "[probe][hostile]") 
     CHECK(result.phase == ProbePhase::Tls);
     const Listener mail([&](Peer& peer) {
       peer.say("220 x\r\n");
-      peer.hear();
+      peer.receive();
       peer.say("250-x\r\n250 STARTTLS\r\n");
-      peer.hear();
+      peer.receive();
       peer.say("220 go\r\n");
-      peer.hear();
+      peer.receive();
       peer.say(greeting);
     });
     const ProbeResult upgraded = prober.run(mail, "protocol smtp starttls timeout 5 seconds");
@@ -193,7 +193,7 @@ TEST_CASE("no text of a server reaches a person raw", "[probe][hostile]") {
   for (const std::string& answer : answers) {
     const Listener server([&](Peer& peer) {
       peer.say(answer);
-      peer.hear();
+      peer.receive();
     });
     for (const std::string& test : words) {
       const auto plan = plan_of("127.0.0.1", "port " + std::to_string(server.port()) + " " + test + " timeout 500 ms");
@@ -207,12 +207,12 @@ TEST_CASE("no text of a server reaches a person raw", "[probe][hostile]") {
 }
 
 // CVE-2019-11455 of Monit: what is percent-encoded and breaks off was read beyond its end.
-TEST_CASE("what breaks off in what a server says is not read on", "[probe][hostile]") {
+TEST_CASE("A truncated message of a server is not read past its end", "[probe][hostile]") {
   Prober prober;
   for (const std::string place :
        {"/%", "/%0", "/%zz", "http://127.0.0.1/%", "//%", "?%", "%", "http://[", "http://[::"}) {
     const Listener server([&](Peer& peer) {
-      if (peer.hear().find(" / ") != std::string::npos)
+      if (peer.receive().find(" / ") != std::string::npos)
         peer.say("HTTP/1.1 301 X\r\nContent-Length: 0\r\nLocation: " + place + "\r\n\r\n");
       else
         peer.say("HTTP/1.1 200 OK\r\n\r\n");
@@ -225,7 +225,7 @@ TEST_CASE("what breaks off in what a server says is not read on", "[probe][hosti
   for (const std::string answer :
        {"HTTP/1.1 ", "HTTP/1.1 2", "HTTP/", "HTTP/1.1 200 OK\r\nContent-Length:", "\r\n", ":"}) {
     const Listener server([&](Peer& peer) {
-      peer.hear();
+      peer.receive();
       peer.say(answer);
     });
     CHECK(prober.run(server, "protocol http").verdict == ProbeVerdict::Failed);

@@ -57,7 +57,7 @@ class Requester {
 };
 
 /// One request of a client, with its body; empty at the end.
-std::string hear_request(Peer& peer) {
+std::string receive_request(Peer& peer) {
   std::string text;
   for (;;) {
     const std::size_t end = text.find("\r\n\r\n");
@@ -66,7 +66,7 @@ std::string hear_request(Peer& peer) {
       const std::size_t size = length < end ? std::stoul(text.substr(length + 16)) : 0;
       if (text.size() >= end + 4 + size) return text;
     }
-    const std::string more = peer.hear();
+    const std::string more = peer.receive();
     if (more.empty()) return {};
     text += more;
   }
@@ -83,10 +83,10 @@ class Server {
   explicit Server(Answer to, const std::string& address = "127.0.0.1")
       : listener_(
             [this, to = std::move(to)](Peer& peer) {
-              for (std::string request; !(request = hear_request(peer)).empty();) {
+              for (std::string request; !(request = receive_request(peer)).empty();) {
                 {
                   const std::lock_guard lock(mutex_);
-                  heard_.push_back(request);
+                  received_.push_back(request);
                 }
                 const std::string text = to(request);
                 if (text.empty() || !peer.say(text)) return;  // hangs up
@@ -97,16 +97,16 @@ class Server {
   [[nodiscard]] std::string url(const std::string& path = "/", const std::string& host = "127.0.0.1") const {
     return "http://" + host + ":" + std::to_string(listener_.port()) + path;
   }
-  [[nodiscard]] std::vector<std::string> heard() {
+  [[nodiscard]] std::vector<std::string> received() {
     const std::lock_guard lock(mutex_);
-    return heard_;
+    return received_;
   }
   [[nodiscard]] int connections() const { return listener_.count(); }
   [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
 
  private:
   std::mutex mutex_;
-  std::vector<std::string> heard_;
+  std::vector<std::string> received_;
   Listener listener_;
 };
 
@@ -116,33 +116,34 @@ std::uint16_t closed_port() {
 
 }  // namespace
 
-TEST_CASE("a request says what it is told to, and the answer is asked", "[http]") {
+TEST_CASE("A request is sent as written, and its answer is tested", "[http]") {
   Server server([](const std::string&) {
     return answer("201 Created", R"({"status": "UP", "n": 3, "none": null})", "X-Subject-Token: t0k3n\r\n");
   });
   Requester requester;
-  const Answered told = requester.run({.method = "PATCH",
-                                       .url = server.url("/v1/x?a=b"),
-                                       .headers = {"X-Auth-Token: abc"},
-                                       .body = R"({"mark": true})",
-                                       .filters = {".status", ".n", ".nothing.x | error", ".none"},
-                                       .saves = {{.from = Saving::From::Header, .what = "x-subject-token", .name = "A"},
-                                                 {.from = Saving::From::Json, .what = ".status", .name = "B"},
-                                                 {.from = Saving::From::Regex, .what = "\"n\": ([0-9]+)", .name = "C"},
-                                                 {.from = Saving::From::Json, .what = ".none", .name = "D"},
-                                                 {.from = Saving::From::Json, .what = ".n", .name = "E"}}});
-  CHECK(told.kind == Ending::Whole);
-  CHECK(told.status == 201);
-  CHECK(told.values == std::vector<std::optional<std::string>>{"\"UP\"", "3", std::nullopt, "null"});
-  CHECK(told.saved == std::vector<std::optional<std::string>>{"t0k3n", "UP", "3", std::nullopt, "3"});
-  const std::string heard = server.heard().at(0);
-  CHECK(heard.starts_with("PATCH /v1/x?a=b HTTP/1.1\r\n"));
-  CHECK(heard.find("\r\nX-Auth-Token: abc\r\n") != std::string::npos);
-  CHECK(heard.find("\r\nContent-Type: application/json\r\n") != std::string::npos);
-  CHECK(heard.ends_with("\r\n\r\n{\"mark\": true}"));
+  const Answered outcome =
+      requester.run({.method = "PATCH",
+                     .url = server.url("/v1/x?a=b"),
+                     .headers = {"X-Auth-Token: abc"},
+                     .body = R"({"mark": true})",
+                     .filters = {".status", ".n", ".nothing.x | error", ".none"},
+                     .saves = {{.from = Saving::From::Header, .what = "x-subject-token", .name = "A"},
+                               {.from = Saving::From::Json, .what = ".status", .name = "B"},
+                               {.from = Saving::From::Regex, .what = "\"n\": ([0-9]+)", .name = "C"},
+                               {.from = Saving::From::Json, .what = ".none", .name = "D"},
+                               {.from = Saving::From::Json, .what = ".n", .name = "E"}}});
+  CHECK(outcome.kind == Ending::Whole);
+  CHECK(outcome.status == 201);
+  CHECK(outcome.values == std::vector<std::optional<std::string>>{"\"UP\"", "3", std::nullopt, "null"});
+  CHECK(outcome.saved == std::vector<std::optional<std::string>>{"t0k3n", "UP", "3", std::nullopt, "3"});
+  const std::string received = server.received().at(0);
+  CHECK(received.starts_with("PATCH /v1/x?a=b HTTP/1.1\r\n"));
+  CHECK(received.find("\r\nX-Auth-Token: abc\r\n") != std::string::npos);
+  CHECK(received.find("\r\nContent-Type: application/json\r\n") != std::string::npos);
+  CHECK(received.ends_with("\r\n\r\n{\"mark\": true}"));
 }
 
-TEST_CASE("what a request is made with as a secret is in nothing that is told of it", "[http]") {
+TEST_CASE("A secret of a request appears in no report about it", "[http]") {
   Server server([](const std::string& request) {
     const std::string path = request.substr(4, request.find(' ', 4) - 4);
     return answer("200 OK", R"({"path": ")" + path + R"(", "n": 3})", "X-Path: " + path + "\r\n");
@@ -152,22 +153,22 @@ TEST_CASE("what a request is made with as a secret is in nothing that is told of
                 .filters = {".path", ".n"},
                 .saves = {{.from = Saving::From::Header, .what = "x-path", .name = "A"}},
                 .hidden = {"HUNTER2/x"}};
-  const Answered told = requester.run(call);
+  const Answered outcome = requester.run(call);
   using Values = std::vector<std::optional<std::string>>;
-  CHECK(told.values == Values{"\"/a?k=hunter2%2fx\"", "3"});
-  CHECK(told.shown == Values{"\"/a?k=*****\"", "3"});
-  CHECK(told.saved == Values{"/a?k=hunter2%2fx"});
+  CHECK(outcome.values == Values{"\"/a?k=hunter2%2fx\"", "3"});
+  CHECK(outcome.shown == Values{"\"/a?k=*****\"", "3"});
+  CHECK(outcome.saved == Values{"/a?k=hunter2%2fx"});
   call.hidden = {"nowhere"};
   CHECK(requester.run(call).shown.empty());
   const Answered lost = requester.run({.url = "http://hunter2.invalid/", .hidden = {"HUNTER2"}});
   CHECK(lost.why.starts_with("cannot resolve *****.invalid"));
 }
 
-TEST_CASE("what is no JSON has no values", "[http]") {
+TEST_CASE("An answer that is not JSON has no values", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", "<html>"); });
   Requester requester;
-  const Answered told = requester.run({.url = server.url(), .filters = {"."}});
-  CHECK(told.values == std::vector<std::optional<std::string>>{std::nullopt});
+  const Answered outcome = requester.run({.url = server.url(), .filters = {"."}});
+  CHECK(outcome.values == std::vector<std::optional<std::string>>{std::nullopt});
 }
 
 TEST_CASE("a body may come from a file, up to a size", "[http]") {
@@ -177,7 +178,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", ""); });
   Requester requester;
   CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).status == 200);
-  CHECK(server.heard().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
+  CHECK(server.received().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
   const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
   CHECK(none.kind == Ending::Failed);
   CHECK(none.why == "its body: cannot read " + path + "x: No such file or directory");
@@ -186,7 +187,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   CHECK(server.connections() == 1);
 }
 
-TEST_CASE("where nothing was sent it has failed", "[http]") {
+TEST_CASE("A request of which nothing was sent has failed", "[http]") {
   Requester requester;
   const std::string place = "127.0.0.1:" + std::to_string(closed_port());
   const Answered refused = requester.run({.method = "POST", .url = "http://" + place + "/"});
@@ -197,17 +198,17 @@ TEST_CASE("where nothing was sent it has failed", "[http]") {
   CHECK(requester.run({.url = "http://127.0.0.1/", .headers = {"X: a\r\nY: b"}}).kind == Ending::Failed);
 }
 
-TEST_CASE("where it was sent and the answer was incomplete it is in doubt", "[http]") {
+TEST_CASE("A request that was sent and answered incompletely is in doubt", "[http]") {
   const std::string half = GENERATE(std::string(), std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"));
   Listener server([&](Peer& peer) {
-    hear_request(peer);
+    receive_request(peer);
     if (!half.empty()) peer.say(half);
   });
   Requester requester;
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
-  const Answered told = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
-  CHECK(told.kind == Ending::InDoubt);
-  CHECK(told.why ==
+  const Answered outcome = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
+  CHECK(outcome.kind == Ending::InDoubt);
+  CHECK(outcome.why ==
         (half.empty() ? place + " closed the connection without an answer" : "the answer of " + place + " broke off"));
   CHECK(server.count() == 1);  // libcurl has not sent it again
 }
@@ -217,27 +218,27 @@ TEST_CASE("a slow answer is in doubt when its time is over, and nothing hangs", 
   Requester requester;
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
   const Duration began = mono_now();
-  const Answered told = requester.run({.method = "POST", .url = url, .timeout = milliseconds{300}});
-  CHECK(told.kind == Ending::InDoubt);
-  CHECK(told.why == "127.0.0.1:" + std::to_string(server.port()) + " did not answer within 300 ms");
+  const Answered outcome = requester.run({.method = "POST", .url = url, .timeout = milliseconds{300}});
+  CHECK(outcome.kind == Ending::InDoubt);
+  CHECK(outcome.why == "127.0.0.1:" + std::to_string(server.port()) + " did not answer within 300 ms");
   CHECK(mono_now() - began < seconds{5});
 }
 
 TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
   Listener server([](Peer& peer) { peer.be_silent(); });
   Requester requester;
-  const Answered told = requester.run({.method = "POST",
-                                       .url = "https://127.0.0.1:" + std::to_string(server.port()) + "/",
-                                       .timeout = milliseconds{300}});
-  CHECK(told.kind == Ending::Failed);
+  const Answered outcome = requester.run({.method = "POST",
+                                          .url = "https://127.0.0.1:" + std::to_string(server.port()) + "/",
+                                          .timeout = milliseconds{300}});
+  CHECK(outcome.kind == Ending::Failed);
 }
 
 TEST_CASE("an answer that is too large is none, and what it answers is in doubt", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", std::string(5000, 'x')); });
   Requester requester;
-  const Answered told = requester.run({.url = server.url(), .limit = 4096});
-  CHECK(told.kind == Ending::InDoubt);
-  CHECK(told.why == "answered 200, with over 4 kB");
+  const Answered outcome = requester.run({.url = server.url(), .limit = 4096});
+  CHECK(outcome.kind == Ending::InDoubt);
+  CHECK(outcome.why == "answered 200, with over 4 kB");
   Server endless([](const std::string&) {
     std::string head = "HTTP/1.1 200 OK\r\n";
     for (int i = 0; i < 10'000; ++i) head += "X-Header: " + std::string(40, 'x') + "\r\n";
@@ -258,31 +259,32 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   Requester requester;
   SECTION("not followed") {
     CHECK(requester.run({.url = here.url()}).status == 307);
-    CHECK(there.heard().empty());
+    CHECK(there.received().empty());
   }
   SECTION("to another server: without what is for this one alone") {
-    const Answered told = requester.run({.url = here.url(),
-                                         .headers = {"Authorization: Bearer x", "X-Auth-Token: y", "Accept: text/html"},
-                                         .follow = true});
-    CHECK(told.status == 200);
-    const std::string heard = there.heard().at(0);
-    CHECK(heard.starts_with("GET /elsewhere "));
-    CHECK(heard.find("Bearer") == std::string::npos);
-    CHECK(heard.find("X-Auth-Token") == std::string::npos);
-    CHECK(heard.find("Accept: text/html") != std::string::npos);
+    const Answered outcome =
+        requester.run({.url = here.url(),
+                       .headers = {"Authorization: Bearer x", "X-Auth-Token: y", "Accept: text/html"},
+                       .follow = true});
+    CHECK(outcome.status == 200);
+    const std::string received = there.received().at(0);
+    CHECK(received.starts_with("GET /elsewhere "));
+    CHECK(received.find("Bearer") == std::string::npos);
+    CHECK(received.find("X-Auth-Token") == std::string::npos);
+    CHECK(received.find("Accept: text/html") != std::string::npos);
   }
   SECTION("a body is not for another server") {
-    const Answered told = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
-    CHECK(told.kind == Ending::InDoubt);
-    CHECK(told.why == "answered 307: the body is not sent on to http://127.0.0.1:" + std::to_string(there.port()));
-    CHECK(there.heard().empty());
+    const Answered outcome = requester.run({.method = "POST", .url = here.url(), .body = "{}", .follow = true});
+    CHECK(outcome.kind == Ending::InDoubt);
+    CHECK(outcome.why == "answered 307: the body is not sent on to http://127.0.0.1:" + std::to_string(there.port()));
+    CHECK(there.received().empty());
   }
   SECTION("to the same server: all of it") {
-    const Answered told = requester.run(
+    const Answered outcome = requester.run(
         {.method = "POST", .url = here.url("/to-own"), .headers = {"X-Auth-Token: y"}, .body = "{}", .follow = true});
-    CHECK(told.status == 200);
-    CHECK(here.heard().at(1).starts_with("POST /own "));
-    CHECK(here.heard().at(1).find("X-Auth-Token: y") != std::string::npos);
+    CHECK(outcome.status == 200);
+    CHECK(here.received().at(1).starts_with("POST /own "));
+    CHECK(here.received().at(1).find("X-Auth-Token: y") != std::string::npos);
   }
   SECTION("in a circle") {
     Server circle([](const std::string&) { return answer("302 Found", "", "Location: /\r\n"); });
@@ -295,9 +297,9 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
   SECTION("where nobody is: the first has taken it") {
     const std::string nowhere = "http://127.0.0.1:" + std::to_string(closed_port()) + "/";
     Server moved([&](const std::string&) { return answer("303 See Other", "", "Location: " + nowhere + "\r\n"); });
-    const Answered told = requester.run({.method = "POST", .url = moved.url(), .body = "{}", .follow = true});
-    CHECK(told.kind == Ending::InDoubt);
-    CHECK(told.why.starts_with("could not connect to "));
+    const Answered outcome = requester.run({.method = "POST", .url = moved.url(), .body = "{}", .follow = true});
+    CHECK(outcome.kind == Ending::InDoubt);
+    CHECK(outcome.why.starts_with("could not connect to "));
   }
 }
 
@@ -307,17 +309,17 @@ TEST_CASE("an expression that finds no end finds nothing, and holds up nobody", 
   // Back-references make the C library go through all that there is.
   const std::string endless = "(a*)*(a*)*(a*)*(a*)*\\1\\2\\3\\4b";
   std::optional<Answered> hung, other;
-  const auto look = [&](std::uint64_t id, const std::string& what, std::optional<Answered>& into) {
+  const auto ask = [&](std::uint64_t id, const std::string& what, std::optional<Answered>& into) {
     requester.caller().read(
         engine::ActionId{id}, [&] { return text; }, {{.from = Saving::From::Regex, .what = what, .name = "X"}},
-        [&](Answered told) {
-          into = std::move(told);
+        [&](Answered outcome) {
+          into = std::move(outcome);
           if (hung && other) requester.loop().stop();
         });
   };
   const Duration began = mono_now();
-  look(1, endless, hung);
-  look(2, "key ([a-z]+)", other);
+  ask(1, endless, hung);
+  ask(2, "key ([a-z]+)", other);
   requester.loop().run();
   REQUIRE(hung);
   REQUIRE(other);
@@ -327,7 +329,7 @@ TEST_CASE("an expression that finds no end finds nothing, and holds up nobody", 
   CHECK(requester.caller().in_flight() == 0);
 }
 
-TEST_CASE("the rest of a request is said where a disk may be waited for", "[http]") {
+TEST_CASE("A request is completed on a thread that may wait for the disk", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", "{}"); });
   Requester requester;
   HttpCall call{.method = "POST", .timeout = seconds{20}};
@@ -339,14 +341,14 @@ TEST_CASE("the rest of a request is said where a disk may be waited for", "[http
       return {};
     };
     CHECK(requester.run(call).status == 200);
-    CHECK(server.heard().at(0).starts_with("POST /secret "));
-    CHECK(server.heard().at(0).find("X-Auth-Token: hunter2") != std::string::npos);
+    CHECK(server.received().at(0).starts_with("POST /secret "));
+    CHECK(server.received().at(0).find("X-Auth-Token: hunter2") != std::string::npos);
   }
   SECTION("it cannot be read") {
     call.complete = [](HttpCall&) -> Result<void> { return Error{0, "secret x: gone"}; };
-    const Answered told = requester.run(call);
-    CHECK(told.kind == Ending::Failed);
-    CHECK(told.why == "secret x: gone");
+    const Answered outcome = requester.run(call);
+    CHECK(outcome.kind == Ending::Failed);
+    CHECK(outcome.why == "secret x: gone");
   }
   SECTION("the disk hangs: its time runs out, and others go on") {
     std::promise<void> answers;
@@ -355,14 +357,14 @@ TEST_CASE("the rest of a request is said where a disk may be waited for", "[http
       answered.wait();
       return {};
     };
-    const auto told = requester.run_all({call, {.url = server.url()}});
-    const auto& late = told.at(0).kind == Ending::Failed ? told[0] : told[1];
+    const auto outcome = requester.run_all({call, {.url = server.url()}});
+    const auto& late = outcome.at(0).kind == Ending::Failed ? outcome[0] : outcome[1];
     CHECK(late.kind == Ending::Failed);
     CHECK(late.why == "its secrets were not read within 300 ms");
-    CHECK((&late == &told[0] ? told[1] : told[0]).status == 200);
+    CHECK((&late == &outcome[0] ? outcome[1] : outcome[0]).status == 200);
     answers.set_value();
   }
-  CHECK(server.heard().size() <= 1);
+  CHECK(server.received().size() <= 1);
 }
 
 TEST_CASE("names are resolved by healer's own resolver", "[http]") {
@@ -374,7 +376,7 @@ TEST_CASE("names are resolved by healer's own resolver", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", ""); });
   Requester requester({.resolver = {.servers = "127.0.0.1:" + std::to_string(names.port())}});
   CHECK(requester.run({.url = server.url("/", "heat.example")}).status == 200);
-  CHECK(server.heard().at(0).find("Host: heat.example:") != std::string::npos);
+  CHECK(server.received().at(0).find("Host: heat.example:") != std::string::npos);
   CHECK(requester.run({.url = server.url("/", "HEAT.example.")}).status == 200);
   const Answered unknown = requester.run({.method = "POST", .url = "http://none.example/"});
   CHECK(unknown.kind == Ending::Failed);
@@ -397,19 +399,19 @@ TEST_CASE("a certificate that is not trusted is no server to send to", "[http][t
   const TestCertificates certificates;
   SSL_CTX* const context = certificates.server("self.pem");
   {
-    std::atomic<bool> heard{false};
+    std::atomic<bool> received{false};
     Listener server([&](Peer& peer) {
       if (!peer.secure(context)) return;
-      heard = !hear_request(peer).empty();
+      received = !receive_request(peer).empty();
       peer.say(answer("200 OK", ""));
     });
     Requester requester;
     const HttpCall call{
         .method = "POST", .url = "https://localhost:" + std::to_string(server.port()) + "/", .body = "secret"};
-    const Answered told = requester.run(call);
-    CHECK(told.kind == Ending::Failed);
-    CHECK(told.why.find("certificate") != std::string::npos);
-    CHECK_FALSE(heard);
+    const Answered outcome = requester.run(call);
+    CHECK(outcome.kind == Ending::Failed);
+    CHECK(outcome.why.find("certificate") != std::string::npos);
+    CHECK_FALSE(received);
     HttpCall insecure = call;
     insecure.insecure = true;
     CHECK(requester.run(insecure).status == 200);
@@ -437,19 +439,19 @@ TEST_CASE("many requests go side by side, a bounded number at a time", "[http]")
     return answer("200 OK", "{}");
   });
   Requester requester({.most = 4});
-  const std::vector<Answered> told =
+  const std::vector<Answered> outcome =
       requester.run_all(std::vector<HttpCall>(20, {.url = server.url(), .filters = {"."}}));
-  CHECK(std::ranges::all_of(told, [](const Answered& one) { return one.status == 200 && one.values[0] == "{}"; }));
+  CHECK(std::ranges::all_of(outcome, [](const Answered& one) { return one.status == 200 && one.values[0] == "{}"; }));
   CHECK(most <= 4);
   CHECK(most > 1);
 }
 
-TEST_CASE("a request that nobody waits for ends, and nothing is told", "[http]") {
+TEST_CASE("A request that nobody awaits ends and reports nothing", "[http]") {
   Listener server([](Peer& peer) { peer.be_silent(); });
   Requester requester;
-  bool told = false;
+  bool outcome = false;
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
-  requester.caller().call(engine::ActionId{7}, {.url = url}, [&](Answered) { told = true; });
+  requester.caller().call(engine::ActionId{7}, {.url = url}, [&](Answered) { outcome = true; });
   Loop::Timer timer = requester.loop().timer([&] {
     if (server.count() == 0) return timer.set_deadline(mono_now() + milliseconds{10});
     requester.caller().end(engine::ActionId{7});
@@ -458,5 +460,5 @@ TEST_CASE("a request that nobody waits for ends, and nothing is told", "[http]")
   timer.set_deadline(mono_now() + milliseconds{10});
   requester.loop().run();
   CHECK(requester.caller().in_flight() == 0);
-  CHECK_FALSE(told);
+  CHECK_FALSE(outcome);
 }

@@ -32,8 +32,8 @@ std::string InspectorBench::pid_file(const std::string& name, const std::string&
   return path(name);
 }
 
-std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service,
-                                   runtime::ProcessIdentity own) {
+std::uint64_t InspectorBench::check(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service,
+                                    runtime::ProcessIdentity own) {
   const engine::effect::Measure run{.service = engine::ServiceId(service),
                                     .run = engine::RunId(++last),
                                     .pid = own.pid,
@@ -42,7 +42,7 @@ std::uint64_t InspectorBench::look(std::shared_ptr<const engine::ServiceBlock> b
                                     .came_by = came_by};
   const engine::Measurement part = block->kind->plan(*block).parts.front();
   if (const auto* find = std::get_if<engine::measure::FindProcess>(&part))
-    inspector.look_for_process(run, *find, std::move(block));
+    inspector.find_process(run, *find, std::move(block));
   else if (const auto* path = std::get_if<engine::measure::ReadPath>(&part))
     inspector.read_path(run, *path, std::move(block));
   else if (std::holds_alternative<engine::measure::ReadFilesystem>(part))
@@ -60,7 +60,7 @@ const engine::Evidence& InspectorBench::result(std::uint64_t run) {
 }
 
 const engine::Evidence& InspectorBench::see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service) {
-  return result(look(std::move(block), service));
+  return result(check(std::move(block), service));
 }
 
 }  // namespace healer::test

@@ -46,8 +46,8 @@ struct InspectorBench {
   std::string pid_file(const std::string& name, const std::string& text) const;
 
   /// Begins a look and returns its number.
-  std::uint64_t look(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
-                     runtime::ProcessIdentity own = {});
+  std::uint64_t check(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1,
+                      runtime::ProcessIdentity own = {});
   const engine::Evidence& result(std::uint64_t run);
   /// Looks and waits for what is found.
   const engine::Evidence& see(std::shared_ptr<const engine::ServiceBlock> block, std::uint32_t service = 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/files/file_sums.hpp"
-#include "runtime/inspection/filesystem_look.hpp"
+#include "runtime/inspection/filesystem_inspection.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -51,7 +51,7 @@ bool process_is_gone(const Evidence& evidence) {
   return !evidence.facts->process || evidence.facts->process->zombie;
 }
 
-std::shared_ptr<ServiceBlock> looked(std::string_view kind, const std::string& path) {
+std::shared_ptr<ServiceBlock> checked(std::string_view kind, const std::string& path) {
   auto block = InspectorBench::block(kind_named(kind));
   block->path = path;
   return block;
@@ -75,7 +75,7 @@ TEST_CASE("a fifo tells its permission, owner and times, and is absent where ano
   REQUIRE(::mkfifo(block->path.c_str(), 0600) == 0);
   REQUIRE(::chmod(block->path.c_str(), 0640) == 0);
   const Evidence& seen = bench.see(block);
-  REQUIRE(seen.answer == Answer::Told);
+  REQUIRE(seen.answer == Answer::Present);
   CHECK(attribute_of(seen, Attribute::Permission) == Value(std::int64_t{0640}));
   CHECK(attribute_of(seen, Attribute::Uid) == Value(std::int64_t{::getuid()}));
   CHECK(attribute_of(seen, Attribute::Timestamp).has_value());
@@ -90,7 +90,7 @@ TEST_CASE("a filesystem tells its space, flags and owner, and is absent where no
   auto block = InspectorBench::block(kind_named("filesystem"));
   block->path = "/";
   const Evidence& seen = bench.see(block);
-  REQUIRE(seen.answer == Answer::Told);
+  REQUIRE(seen.answer == Answer::Present);
   struct ::statvfs space {};
   REQUIRE(::statvfs("/", &space) == 0);
   const double used = static_cast<double>(space.f_blocks - space.f_bfree) * static_cast<double>(space.f_frsize);
@@ -135,15 +135,15 @@ TEST_CASE("a checksum of a file without end keeps nobody else waiting", "[runtim
   Rule rule;
   rule->condition->tests.push_back(Changed{Attribute::Sha512});
   slow->rules.push_back(rule);
-  const std::uint64_t begun = bench.look(slow, 1);
+  const std::uint64_t begun = bench.check(slow, 1);
   auto quick = InspectorBench::block(kind_named("file"));
   quick->path = bench.pid_file("plain", "x");
-  for (int i = 0; i < 50; ++i) CHECK(bench.see(quick, 2).answer == Answer::Told);
+  for (int i = 0; i < 50; ++i) CHECK(bench.see(quick, 2).answer == Answer::Present);
   CHECK(bench.seen.count(begun) == 0);
   bench.inspector.cancel(RunId(begun));
   // It is not begun twice, whoever asks how often.
-  for (int i = 0; i < 100; ++i) bench.inspector.cancel(RunId(bench.look(slow, 1)));
-  CHECK(bench.see(quick, 2).answer == Answer::Told);
+  for (int i = 0; i < 100; ++i) bench.inspector.cancel(RunId(bench.check(slow, 1)));
+  CHECK(bench.see(quick, 2).answer == Answer::Present);
   REQUIRE(::ftruncate(file.get(), 0) == 0);
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("where others may write a pid file, whose its process is is asked at e
   run_for(bench.loop, kShortestMean + Duration{20});
   CHECK(uid() == 0);
   child.send(SIGUSR1);
-  REQUIRE(test::eventually([&] { return look_at_process(child.pid(), {})->facts.uid == 65534; }));
+  REQUIRE(test::eventually([&] { return inspect_process(child.pid(), {})->facts.uid == 65534; }));
   CHECK(uid() == 65534);
 }
 
@@ -323,14 +323,15 @@ TEST_CASE("a pid file that names no process says why", "[inspector]") {
   CHECK(bench.inspector.watched() == 0);
 }
 
-TEST_CASE("whom a pid file named last is the service while it lives and the file names no other", "[inspector]") {
+TEST_CASE("The process last named by a pid file is the service while it lives and the file names no other",
+          "[inspector]") {
   InspectorBench bench;
   const Child child = sleeper();
   const Child other = sleeper();
   const ProcessIdentity last{child.pid(), read_proc_stat(child.pid())->start_ticks};
   const std::string file = bench.path("a.pid");
   const auto see = [&](ProcessIdentity process) {
-    return bench.result(bench.look(InspectorBench::by_file(file), 1, process));
+    return bench.result(bench.check(InspectorBench::by_file(file), 1, process));
   };
   const auto is_last = [&](const std::string& why) {
     const Evidence found = see(last);
@@ -360,35 +361,35 @@ TEST_CASE("whom a pid file named last is the service while it lives and the file
 
 TEST_CASE("a signal that was not sent is told, and healer's own process gets none", "[inspector]") {
   InspectorBench bench;
-  std::vector<std::string>& told = bench.not_signalled;
+  std::vector<std::string>& refused = bench.not_signalled;
   static volatile std::sig_atomic_t caught = 0;
   const auto before = std::signal(SIGUSR2, [](int) { caught = caught + 1; });
   const auto ticks = [](pid_t pid) { return read_proc_stat(pid).value().start_ticks; };
   const auto self = std::to_string(::getpid());
   bench.inspector.signal({::getpid(), ticks(::getpid()), SIGUSR2});
-  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
-  CHECK(told == std::vector{self + " 12: it is healer itself"});
+  CHECK(run_until(bench.loop, [&] { return refused.size() == 1; }));
+  CHECK(refused == std::vector{self + " 12: it is healer itself"});
   CHECK(caught == 0);
   std::signal(SIGUSR2, before);
-  told.clear();
+  refused.clear();
 
   const Child child = sleeper();
   const auto pid = std::to_string(child.pid());
   bench.inspector.signal({child.pid(), ticks(child.pid()), 99});
-  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
-  CHECK(told == std::vector{pid + " 99: cannot signal process " + pid + ": Invalid argument"});
-  told.clear();
+  CHECK(run_until(bench.loop, [&] { return refused.size() == 1; }));
+  CHECK(refused == std::vector{pid + " 99: cannot signal process " + pid + ": Invalid argument"});
+  refused.clear();
 
   bench.inspector.signal({1, ticks(1), 0});  // which sends nothing, whoever is asked
-  CHECK(run_until(bench.loop, [&] { return told.size() == 1; }));
-  CHECK(told == std::vector<std::string>{"1 0: it is the first process of the machine"});
-  told.clear();
+  CHECK(run_until(bench.loop, [&] { return refused.size() == 1; }));
+  CHECK(refused == std::vector<std::string>{"1 0: it is the first process of the machine"});
+  refused.clear();
 
   bench.inspector.signal({child.pid(), ticks(child.pid()) + 1, SIGTERM});  // that one is gone
   bench.inspector.signal({child.pid(), ticks(child.pid()), SIGTERM});
   CHECK(run_until(bench.loop, [&] { return read_proc_stat(child.pid()).value().zombie(); }));
   run_for(bench.loop, Duration{50});
-  CHECK(told.empty());
+  CHECK(refused.empty());
 }
 
 TEST_CASE("a pid file is read as Monit reads it", "[inspector]") {
@@ -476,7 +477,7 @@ TEST_CASE("where /proc is not mounted nobody is known to be gone", "[inspector][
   const bool works = test::with_proc("tmpfs", "", {}, [&] {
     InspectorBench bench;
     const auto unknown = [&](std::shared_ptr<ServiceBlock> block) {
-      const Evidence& seen = bench.result(bench.look(std::move(block), 1, identity));
+      const Evidence& seen = bench.result(bench.check(std::move(block), 1, identity));
       CHECK(seen.answer == Answer::Unknown);
       CHECK(*seen.output == "no processes can be seen: /proc is not mounted");
     };
@@ -490,7 +491,7 @@ TEST_CASE("where /proc is not mounted nobody is known to be gone", "[inspector][
   if (!works) WARN("SKIPPED: nothing can be mounted here");
 }
 
-TEST_CASE("who is hidden in /proc is not known to be gone", "[inspector][proc]") {
+TEST_CASE("A process hidden in /proc is not taken for gone", "[inspector][proc]") {
   constexpr uid_t kNobody = 65534;
   const Child child = sleeper();
   const ProcessIdentity identity{child.pid(), read_proc_stat(child.pid())->start_ticks};
@@ -498,22 +499,22 @@ TEST_CASE("who is hidden in /proc is not known to be gone", "[inspector][proc]")
   const bool works =
       ::geteuid() == 0 && test::with_proc("proc", how, kNobody, [&] {
         InspectorBench bench;
-        const auto looked = [&](std::shared_ptr<ServiceBlock> block, Answer answer) {
-          const Evidence& seen = bench.result(bench.look(std::move(block), 1, identity));
+        const auto checked = [&](std::shared_ptr<ServiceBlock> block, Answer answer) {
+          const Evidence& seen = bench.result(bench.check(std::move(block), 1, identity));
           CHECK(seen.answer == answer);
           return *seen.output;
         };
         const std::string hidden =
             "process " + std::to_string(child.pid()) + " cannot be seen: /proc hides it (hidepid)";
-        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", number(child))), Answer::Unknown) == hidden);
-        CHECK(looked(InspectorBench::by_file(bench.path("none")), Answer::Unknown) == hidden);  // whom it named last
-        CHECK(looked(InspectorBench::foreground(), Answer::Unknown) == hidden);
-        CHECK(looked(InspectorBench::by_pattern("^" + sleeper_line()), Answer::Unknown) ==
+        CHECK(checked(InspectorBench::by_file(bench.pid_file("x", number(child))), Answer::Unknown) == hidden);
+        CHECK(checked(InspectorBench::by_file(bench.path("none")), Answer::Unknown) == hidden);  // whom it named last
+        CHECK(checked(InspectorBench::foreground(), Answer::Unknown) == hidden);
+        CHECK(checked(InspectorBench::by_pattern("^" + sleeper_line()), Answer::Unknown) ==
               "no process that can be seen matches \"^" + sleeper_line() + "\": /proc hides those of others (hidepid)");
         const auto found = find_process(identity.pid, identity.start_ticks);
         CHECK((!found && found.error().code != ESRCH));
         // What is seen is, and what the kernel does not know is not.
-        CHECK(looked(InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid()))), Answer::Told) ==
+        CHECK(checked(InspectorBench::by_file(bench.pid_file("x", std::to_string(::getpid()))), Answer::Present) ==
               "process is running with pid " + std::to_string(::getpid()));
         const Evidence& gone = bench.see(InspectorBench::by_file(bench.pid_file("x", "4194304")));
         CHECK(*gone.output == "process is not running (there is no process 4194304)");
@@ -585,7 +586,7 @@ TEST_CASE("the security attribute is looked up where a rule asks for it", "[insp
   CHECK(bench.see(asking).facts->process->attribute == expected);
 }
 
-TEST_CASE("the machine is looked at", "[inspector]") {
+TEST_CASE("The machine is inspected", "[inspector]") {
   InspectorBench bench;
   const auto block = InspectorBench::block(kind_named("system"));
   const Evidence& first = bench.see(block);
@@ -611,7 +612,7 @@ TEST_CASE("looks of one moment share a walk, and looks in quick succession need 
   std::vector<std::uint64_t> runs;
   for (std::uint32_t service = 1; service <= 20; ++service) {
     runs.push_back(
-        bench.look(service % 2 != 0 ? InspectorBench::by_file(file) : InspectorBench::by_pattern(pattern), service));
+        bench.check(service % 2 != 0 ? InspectorBench::by_file(file) : InspectorBench::by_pattern(pattern), service));
   }
   for (const auto run : runs) CHECK(bench.result(run).facts->metrics.get(Metric::Children));
   CHECK(bench.inspector.walks() == 1);
@@ -645,10 +646,10 @@ TEST_CASE("a pattern that is asked for late in a long walk is looked for in the 
     return seen;
   };
   InspectorBench bench(options);
-  const auto first = bench.look(InspectorBench::by_pattern("^no such process$"), 1);
+  const auto first = bench.check(InspectorBench::by_pattern("^no such process$"), 1);
   run_for(bench.loop, Duration{200});
   const Child child = sleeper();
-  const auto second = bench.look(InspectorBench::by_pattern('^' + sleeper_line() + '$'), 2);
+  const auto second = bench.check(InspectorBench::by_pattern('^' + sleeper_line() + '$'), 2);
   const Duration begin = mono_now();
   CHECK_FALSE(bench.result(first).facts->process);
   CHECK(bench.result(second).answer != Answer::Unknown);
@@ -662,7 +663,7 @@ TEST_CASE("a foreground process is exactly that one, and its death is not told",
   const Child child = sleeper();
   const auto block = InspectorBench::foreground();
   const ProcessIdentity own{child.pid(), read_proc_stat(child.pid())->start_ticks};
-  const auto see = [&](ProcessIdentity process) { return bench.result(bench.look(block, 1, process)); };
+  const auto see = [&](ProcessIdentity process) { return bench.result(bench.check(block, 1, process)); };
   const Evidence found = see(own);
   CHECK(found.answer != Answer::Unknown);
   CHECK(*found.output == "process is running with pid " + std::to_string(own.pid));
@@ -787,14 +788,14 @@ TEST_CASE("a mark in the environment of another user's process proves nothing", 
   CHECK(bench.see(missing).facts->further->left.front().pid == forged.pid());
 }
 
-TEST_CASE("a look that is cancelled is not answered, others are answered once", "[inspector]") {
+TEST_CASE("A cancelled check is not answered, others are answered once", "[inspector]") {
   InspectorBench bench;
   const Child child = sleeper();
   const std::string file = bench.pid_file("x", number(child));
   std::vector<std::uint64_t> cancelled;
   for (std::uint32_t service = 1; service <= 60; ++service) {
     auto block = service % 3 == 0 ? InspectorBench::by_pattern("sleep") : InspectorBench::by_file(file);
-    const auto run = bench.look(service % 5 == 0 ? InspectorBench::block(kind_named("system")) : block, service);
+    const auto run = bench.check(service % 5 == 0 ? InspectorBench::block(kind_named("system")) : block, service);
     if (service % 2 == 0) cancelled.push_back(run);
     if (service == 30) run_for(bench.loop, Duration{1});
   }
@@ -822,7 +823,7 @@ TEST_CASE("pid files on a mount that hangs delay nobody", "[inspector][hang]") {
   const Child child = sleeper();
   std::vector<std::uint64_t> hanging;
   for (std::uint32_t service = 100; service < 130; ++service) {
-    hanging.push_back(bench.look(InspectorBench::by_file(mount.path() + "/x.pid"), service));
+    hanging.push_back(bench.check(InspectorBench::by_file(mount.path() + "/x.pid"), service));
   }
   const Duration begin = mono_now();
   CHECK(bench.see(InspectorBench::by_file(bench.pid_file("x", number(child)))).facts->process);
@@ -853,9 +854,9 @@ TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspe
   for (int round = 0; round < 4; ++round) {
     std::vector<std::uint64_t> hanging;
     for (std::uint32_t service = 100; service < 110; ++service) {
-      hanging.push_back(bench.look(looked("filesystem", mount.path()), service));
-      hanging.push_back(bench.look(looked("directory", mount.path()), service + 10));
-      hanging.push_back(bench.look(looked("directory", bench.path("link")), service + 20));
+      hanging.push_back(bench.check(checked("filesystem", mount.path()), service));
+      hanging.push_back(bench.check(checked("directory", mount.path()), service + 10));
+      hanging.push_back(bench.check(checked("directory", bench.path("link")), service + 20));
     }
     CHECK(bench.see(healthy).facts->process);
     for (const auto run : hanging) CHECK(bench.result(run).answer == Answer::Unknown);
@@ -866,7 +867,7 @@ TEST_CASE("a mount that hangs costs the looks at itself, and no others", "[inspe
   for (const auto& [run, count] : bench.answers) CHECK(count == 1);
 }
 
-TEST_CASE("looks of one moment are answered though one among them hangs", "[inspector][hang]") {
+TEST_CASE("Checks of one moment are answered although one of them hangs", "[inspector][hang]") {
   test::HungMount mount;
   if (skipped(mount)) return;
   Inspector::Options options;
@@ -874,11 +875,11 @@ TEST_CASE("looks of one moment are answered though one among them hangs", "[insp
   InspectorBench bench(options);
   std::vector<std::uint64_t> healthy;
   for (std::uint32_t service = 1; service <= 100; ++service) {
-    if (service == 10) bench.look(looked("directory", mount.path()), service);
-    healthy.push_back(bench.look(looked("directory", bench.directory.path()), service + 100));
+    if (service == 10) bench.check(checked("directory", mount.path()), service);
+    healthy.push_back(bench.check(checked("directory", bench.directory.path()), service + 100));
   }
   const Duration begin = mono_now();
-  for (const auto run : healthy) CHECK(bench.result(run).answer == Answer::Told);
+  for (const auto run : healthy) CHECK(bench.result(run).answer == Answer::Present);
   CHECK(mono_now() - begin < options.stuck / 2);
   mount.end();
 }
@@ -888,26 +889,26 @@ TEST_CASE("a mount that hangs costs the lines of its own files, and no others", 
   if (skipped(mount)) return;
   InspectorBench bench(impatient(Duration{1500}));
   const auto read = [](const std::string& path) {
-    auto block = looked("file", path);
+    auto block = checked("file", path);
     block->lines->patterns = {{"error", false}};
     return block;
   };
   std::vector<std::uint64_t> hanging;
   for (std::uint32_t service = 100; service < 120; ++service)
-    hanging.push_back(bench.look(read(mount.path() + "/log"), service));
+    hanging.push_back(bench.check(read(mount.path() + "/log"), service));
   CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() >= 2; }));
   const auto healthy = read(bench.pid_file("log", "error\n"));
-  CHECK(bench.see(healthy).answer == Answer::Told);
+  CHECK(bench.see(healthy).answer == Answer::Present);
   for (const auto run : hanging) CHECK(bench.result(run).answer == Answer::Unknown);
   CHECK(*bench.result(hanging.back()).output ==
         "cannot read " + mount.path() + "/log (" + mount.path() + " does not answer)");
-  CHECK(bench.see(healthy).answer == Answer::Told);
+  CHECK(bench.see(healthy).answer == Answer::Present);
   CHECK(bench.inspector.stuck() <= 4);
   mount.end();
   CHECK(run_until(bench.loop, [&] { return bench.inspector.stuck() == 0; }));
 }
 
-TEST_CASE("looks leave no descriptor behind", "[inspector]") {
+TEST_CASE("Checks leave no descriptor behind", "[inspector]") {
   { const InspectorBench first; }  // libuv keeps a pipe for ever once there was a loop
   const std::size_t before = test::open_descriptors();
   {

@@ -38,7 +38,7 @@ Ended run(Launcher& launcher, const std::string& script, bool with_proof = false
   launch.output = std::move(pipe->write);
   std::array<int, 2> proof{};
   REQUIRE(::pipe2(proof.data(), O_CLOEXEC) == 0);
-  const Descriptor told(proof[0]);
+  const Descriptor proof_end(proof[0]);
   Descriptor written(proof[1]);
   if (with_proof) launch.proof = std::move(written);
   LaunchProgress progress;
@@ -94,7 +94,7 @@ TEST_CASE("a program has its three descriptors, default signals and the limits o
   std::signal(SIGUSR1, usr_before);
 }
 
-TEST_CASE("what cannot be started leaves the descriptors of the daemon as they were", "[launch]") {
+TEST_CASE("A failed start leaves the descriptors of the daemon unchanged", "[launch]") {
   const auto slots = LaunchSlots::reserve(1);
   const std::size_t before = test::open_descriptors();
   Launcher launcher(LaunchDefaults::capture(), slots);

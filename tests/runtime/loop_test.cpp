@@ -278,19 +278,19 @@ TEST_CASE("many timers that run out at once do not keep the loop from others", "
 
 TEST_CASE("a timer that goes before its turn is not told", "[loop]") {
   runtime::Loop loop;
-  int told = 0;
+  int answered = 0;
   runtime::Loop::Timer second;
   runtime::Loop::Timer first = loop.timer([&] {
-    ++told;
+    ++answered;
     second = {};
     std::this_thread::sleep_for(runtime::Loop::kTurnBudget * 2);
     loop.post([&] { loop.stop(); });
   });
-  second = loop.timer([&] { ++told; });
+  second = loop.timer([&] { ++answered; });
   first.set_deadline(Duration{0});
   second.set_deadline(Duration{1});
   loop.run();
-  CHECK(told == 1);
+  CHECK(answered == 1);
 }
 
 }  // namespace loop_test

@@ -162,7 +162,7 @@ TEST_CASE("What was dropped is known over restarts until a mail that tells of it
     CHECK(again(none).dropped().empty());
   }
   SECTION("it is told") {
-    ledger.told(kYou);
+    ledger.mark_notified(kYou);
     CHECK(ledger.dropped().empty());
     CHECK(again(none).dropped().empty());
   }

@@ -56,12 +56,12 @@ std::vector<std::string> subjects(const SmtpSink& sink) {
 
 /// Whether the mailer, having had every reason to, has sent no more than that.
 bool stays(const SmtpSink& sink, std::size_t count, Mailer& mailer, ManyWorld& world) {
-  if (!eventually([&] { return world.heard.count(Kind::Sent) == count; })) return false;
-  const std::size_t before = world.heard.taken().size();
+  if (!eventually([&] { return world.mail_events.count(Kind::Sent) == count; })) return false;
+  const std::size_t before = world.mail_events.taken().size();
   engine::effect::Alert other = alert(900'000 + before, {"witness@x.org"});
-  const std::size_t sent = world.heard.count(Kind::Sent);
+  const std::size_t sent = world.mail_events.count(Kind::Sent);
   mailer.submit(std::move(other));  // mails go in order: what may go has gone before this one
-  return eventually([&] { return world.heard.count(Kind::Sent) == sent + 1; }) && sink.count() == count + 1;
+  return eventually([&] { return world.mail_events.count(Kind::Sent) == sent + 1; }) && sink.count() == count + 1;
 }
 
 const std::string kOne = "monit alert --  Status failed service-";
@@ -73,11 +73,11 @@ TEST_CASE("All alerts of a cycle go in one mail to who wants it so, and a single
   ManyWorld world({server(sink)});
   const auto mailer = world.start();
   mailer->submit(digest(1));
-  CHECK(eventually([&] { return world.heard.taken().size() == 1; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 1; }));
   world.pass(*mailer, seconds{20});
   mailer->submit(digest(2, {"night@x.org", "other@x.org"}));
   mailer->submit(alert(3, {"day@x.org"}));
-  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));  // safe, though held
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 3; }));  // safe, though held
   CHECK(eventually([&] { return sink.count() == 1; }));
   CHECK(eventually([&] { return mailer->waiting() == 3; }));
   world.pass(*mailer, seconds{10});  // the cycle of the first is over, that of the other person is not
@@ -97,11 +97,11 @@ TEST_CASE("All alerts of a cycle go in one mail to who wants it so, and a single
   mailer->submit(digest(1));  // over, also when it is handed over again
   mailer->submit(digest(2));
   mailer->submit(digest(4));
-  CHECK(eventually([&] { return world.heard.taken().size() == 7; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 7; }));
   world.pass(*mailer, seconds{30});
   CHECK(eventually([&] { return sink.count() == 5; }));
   CHECK(subjects(sink)[4] == kOne + "4");
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
 TEST_CASE("A digest is not held longer than five minutes, whatever the cycle and the clock") {
@@ -111,7 +111,7 @@ TEST_CASE("A digest is not held longer than five minutes, whatever the cycle and
   const auto mailer = world.start();
   mailer->submit(digest(1));
   mailer->submit(digest(2));
-  CHECK(eventually([&] { return world.heard.taken().size() == 2; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 2; }));
   SECTION("a long cycle") {
     world.pass(*mailer, minutes{4});
     CHECK(stays(sink, 0, *mailer, world));
@@ -130,7 +130,7 @@ TEST_CASE("When healer stops, what is held for a digest goes at once") {
   ManyWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 3; ++i) mailer->submit(digest(i));
-  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 3; }));
   CHECK(sink.count() == 0);
   CHECK(world.stops(*mailer, sink, 1));
   CHECK(subjects(sink) == std::vector<std::string>{"healer: 3 alerts on vm: service-1, service-2, service-3 failed"});
@@ -156,7 +156,7 @@ TEST_CASE("A digest of which the server knows nothing yet goes once, wherever th
   }
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 3; ++i) mailer->submit(digest(i));  // as an engine that does not know of them
-  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 3; }));
   if (cut == 0) CHECK(stays(sink, 0, *mailer, world));  // the cycle goes on where it was
   world.pass(*mailer, seconds{30});
   CHECK(eventually([&] { return mailer->waiting() == 0; }));
@@ -179,14 +179,14 @@ TEST_CASE("A digest is one mail at whatever moment its cycle ends, also while th
     REQUIRE(queue);
     for (const actions::Message& part : parts) REQUIRE(queue->put(part).value() == MailQueue::Taken::Queued);
   }
-  const int looks = GENERATE(0, 1, 2, 3, 4, 5);  // at the clock, before the cycle is over
-  CAPTURE(looks);
-  std::atomic<int> looked{0};
-  world.options.wall = [&] { return looked++ < looks ? kStart : kStart + seconds{30}; };
+  const int checks = GENERATE(0, 1, 2, 3, 4, 5);  // at the clock, before the cycle is over
+  CAPTURE(checks);
+  std::atomic<int> checked{0};
+  world.options.wall = [&] { return checked++ < checks ? kStart : kStart + seconds{30}; };
   const auto mailer = world.start();
   CHECK(eventually([&] {
     mailer->configure(world.settings, world.cycle, world.options.host);  // wakes it
-    return looked > looks && mailer->waiting() == 0;
+    return checked > checks && mailer->waiting() == 0;
   }));
   CHECK(subjects(sink) == std::vector<std::string>{"healer: 3 alerts on vm: service-1, service-2, service-3 failed"});
 }
@@ -214,15 +214,15 @@ TEST_CASE("Killed at any point, the mailer tells of each alert in one mail, and 
     const std::size_t id = mail.find("Message-Id: ");
     once.emplace(mail.substr(id, mail.find("\r\n", id) - id), mail);
   }
-  std::map<std::uint64_t, std::size_t> told;
+  std::map<std::uint64_t, std::size_t> delivered;
   for (const auto& [id, mail] : once) {
     for (std::uint64_t i = 1; i <= total; ++i) {
       const std::string name = "service-" + std::to_string(i);
       const bool line = contains(mail, "  " + name + ": Status failed\r\n");  // of a digest, or of what was held back
-      told[i] += line || subject(mail) == "monit alert --  Status failed " + name ? 1 : 0;
+      delivered[i] += line || subject(mail) == "monit alert --  Status failed " + name ? 1 : 0;
     }
   }
-  for (std::uint64_t i = 1; i <= total; ++i) CHECK(told[i] == 1);
+  for (std::uint64_t i = 1; i <= total; ++i) CHECK(delivered[i] == 1);
   CHECK(killed.kills > 5);
 }
 
@@ -234,18 +234,18 @@ TEST_CASE("Where the disk cannot be written, a digest goes from memory, and its 
   mailer->submit(digest(1));
   mailer->submit(digest(2));
   CHECK(eventually([&] { return mailer->waiting() == 2; }));
-  CHECK(world.heard.taken().empty());
+  CHECK(world.mail_events.taken().empty());
   SECTION("the server works") {
     world.pass(*mailer, seconds{30});
-    CHECK(eventually([&] { return world.heard.taken().size() == 2; }));
+    CHECK(eventually([&] { return world.mail_events.taken().size() == 2; }));
   }
   SECTION("the disk works again first") {
     sink.stop();
     world.pass(*mailer, seconds{30});
-    CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
-    CHECK(world.heard.taken().empty());
+    CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
+    CHECK(world.mail_events.taken().empty());
     std::filesystem::remove(world.options.directory);
-    CHECK(eventually([&] { return world.heard.taken().size() == 2; }));
+    CHECK(eventually([&] { return world.mail_events.taken().size() == 2; }));
     CHECK(eventually([&] { return mailer->waiting() == 1; }));  // the digest alone
     sink.restart();
   }
@@ -265,9 +265,9 @@ TEST_CASE("What is beyond the mail limit is held back, and told in one mail when
   mailer->submit(alert(200, {"third@x.org"}));
   CHECK(eventually([&] { return sink.count() == 7; }));  // each person for himself
   CHECK(eventually([&] { return mailer->waiting() == 14; }));
-  CHECK(world.heard.count(Kind::Dropped) == 0);
-  CHECK(world.heard.count(Kind::Failed) == 2);  // it is recorded once for each person
-  CHECK(contains(world.heard.everything(),
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Failed) == 2);  // it is recorded once for each person
+  CHECK(contains(world.mail_events.everything(),
                  "mail to you@x.org held back: the limit of 3 mails within 1 h is reached; what is held back is summed "
                  "up in one mail at 2026-11-21 05:19:24\n"));
   SECTION("and the mailer is started anew meanwhile") {
@@ -292,16 +292,16 @@ TEST_CASE("What is beyond the mail limit is held back, and told in one mail when
   }
   REQUIRE(eventually([&] { return sink.count() == 10; }));
   CHECK(eventually([&] { return mailer->waiting() == 0; }));
-  const std::string told = sink.mails()[8];
-  CHECK(subject(told) ==
+  const std::string summary = sink.mails()[8];
+  CHECK(subject(summary) ==
         "healer: 7 alerts held back on vm: service-4, service-5, service-6, service-7 and 3 more failed");
   CHECK(contains(sink.envelopes()[8], "\"to\": [\"you@x.org\"]"));
-  CHECK(contains(told,
+  CHECK(contains(summary,
                  "The limit of 3 mails within 1 h to you@x.org was reached on vm. 7 alerts were held back, from "
                  "2026-11-21 04:19:24 to 2026-11-21 04:19:24:\r\n"));
   for (const int number : {4, 10})
-    CHECK(contains(told, "  2026-11-21 04:19:24  service-" + std::to_string(number) + ": Status failed\r\n"));
-  CHECK(contains(world.heard.everything(), ": healer: 7 alerts held back on vm: service-4"));
+    CHECK(contains(summary, "  2026-11-21 04:19:24  service-" + std::to_string(number) + ": Status failed\r\n"));
+  CHECK(contains(world.mail_events.everything(), ": healer: 7 alerts held back on vm: service-4"));
 }
 
 TEST_CASE("A single mail that was held back goes as it is") {
@@ -311,7 +311,7 @@ TEST_CASE("A single mail that was held back goes as it is") {
   const auto mailer = world.start();
   mailer->submit(alert(1));
   mailer->submit(alert(2));
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   CHECK(sink.count() == 1);
   world.pass(*mailer, minutes{1});
   CHECK(eventually([&] { return sink.count() == 2; }));
@@ -326,23 +326,23 @@ TEST_CASE("A digest counts as one mail, and what is held back may be one, or suc
   const auto cycle = [&](std::uint64_t first) {
     mailer->submit(digest(first));
     mailer->submit(digest(first + 1));
-    CHECK(eventually([&] { return world.heard.taken().size() == first + 1; }));
+    CHECK(eventually([&] { return world.mail_events.taken().size() == first + 1; }));
     world.pass(*mailer, seconds{30});
   };
   cycle(1);
   CHECK(eventually([&] { return sink.count() == 1; }));
   cycle(3);
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   cycle(5);
   CHECK(eventually([&] { return mailer->waiting() == 2; }));
   sink.mode("refuse");
   world.pass(*mailer, hours{1});  // two digests become one word, which cannot be sent
-  CHECK(eventually([&] { return mailer->waiting() == 1 && world.heard.count(Kind::Failed) == 2; }));
+  CHECK(eventually([&] { return mailer->waiting() == 1 && world.mail_events.count(Kind::Failed) == 2; }));
   sink.mode("");
   CHECK(eventually([&] { return sink.count() == 2; }));
   CHECK(subjects(sink)[1] == "healer: 4 alerts held back on vm: service-3, service-4, service-5, service-6 failed");
   cycle(7);
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 3; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 3; }));
   CHECK(sink.count() == 2);
   world.pass(*mailer, hours{1});
   CHECK(eventually([&] { return sink.count() == 3; }));
@@ -361,13 +361,13 @@ TEST_CASE("Mails that an older healer has left are sent, and may be held back") 
                fmt::format("healer-mail 1 {} {}\n{}", to_string(hash128(payload)), payload.size(), payload));
   }
   const auto mailer = world.start();
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   CHECK(eventually([&] { return mailer->waiting() == 2; }));
   CHECK(subjects(sink) == std::vector<std::string>{"left"});
   world.pass(*mailer, hours{1});
   CHECK(eventually([&] { return sink.count() == 2; }));
   CHECK(subjects(sink)[1] == "healer: 2 alerts held back on vm: Subject 2, Subject 3 told");
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
 TEST_CASE("Very many alerts of a cycle make one mail of a sane size") {
@@ -375,7 +375,7 @@ TEST_CASE("Very many alerts of a cycle make one mail of a sane size") {
   ManyWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 900; ++i) mailer->submit(digest(i));
-  CHECK(eventually([&] { return world.heard.taken().size() == 900; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 900; }));
   CHECK(sink.count() == 0);
   world.pass(*mailer, seconds{30});
   CHECK(eventually([&] { return mailer->waiting() == 0; }));
@@ -402,7 +402,7 @@ TEST_CASE("What needs a person goes at once: before what waits, in no digest, an
   mailer->submit(alert(1, {"night@x.org"}));
   mailer->submit(alert(2, {"night@x.org"}));
   mailer->submit(gives_up(3));
-  CHECK(eventually([&] { return world.heard.taken().size() == 3; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 3; }));
   SECTION("of the mailer that was told") {}
   SECTION("of the next one") {
     mailer->stop();

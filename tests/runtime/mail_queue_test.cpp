@@ -299,7 +299,7 @@ TEST_CASE("Killed at any point, the queue has every mail that was acknowledged a
   CHECK(world.warnings.empty());
 }
 
-TEST_CASE("What waits in a former queue is taken over, with what must not go again") {
+TEST_CASE("Waiting mails and tombstones of a former queue are taken over") {
   test::TemporaryDirectory base;
   const std::string former = (base.path() / "former").string(), path = (base.path() / "now").string();
   CHECK(MailQueue::take_over(former, path));  // there is none
@@ -389,7 +389,7 @@ TEST_CASE("A former queue on another file system is taken over too") {
     CHECK(queue.read(key_of(message(alert))).value() == message(alert));
 }
 
-TEST_CASE("All that a mail knows of itself survives") {
+TEST_CASE("Every field of a mail survives a restart") {
   test::TemporaryDirectory base;
   const std::string path = (base.path() / "mail").string();
   actions::Message mail = message(7);

@@ -23,10 +23,10 @@ struct SlotsWorld : MailWorld {
   }
   std::atomic<std::int64_t> clock{1'795'234'764'000};  // no time passes but where a test says so
   [[nodiscard]] bool drops(std::size_t count) const {
-    return eventually([&] { return heard.count(Kind::Dropped) == count; });
+    return eventually([&] { return mail_events.count(Kind::Dropped) == count; });
   }
   [[nodiscard]] bool sends(std::size_t count) const {
-    return eventually([&] { return heard.count(Kind::Sent) == count; });
+    return eventually([&] { return mail_events.count(Kind::Sent) == count; });
   }
 };
 
@@ -56,10 +56,10 @@ TEST_CASE("While a server works, slots drop nothing, however many alerts come at
     CHECK(contains(sink.mails()[60], "Subject: healer: 60 alerts on vm: "));
     for (int i = 1; i <= 60; ++i) CHECK(contains(sink.mails()[60], kLine + std::to_string(i) + ": Status failed\r\n"));
   }
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
-TEST_CASE("Of what no server took there wait as many as there are slots, and people are told what was dropped") {
+TEST_CASE("As many undelivered mails wait as there are slots, and dropped ones are reported") {
   SmtpSink sink;
   SlotsWorld world(sink, 4);
   const std::string mode = GENERATE(as<std::string>{}, "refuse", "rcpt 451 *");
@@ -69,13 +69,13 @@ TEST_CASE("Of what no server took there wait as many as there are slots, and peo
   for (std::uint64_t i = 1; i <= 10; ++i) mailer->submit(alert(i, {"you@x.org"}));
   CHECK(world.drops(6));
   CHECK(eventually([&] { return mailer->waiting() == 4; }));
-  CHECK(world.heard.taken().size() == 10);
-  const std::string told = world.heard.everything();
-  CHECK(occurrences(told, "full with 4 mails") == 1);
+  CHECK(world.mail_events.taken().size() == 10);
+  const std::string logged = world.mail_events.everything();
+  CHECK(occurrences(logged, "full with 4 mails") == 1);
   for (int i = 1; i <= 6; ++i)
-    CHECK(contains(told, fmt::format("mail to you@x.org dropped: the mail queue is full, and newer ones came: monit "
-                                     "alert --  Status failed service-{}\n",
-                                     i)));
+    CHECK(contains(logged, fmt::format("mail to you@x.org dropped: the mail queue is full, and newer ones came: monit "
+                                       "alert --  Status failed service-{}\n",
+                                       i)));
   bool anew = false;
   SECTION("at once") {}
   SECTION("by a mailer that is started anew") {
@@ -115,13 +115,13 @@ TEST_CASE("What comes while the servers rest has not been tried, and is not drop
   world.options.first_rest = world.options.last_rest = minutes{10};
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   for (std::uint64_t i = 2; i <= 10; ++i) mailer->submit(alert(i));
   CHECK(eventually([&] { return mailer->waiting() == 10; }));
   sink.mode("");
   mailer->configure(world.settings, world.cycle, world.options.host);  // the rest is over
   CHECK(world.sends(10));
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
 TEST_CASE("What is held for a digest does not count for the slots") {
@@ -137,7 +137,7 @@ TEST_CASE("What is held for a digest does not count for the slots") {
   REQUIRE(world.stops(*mailer, sink, 4));
   CHECK(contains(sink.envelopes()[3], "\"to\": [\"b@x.org\"]"));
   CHECK(contains(sink.mails()[3], "Subject: healer: 5 alerts on vm: "));
-  CHECK(world.heard.count(Kind::Dropped) == 3);
+  CHECK(world.mail_events.count(Kind::Dropped) == 3);
 }
 
 TEST_CASE("A digest whose cycle ends while a server lets the mailer wait is one mail for the slots") {
@@ -150,11 +150,11 @@ TEST_CASE("A digest whose cycle ends while a server lets the mailer wait is one 
   mailer->submit(alert(6, {"a@x.org"}));
   CHECK(eventually([&] { return contains(sink.commands(), "(silent)"); }));
   world.clock += 2'000;
-  CHECK(eventually([&] { return world.heard.count(Kind::Failed) >= 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Failed) >= 1; }));
   sink.mode("");
   CHECK(world.sends(2));
   CHECK(contains(sink.mails()[0], "Subject: healer: 5 alerts on vm: "));
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
 TEST_CASE("What a limit holds back does not count for the slots, and the word of what was dropped waits for room") {
@@ -168,10 +168,10 @@ TEST_CASE("What a limit holds back does not count for the slots, and the word of
   for (std::uint64_t i = 11; i <= 15; ++i) mailer->submit(alert(i, {"b@x.org"}));
   CHECK(world.drops(3));
   CHECK(eventually([&] { return mailer->waiting() == 11; }));
-  CHECK_FALSE(contains(world.heard.everything(), "mail to a@x.org dropped"));
+  CHECK_FALSE(contains(world.mail_events.everything(), "mail to a@x.org dropped"));
   sink.mode("");
   CHECK(world.sends(2));
-  CHECK(eventually([&] { return contains(world.heard.everything(), "mail to b@x.org held back"); }));
+  CHECK(eventually([&] { return contains(world.mail_events.everything(), "mail to b@x.org held back"); }));
   CHECK(received(sink) == std::vector<int>{1, 14});
   const auto hour = [&] {
     world.clock += milliseconds{hours{1}}.count();
@@ -219,7 +219,7 @@ TEST_CASE("Where the disk cannot be written, slots hold, and what was dropped is
   CHECK(received(sink) == std::vector<int>{4, 1, 5});
   CHECK(
       contains(sink.mails()[1], "Subject: healer: 3 alerts dropped on vm: service-1, service-2, service-3 failed\r\n"));
-  CHECK(eventually([&] { return mailer->waiting() == 0 && world.heard.taken().size() == 5; }));
+  CHECK(eventually([&] { return mailer->waiting() == 0 && world.mail_events.taken().size() == 5; }));
 }
 
 TEST_CASE("Killed at any point, the mailer sends each alert or tells that it was dropped, once") {
@@ -239,7 +239,7 @@ TEST_CASE("Killed at any point, the mailer sends each alert or tells that it was
   killed.run(world, make, 6);
   const auto mailer = world.start();
   for (std::uint64_t i = killed.taken + 1; i <= 91; ++i) mailer->submit(make(i));
-  CHECK(eventually([&] { return world.heard.taken().size() >= 91 - killed.taken && mailer->waiting() == 0; }));
+  CHECK(eventually([&] { return world.mail_events.taken().size() >= 91 - killed.taken && mailer->waiting() == 0; }));
   // What the server took just when the mailer was killed comes twice, with the same Message-Id.
   std::map<std::string, std::string> once;
   for (const std::string& mail : sink.mails()) {
@@ -250,14 +250,14 @@ TEST_CASE("Killed at any point, the mailer sends each alert or tells that it was
   for (std::uint64_t i = 1; i <= 91; ++i) {
     const std::string name = "service-" + std::to_string(i);
     std::size_t sent = 0;
-    std::size_t told = 0;
+    std::size_t listed = 0;
     for (const auto& [id, mail] : once) {
       sent += contains(mail, "Subject: monit alert --  Status failed " + name + "\r\n") ? 1 : 0;
-      told += contains(mail, "  " + name + ": Status failed\r\n") ? 1 : 0;
+      listed += contains(mail, "  " + name + ": Status failed\r\n") ? 1 : 0;
     }
-    CAPTURE(i, sent, told);
-    CHECK(sent + told == 1);
-    dropped += told;
+    CAPTURE(i, sent, listed);
+    CHECK(sent + listed == 1);
+    dropped += listed;
   }
   CHECK(dropped > 5);
 }

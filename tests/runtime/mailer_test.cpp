@@ -13,32 +13,32 @@ using namespace healer;
 using namespace healer::runtime;
 using namespace healer::test;
 
-TEST_CASE("Alerts are taken, mailed in order and told") {
+TEST_CASE("Alerts are accepted, mailed in order and reported") {
   test::SmtpSink sink;
   MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 20; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 20; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 20; }));
   std::vector<int> all(20);
   for (int i = 0; i < 20; ++i) all[static_cast<std::size_t>(i)] = i + 1;
   CHECK(received(sink) == all);
-  CHECK(world.heard.taken().size() == 20);
+  CHECK(world.mail_events.taken().size() == 20);
   CHECK(mailer->waiting() == 0);
   CHECK(contains(sink.mails()[0], "Subject: monit alert --  Status failed service-1\r\n"));
   CHECK(contains(sink.envelopes()[0], "\"ehlo\": \"vm\""));
   CHECK(contains(sink.envelopes()[0], "\"from\": \"monit@vm\""));
-  CHECK(contains(world.heard.everything(), "mail to root@localhost sent through 127.0.0.1:"));
+  CHECK(contains(world.mail_events.everything(), "mail to root@localhost sent through 127.0.0.1:"));
 }
 
-TEST_CASE("What waits goes over one connection, which ends with QUIT") {
+TEST_CASE("Waiting mails go over one connection, which ends with QUIT") {
   test::SmtpSink sink;
   sink.stop();
   MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 5; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 5; }));
   sink.restart();
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 5; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 5; }));
   CHECK(occurrences(sink.commands(), "EHLO") == 1);
   CHECK(occurrences(sink.commands(), "QUIT") == 1);
 }
@@ -49,15 +49,17 @@ TEST_CASE("A dead server delays mails, in order, and is told once") {
   sink.stop();
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 10; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 10; }));  // safe, though not sent
-  CHECK(test::eventually([&] { return occurrences(world.heard.everything(), "still does not work") >= 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 10; }));  // safe, though not sent
+  CHECK(test::eventually([&] { return occurrences(world.mail_events.everything(), "still does not work") >= 3; }));
   CHECK(mailer->waiting() == 10);
-  CHECK(world.heard.count(Kind::Failed) == 1);
-  CHECK(occurrences(world.heard.everything(), " does not work:") - occurrences(world.heard.everything(), "still") == 1);
+  CHECK(world.mail_events.count(Kind::Failed) == 1);
+  CHECK(occurrences(world.mail_events.everything(), " does not work:") -
+            occurrences(world.mail_events.everything(), "still") ==
+        1);
   sink.restart();
   CHECK(test::eventually([&] { return sink.count() == 10; }));
   CHECK(received(sink) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
-  CHECK(test::eventually([&] { return contains(world.heard.everything(), "works again"); }));
+  CHECK(test::eventually([&] { return contains(world.mail_events.everything(), "works again"); }));
 }
 
 TEST_CASE("Mails outlive the mailer") {
@@ -68,7 +70,7 @@ TEST_CASE("Mails outlive the mailer") {
     const auto mailer = world.start();
     for (std::uint64_t i = 1; i <= 3; ++i) mailer->submit(alert(i, {"a@x.org", "b@x.org"}));
     mailer->stop();
-    CHECK(world.heard.taken() == std::vector<std::uint64_t>{1, 2, 3});  // what was submitted is safe after stop()
+    CHECK(world.mail_events.taken() == std::vector<std::uint64_t>{1, 2, 3});  // what was submitted is safe after stop()
   }
   sink.restart();
   const auto mailer = world.start();
@@ -132,14 +134,14 @@ TEST_CASE("A queue whose place cannot be had is remembered until it can, and no 
   SECTION("what names it is damaged") {
     test::write_file(place("places"), "first\n");
     const auto mailer = world.start();
-    CHECK(
-        test::eventually([&] { return contains(world.heard.everything(), "is damaged; mails that wait elsewhere"); }));
+    CHECK(test::eventually(
+        [&] { return contains(world.mail_events.everything(), "is damaged; mails that wait elsewhere"); }));
   }
   SECTION("a link names it") {
     std::filesystem::rename(place("places"), place("real"));
     std::filesystem::create_symlink(place("real"), place("places"));
     const auto mailer = world.start();
-    CHECK(test::eventually([&] { return contains(world.heard.everything(), "mails that wait elsewhere"); }));
+    CHECK(test::eventually([&] { return contains(world.mail_events.everything(), "mails that wait elsewhere"); }));
     mailer->stop();
     CHECK(sink.count() == 0);
   }
@@ -158,7 +160,7 @@ TEST_CASE("The next server is used where the first is dead, refuses connections 
   SECTION("refuses for now") { bad.mode("rcpt 451 *"); }
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 3; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 3; }));
   CHECK(received(good) == std::vector<int>{1, 2, 3});
   CHECK(bad.count() == 0);
 }
@@ -188,7 +190,7 @@ TEST_CASE("Alerts are taken while a server never answers") {
   mailer->submit(alert(1));
   CHECK(test::eventually([&] { return contains(sink.commands(), "(silent)"); }));
   mailer->submit(alert(2));
-  CHECK(test::eventually([&] { return world.heard.taken() == std::vector<std::uint64_t>{1, 2}; }));
+  CHECK(test::eventually([&] { return world.mail_events.taken() == std::vector<std::uint64_t>{1, 2}; }));
   mailer->stop();  // and it can be stopped: this test would last ten minutes
   CHECK(mailer->waiting() == 2);
 }
@@ -207,7 +209,7 @@ TEST_CASE("The mailer can be stopped while it sends; nothing is lost") {
   sink.mode("");
   const auto mailer = world.start();
   mailer->submit(alert(2));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
   CHECK(received(sink) == std::vector<int>{1, 2});
 }
 
@@ -219,11 +221,11 @@ TEST_CASE("A server that never says goodbye holds nothing up and gets no mail tw
   {
     const auto mailer = world.start();
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
     mailer->submit(alert(2));
     CHECK(test::eventually([&] { return sink.count() == 2; }));
     mailer->stop();
-    CHECK(world.heard.count(Kind::Sent) == 2);
+    CHECK(world.mail_events.count(Kind::Sent) == 2);
   }
   const auto mailer = world.start();
   mailer->submit(alert(3));
@@ -238,19 +240,20 @@ TEST_CASE("A mail that is refused for good is dropped and told, the others go") 
   const auto mailer = world.start();
   mailer->submit(alert(1, {"gone@x.org", "here@x.org"}));
   mailer->submit(alert(2));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
-  CHECK(world.heard.count(Kind::Dropped) == 1);
-  CHECK(contains(world.heard.everything(), "mail to gone@x.org refused by 127.0.0.1:" + std::to_string(sink.port()) +
-                                               ": 550 recipient refused: monit alert --  Status failed service-1\n"));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
+  CHECK(world.mail_events.count(Kind::Dropped) == 1);
+  CHECK(contains(world.mail_events.everything(),
+                 "mail to gone@x.org refused by 127.0.0.1:" + std::to_string(sink.port()) +
+                     ": 550 recipient refused: monit alert --  Status failed service-1\n"));
   CHECK(mailer->waiting() == 0);
   sink.mode("data 554");
   mailer->submit(alert(3));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Dropped) == 2; }));
-  CHECK(contains(world.heard.everything(), "554 text refused: monit alert --  Status failed service-3\n"));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Dropped) == 2; }));
+  CHECK(contains(world.mail_events.everything(), "554 text refused: monit alert --  Status failed service-3\n"));
   CHECK(contains(mailer->figures().error, "554 text refused"));
   sink.mode("");
   mailer->submit(alert(4));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 3; }));
   CHECK(mailer->figures().error.empty());
 }
 
@@ -261,23 +264,23 @@ TEST_CASE("A mail that one server refuses for good goes to the next, and is drop
   const auto mailer = world.start();
   SECTION("the next takes it") {
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
     CHECK(received(other) == std::vector<int>{1});
-    CHECK(world.heard.count(Kind::Dropped) == 0);
+    CHECK(world.mail_events.count(Kind::Dropped) == 0);
   }
   SECTION("the next refuses it, too") {
     other.mode("rcpt 550 *");
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Dropped) == 1; }));
-    CHECK(contains(world.heard.everything(), "; by 127.0.0.1:" + std::to_string(other.port()) + ": 550"));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Dropped) == 1; }));
+    CHECK(contains(world.mail_events.everything(), "; by 127.0.0.1:" + std::to_string(other.port()) + ": 550"));
   }
   SECTION("the next is not there yet") {
     other.stop();
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
-    CHECK(world.heard.count(Kind::Dropped) == 0);
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
+    CHECK(world.mail_events.count(Kind::Dropped) == 0);
     other.restart();
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
     CHECK(received(other) == std::vector<int>{1});
   }
 }
@@ -292,14 +295,14 @@ TEST_CASE("A mail that is refused for now is tried again, holds back only its pe
   mailer->submit(alert(1, {"full@x.org"}));
   mailer->submit(alert(2, {"full@x.org"}));
   mailer->submit(alert(3, {"other@x.org"}));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   CHECK(received(sink) == std::vector<int>{3});
   CHECK(mailer->waiting() == 2);
   CHECK(test::eventually([&] { return occurrences(sink.commands(), "RCPT TO:<full@x.org>") >= 3; }));
   sink.mode("");
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 3; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 2});
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
 }
 
 TEST_CASE("Every refusal for now, of sender, recipient or text, is tried again") {
@@ -310,10 +313,10 @@ TEST_CASE("Every refusal for now, of sender, recipient or text, is tried again")
   sink.mode(mode);
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   sink.mode("");
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
-  CHECK(world.heard.count(Kind::Dropped) == 0);
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
+  CHECK(world.mail_events.count(Kind::Dropped) == 0);
   CHECK(received(sink) == std::vector<int>{1});
 }
 
@@ -323,10 +326,10 @@ TEST_CASE("A connection that the server closes between two mails is no fault") {
   MailWorld world({server(sink)});
   const auto mailer = world.start();
   for (std::uint64_t i = 1; i <= 6; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 6; }));
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 6; }));
   sink.mode("drop after 2");
   sink.restart();
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 6; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 6; }));
   CHECK(received(sink) == std::vector<int>{1, 2, 3, 4, 5, 6});
 }
 
@@ -337,24 +340,25 @@ TEST_CASE("The same alert is mailed once, now and after a restart") {
     const auto mailer = world.start();
     mailer->submit(alert(1));
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1 && world.heard.taken().size() == 2; }));
+    CHECK(test::eventually(
+        [&] { return world.mail_events.count(Kind::Sent) == 1 && world.mail_events.taken().size() == 2; }));
     mailer->submit(alert(1));
-    CHECK(test::eventually([&] { return world.heard.taken().size() == 3; }));
+    CHECK(test::eventually([&] { return world.mail_events.taken().size() == 3; }));
   }
   const auto mailer = world.start();
   mailer->submit(alert(1));
   mailer->submit(alert(2));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
   CHECK(received(sink) == std::vector<int>{1, 2});
 }
 
-TEST_CASE("Without a mail server alerts are taken, and that is said once") {
+TEST_CASE("Alerts are accepted without a mail server, which is logged once") {
   MailWorld world({});
   const auto mailer = world.start();
   mailer->submit(alert(1));
   mailer->submit(alert(2));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 2; }));
-  CHECK(world.heard.count(Kind::Dropped) == 1);
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 2; }));
+  CHECK(world.mail_events.count(Kind::Dropped) == 1);
   CHECK(mailer->waiting() == 0);
 }
 
@@ -365,22 +369,22 @@ TEST_CASE("New settings are used for what waits") {
   world.options.first_rest = world.options.last_rest = minutes{10};
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   engine::MailSettings settings;
   settings.servers = {server(new_sink)};
   settings.hostname = "mx.example.org";
   mailer->configure(settings, seconds{1}, world.options.host);
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   CHECK(contains(new_sink.envelopes()[0], "\"ehlo\": \"mx.example.org\""));
 }
 
-TEST_CASE("The machine is called by another name as soon as that is told") {
+TEST_CASE("A new name of the machine is used as soon as it is known") {
   test::SmtpSink sink;
   MailWorld world({server(sink)});
   const auto mailer = world.start();
   mailer->configure(world.settings, world.cycle, "db01 prod.example");
   mailer->submit(alert(1));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   const std::string mail = sink.envelopes()[0];
   CHECK(contains(mail, "\"ehlo\": \"db01prod.example\""));  // no server would take a blank there
   CHECK(contains(mail, "monit@db01prod.example"));
@@ -403,7 +407,7 @@ TEST_CASE("An alert that comes after new settings is written by them, also while
   sink.stop();  // ends what hangs
   sink.restart();
   mailer->configure(world.settings, world.cycle, "db02");  // tries it at once
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
   CHECK(received(sink) == std::vector<int>{1, 2});
   CHECK(contains(sink.mails()[0], "From: monit@" + world.options.host));
   CHECK(contains(sink.mails()[1], "From: monit@db02\r\n"));
@@ -417,24 +421,24 @@ TEST_CASE("A full queue drops the oldest mails for new ones and says which") {
   world.options.first_rest = world.options.last_rest = minutes{10};  // none is just being sent
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
   for (std::uint64_t i = 2; i <= 5; ++i) mailer->submit(alert(i));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 5; }));
-  CHECK(world.heard.count(Kind::Dropped) == 2);
-  const std::string told = world.heard.everything();
-  CHECK(occurrences(told, "full with 3 mails") == 1);
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 5; }));
+  CHECK(world.mail_events.count(Kind::Dropped) == 2);
+  const std::string logged = world.mail_events.everything();
+  CHECK(occurrences(logged, "full with 3 mails") == 1);
   for (const std::string number : {"1", "2"})
-    CHECK(contains(told,
+    CHECK(contains(logged,
                    "mail to root@localhost dropped: the mail queue is full, and newer ones came: monit alert --  "
                    "Status failed service-" +
                        number));
   sink.restart();
   mailer->configure(world.settings, world.cycle, world.options.host);
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 4; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 4; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 4, 5});  // the second tells of 1 and 2
   mailer->submit(alert(1));                               // it is over, also when it is handed over again
   mailer->submit(alert(6));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 5; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 5; }));
   CHECK(received(sink) == std::vector<int>{3, 1, 4, 5, 6});
 }
 
@@ -445,10 +449,10 @@ TEST_CASE("Where there is room for one mail, an alert to several goes to the fir
   world.options.limits.messages = 1;
   const auto mailer = world.start();
   mailer->submit(alert(1, {"a@x.org", "b@x.org"}));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 1; }));
-  CHECK(contains(world.heard.everything(), "mail to b@x.org dropped: the mail queue is full"));
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 1; }));
+  CHECK(contains(world.mail_events.everything(), "mail to b@x.org dropped: the mail queue is full"));
   sink.restart();
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
   CHECK(contains(sink.envelopes()[0], "a@x.org"));
   CHECK(contains(sink.envelopes()[1], "b@x.org"));
   CHECK(contains(sink.mails()[1], "Subject: healer: 1 alert dropped on vm: service-1 failed\r\n"));
@@ -482,7 +486,7 @@ TEST_CASE("Whoever hears that an alert was taken finds its mails among those tha
   std::atomic<const Mailer*> asked{nullptr};
   std::mutex mutex;
   std::vector<std::size_t> counted;
-  MailerCallbacks callbacks = world.heard.callbacks();
+  MailerCallbacks callbacks = world.mail_events.callbacks();
   callbacks.report = [&, report = callbacks.report](engine::Event event) {
     if (std::holds_alternative<engine::event::AlertTaken>(event)) {
       const std::lock_guard lock(mutex);
@@ -493,7 +497,7 @@ TEST_CASE("Whoever hears that an alert was taken finds its mails among those tha
   Mailer mailer(world.options, world.settings, world.cycle, callbacks);
   asked = &mailer;
   for (std::uint64_t i = 1; i <= 3; ++i) mailer.submit(alert(i, {"a@x.org", "b@x.org"}));
-  CHECK(test::eventually([&] { return world.heard.taken().size() == 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.taken().size() == 3; }));
   mailer.stop();
   CHECK(counted == std::vector<std::size_t>{2, 4, 6});
 }
@@ -505,15 +509,15 @@ TEST_CASE("The mailer's figures say what the server said of mails that it refuse
   const auto mailer = world.start();
   mailer->submit(alert(1, {"full@x.org"}));
   mailer->submit(alert(2, {"full@x.org"}));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Failed) == 1; }));
-  const std::string said = "127.0.0.1:" + std::to_string(sink.port()) + ": 451 recipient refused";
-  CHECK(test::eventually([&] { return mailer->figures().waiting == 2 && mailer->figures().error == said; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Failed) == 1; }));
+  const std::string expected = "127.0.0.1:" + std::to_string(sink.port()) + ": 451 recipient refused";
+  CHECK(test::eventually([&] { return mailer->figures().waiting == 2 && mailer->figures().error == expected; }));
   CHECK(mailer->figures().error_since);
   mailer->submit(alert(3, {"other@x.org"}));
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
-  CHECK(mailer->figures().error == said);
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
+  CHECK(mailer->figures().error == expected);
   sink.mode("");
-  CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 3; }));
+  CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 3; }));
   CHECK(test::eventually([&] { return mailer->figures().error.empty(); }));
 }
 
@@ -524,21 +528,21 @@ TEST_CASE("Where the disk cannot be written, mails are sent from memory and not 
   SECTION("the server works") {
     const auto mailer = world.start();
     mailer->submit(alert(1, {"a@x.org", "b@x.org"}));
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 2; }));
-    CHECK(test::eventually([&] { return world.heard.taken().size() == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
+    CHECK(test::eventually([&] { return world.mail_events.taken().size() == 1; }));
   }
   SECTION("the disk works again first") {
     sink.stop();
     const auto mailer = world.start();
     mailer->submit(alert(1));
     CHECK(test::eventually([&] { return mailer->waiting() == 1; }));
-    CHECK(world.heard.taken().empty());
+    CHECK(world.mail_events.taken().empty());
     std::filesystem::remove(world.options.directory);
-    CHECK(test::eventually([&] { return world.heard.taken().size() == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.taken().size() == 1; }));
     sink.restart();
-    CHECK(test::eventually([&] { return world.heard.count(Kind::Sent) == 1; }));
+    CHECK(test::eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   }
-  CHECK(occurrences(world.heard.everything(), "are kept in memory") == 1);
+  CHECK(occurrences(world.mail_events.everything(), "are kept in memory") == 1);
 }
 
 TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keeps the order") {
@@ -551,7 +555,7 @@ TEST_CASE("Killed at any point while it sends, the mailer loses nothing and keep
   const auto mailer = world.start();
   for (std::uint64_t i = killed.taken + 1; i <= total; ++i) mailer->submit(alert(i));
   mailer->submit(alert(total + 1));
-  CHECK(test::eventually([&] { return contains(world.heard.everything(), "service-61"); }));
+  CHECK(test::eventually([&] { return contains(world.mail_events.everything(), "service-61"); }));
   const std::vector<int> all = received(sink);
   // A mail that the server took just when the mailer was killed comes twice, in a row and with the same Message-Id.
   std::vector<int> once = all;

@@ -3,7 +3,7 @@
 
 namespace healer::test {
 
-runtime::MailerCallbacks Heard::callbacks() {
+runtime::MailerCallbacks MailEvents::callbacks() {
   return {[this](engine::Event event) {
             const std::lock_guard lock(mutex_);
             if (const auto* taken = std::get_if<engine::event::AlertTaken>(&event))
@@ -16,18 +16,18 @@ runtime::MailerCallbacks Heard::callbacks() {
           }};
 }
 
-std::vector<std::uint64_t> Heard::taken() const {
+std::vector<std::uint64_t> MailEvents::taken() const {
   const std::lock_guard lock(mutex_);
   return taken_;
 }
 
-std::size_t Heard::count(Kind kind) const {
+std::size_t MailEvents::count(Kind kind) const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
       std::ranges::count_if(outcomes_, [kind](const MailOutcome& outcome) { return outcome.kind == kind; }));
 }
 
-std::string Heard::everything() const {
+std::string MailEvents::everything() const {
   const std::lock_guard lock(mutex_);
   std::string text = log_;
   for (const MailOutcome& outcome : outcomes_) text += outcome.text + "\n";
@@ -56,7 +56,7 @@ engine::MailServer server(const SmtpSink& sink) {
 }
 
 std::unique_ptr<runtime::Mailer> MailWorld::start() {
-  return std::make_unique<runtime::Mailer>(options, settings, cycle, heard.callbacks());
+  return std::make_unique<runtime::Mailer>(options, settings, cycle, mail_events.callbacks());
 }
 
 bool MailWorld::stops(runtime::Mailer& mailer, const SmtpSink& sink, std::size_t count) {

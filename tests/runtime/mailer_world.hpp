@@ -25,7 +25,7 @@ using engine::event::MailOutcome;
 using Kind = MailOutcome::Kind;
 
 /// What a mailer said, from its thread.
-class Heard {
+class MailEvents {
  public:
   [[nodiscard]] runtime::MailerCallbacks callbacks();
   [[nodiscard]] std::vector<std::uint64_t> taken() const;
@@ -46,7 +46,7 @@ engine::MailServer server(const SmtpSink& sink);
 
 struct MailWorld {
   TemporaryDirectory directory;
-  Heard heard;
+  MailEvents mail_events;
   runtime::MailerOptions options{.directory = (directory.path() / "mail").string(),
                                  .host = "vm",
                                  .version = "1",

@@ -83,7 +83,7 @@ TEST_CASE("thousands of pings are in flight, and each gets its own answer", "[pi
   if (!may_ping(prober)) return;
   constexpr unsigned kHosts = 5000;
   std::vector<int> answers(kHosts, 0);
-  unsigned told = 0;
+  unsigned answered = 0;
   for (unsigned i = 0; i < kHosts; ++i) {
     in_addr address{htonl(0x7f010000U + i)};
     prober.connector().probe(plan_of(Address(address).text(), "ping timeout 60 seconds"),
@@ -92,28 +92,28 @@ TEST_CASE("thousands of pings are in flight, and each gets its own answer", "[pi
                                                      result.address == Address(in_addr{htonl(0x7f010000U + i)}).text()
                                                  ? 1
                                                  : 100;
-                               ++told;
+                               ++answered;
                              });
   }
-  CHECK(run_until(prober.loop(), [&] { return told == kHosts; }));
+  CHECK(run_until(prober.loop(), [&] { return answered == kHosts; }));
   CHECK(std::ranges::all_of(answers, [](int one) { return one == 1; }));
   CHECK(prober.connector().in_flight() == 0);
 }
 
-TEST_CASE("a ping that is cancelled is told to nobody", "[ping]") {
+TEST_CASE("A cancelled ping is reported to nobody", "[ping]") {
   Prober prober;
   if (!may_ping(prober)) return;
   runtime::Loop loop;
   Pinger pinger(loop);
-  int told = 0;
-  const auto tell = [&](const Result<PingAnswer>&) { ++told; };
+  int answered = 0;
+  const auto tell = [&](const Result<PingAnswer>&) { ++answered; };
   const auto id = pinger.ping({.host = *Address::parse("127.0.0.1"), .source = {}}, tell);
   pinger.cancel(id);
   CHECK(pinger.in_flight() == 0);
   pinger.ping({.host = *Address::parse("127.0.0.2"), .source = {}}, tell);
-  CHECK(run_until(loop, [&] { return told > 0; }));
+  CHECK(run_until(loop, [&] { return answered > 0; }));
   run_for(loop, Duration{10});
-  CHECK(told == 1);
+  CHECK(answered == 1);
 }
 
 }  // namespace pinger_test

@@ -20,7 +20,8 @@ using namespace healer::protocols;
 /// The plan of a text; {port} in it is the listener's.
 inline std::shared_ptr<ProbePlan> plan_of(const std::string& host, const std::string& text) {
   auto read = config::read_probe(host, text);
-  for (const auto& one : read.said) UNSCOPED_INFO(one.message << "\n" << config::excerpt(one, read.sources, false));
+  for (const auto& one : read.diagnostics)
+    UNSCOPED_INFO(one.message << "\n" << config::excerpt(one, read.sources, false));
   REQUIRE(read.plan);
   return std::make_shared<ProbePlan>(*std::move(read.plan));
 }
@@ -31,8 +32,8 @@ class Prober {
 
   ProbeResult run(const std::shared_ptr<ProbePlan>& plan) {
     std::optional<ProbeResult> result;
-    connector_.probe(plan, [&](const ProbeResult& told) {
-      result = told;
+    connector_.probe(plan, [&](const ProbeResult& outcome) {
+      result = outcome;
       loop_.stop();
     });
     REQUIRE_FALSE(result);  // never from within probe()

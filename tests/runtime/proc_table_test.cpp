@@ -136,16 +136,16 @@ TEST_CASE("a mean is taken over half a second at least", "[proc-table]") {
 TEST_CASE("one process is seen with all its figures", "[proc-table]") {
   const auto elapsed = [] { return std::stod(output_of("ps -o etimes= -p " + std::to_string(::getpid()))); };
   const double before = elapsed();
-  const auto look = look_at_process(::getpid(), {});
-  REQUIRE(look);
-  CHECK(look->facts.pid == ::getpid());
-  CHECK(look->facts.parent == ::getppid());
-  CHECK(look->facts.uid == ::getuid());
-  CHECK(look->facts.euid == ::geteuid());
-  CHECK(look->facts.gid == ::getgid());
-  CHECK_FALSE(look->facts.zombie);
-  CHECK(look->facts.attribute.empty());  // not asked for
-  const auto value = [&](Metric metric) { return look->metrics.get(metric).value_or(-1); };
+  const auto inspection = inspect_process(::getpid(), {});
+  REQUIRE(inspection);
+  CHECK(inspection->facts.pid == ::getpid());
+  CHECK(inspection->facts.parent == ::getppid());
+  CHECK(inspection->facts.uid == ::getuid());
+  CHECK(inspection->facts.euid == ::geteuid());
+  CHECK(inspection->facts.gid == ::getgid());
+  CHECK_FALSE(inspection->facts.zombie);
+  CHECK(inspection->facts.attribute.empty());  // not asked for
+  const auto value = [&](Metric metric) { return inspection->metrics.get(metric).value_or(-1); };
   CHECK(value(Metric::FileDescriptors) == static_cast<double>(test::open_descriptors()) - 1);  // which had one itself
   const double limit = std::stod(output_of("ulimit -n"));
   CHECK(value(Metric::FileDescriptorsPercent) == Approx(100 * value(Metric::FileDescriptors) / limit));
@@ -157,11 +157,11 @@ TEST_CASE("one process is seen with all its figures", "[proc-table]") {
   CHECK(value(Metric::Uptime) >= 0);
   CHECK(value(Metric::Uptime) >= before - 1);
   CHECK(value(Metric::Uptime) <= elapsed() + 1);
-  CHECK_FALSE(look->metrics.get(Metric::Cpu));
-  CHECK_FALSE(look->metrics.get(Metric::ReadRate));
-  CHECK_FALSE(look->metrics.get(Metric::Children));
+  CHECK_FALSE(inspection->metrics.get(Metric::Cpu));
+  CHECK_FALSE(inspection->metrics.get(Metric::ReadRate));
+  CHECK_FALSE(inspection->metrics.get(Metric::Children));
 
-  CHECK_FALSE(look_at_process(1 << 22, {}));
+  CHECK_FALSE(inspect_process(1 << 22, {}));
   pid_t thread_id = 0;
   bool done = false;
   std::atomic<bool> begun{false};
@@ -172,52 +172,52 @@ TEST_CASE("one process is seen with all its figures", "[proc-table]") {
     done = true;
   });
   CHECK(eventually([&] { return begun.load(); }));
-  CHECK_FALSE(look_at_process(thread_id, {}));
+  CHECK_FALSE(inspect_process(thread_id, {}));
   // A sanitizer may have a thread of its own.
   const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
-  CHECK(look_at_process(::getpid(), {})->metrics.get(Metric::Threads) == std::distance(begin(tasks), end(tasks)));
+  CHECK(inspect_process(::getpid(), {})->metrics.get(Metric::Threads) == std::distance(begin(tasks), end(tasks)));
   begun = false;
   thread.join();
   CHECK(done);
 }
 
-TEST_CASE("of a process that is known only what is wanted is looked at, of another all", "[proc-table]") {
+TEST_CASE("Of a known process only requested values are inspected, of a new one all", "[proc-table]") {
   const std::uint64_t began = read_proc_stat(::getpid())->start_ticks;
-  const auto seen = [](const ProcessWish& wish) {
-    const auto look = look_at_process(::getpid(), wish);
-    REQUIRE(look);
-    CHECK(look->facts.pid == ::getpid());
-    CHECK(look->metrics.get(Metric::MemoryBytes) > 0.0);
-    CHECK(look->sample.io.has_value() == look->has_transfers);
-    CHECK(look->metrics.get(Metric::FileDescriptors).has_value() == look->has_descriptors);
-    CHECK((look->facts.gid == ::getgid()) == (look->has_owner || ::getgid() == 0));
-    return std::array{look->has_owner, look->has_transfers, look->has_descriptors};
+  const auto seen = [](const ProcessQuery& query) {
+    const auto inspection = inspect_process(::getpid(), query);
+    REQUIRE(inspection);
+    CHECK(inspection->facts.pid == ::getpid());
+    CHECK(inspection->metrics.get(Metric::MemoryBytes) > 0.0);
+    CHECK(inspection->sample.io.has_value() == inspection->has_transfers);
+    CHECK(inspection->metrics.get(Metric::FileDescriptors).has_value() == inspection->has_descriptors);
+    CHECK((inspection->facts.gid == ::getgid()) == (inspection->has_owner || ::getgid() == 0));
+    return std::array{inspection->has_owner, inspection->has_transfers, inspection->has_descriptors};
   };
-  ProcessWish wish{.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = false};
-  CHECK(seen(wish) == std::array{false, false, false});
-  wish.owner = true;
-  CHECK(seen(wish) == std::array{true, false, false});
-  wish = {.known = {::getpid(), began}, .owner = false, .transfers = true, .descriptors = false};
-  CHECK(seen(wish) == std::array{false, true, false});
-  wish = {.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = true};
-  CHECK(seen(wish) == std::array{false, false, true});
-  wish = {.known = {::getpid(), began + 1}, .owner = false, .transfers = false, .descriptors = false};
-  CHECK(seen(wish) == std::array{true, true, true});
-  wish.known = {};
-  CHECK(seen(wish) == std::array{true, true, true});
+  ProcessQuery query{.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = false};
+  CHECK(seen(query) == std::array{false, false, false});
+  query.owner = true;
+  CHECK(seen(query) == std::array{true, false, false});
+  query = {.known = {::getpid(), began}, .owner = false, .transfers = true, .descriptors = false};
+  CHECK(seen(query) == std::array{false, true, false});
+  query = {.known = {::getpid(), began}, .owner = false, .transfers = false, .descriptors = true};
+  CHECK(seen(query) == std::array{false, false, true});
+  query = {.known = {::getpid(), began + 1}, .owner = false, .transfers = false, .descriptors = false};
+  CHECK(seen(query) == std::array{true, true, true});
+  query.known = {};
+  CHECK(seen(query) == std::array{true, true, true});
 }
 
 TEST_CASE("a zombie is seen as one, without figures", "[proc-table]") {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
   REQUIRE(eventually([&] { return read_proc_stat(pid)->zombie(); }));
-  const auto look = look_at_process(pid, {true, true});
-  REQUIRE(look);
-  CHECK(look->facts.zombie);
-  CHECK(look->facts.parent == ::getpid());
-  CHECK(look->metrics == Metrics{});
+  const auto inspection = inspect_process(pid, {true, true});
+  REQUIRE(inspection);
+  CHECK(inspection->facts.zombie);
+  CHECK(inspection->facts.parent == ::getpid());
+  CHECK(inspection->metrics == Metrics{});
   ::waitpid(pid, nullptr, 0);
-  CHECK_FALSE(look_at_process(pid, {}));
+  CHECK_FALSE(inspect_process(pid, {}));
 }
 
 TEST_CASE("cpu is a percentage of the cores that the threads of a process can use, as Monit's", "[proc-table]") {
@@ -268,10 +268,10 @@ TEST_CASE("reads and writes are told per second", "[proc-table]") {
                          "open('" +
                          gate + "3','w').close()\nsys.stdin.read()"});
   REQUIRE(eventually([&] { return std::filesystem::exists(gate); }));
-  const auto before = look_at_process(child.pid(), {});
+  const auto before = inspect_process(child.pid(), {});
   test::write_file(gate + "2", "");
   REQUIRE(eventually([&] { return std::filesystem::exists(gate + "3"); }));
-  const auto after = look_at_process(child.pid(), {});
+  const auto after = inspect_process(child.pid(), {});
   REQUIRE((before && before->sample.io && after && after->sample.io));
   CHECK(after->sample.io->read_bytes - before->sample.io->read_bytes >= 100'000);
   CHECK(after->sample.io->written_bytes - before->sample.io->written_bytes >= 100'000);
@@ -337,14 +337,14 @@ TEST_CASE("descriptors of descendants are counted where they are asked for", "[p
   }));
   ProcTable table;
   table.add(take());
-  auto look = look_at_process(parent.pid(), {});
-  REQUIRE(look);
-  add_totals(look->metrics, table, look->sample, {false, true});
-  CHECK(look->metrics.get(Metric::FileDescriptors) == listed(parent.pid()));
-  CHECK(look->metrics.get(Metric::TotalFileDescriptors) == 2 * listed(parent.pid()) + 7);
+  auto inspection = inspect_process(parent.pid(), {});
+  REQUIRE(inspection);
+  add_totals(inspection->metrics, table, inspection->sample, {false, true});
+  CHECK(inspection->metrics.get(Metric::FileDescriptors) == listed(parent.pid()));
+  CHECK(inspection->metrics.get(Metric::TotalFileDescriptors) == 2 * listed(parent.pid()) + 7);
 }
 
-TEST_CASE("of memory that processes share each has its share", "[proc-table]") {
+TEST_CASE("Shared memory is divided among the processes that share it", "[proc-table]") {
   const Child parent(
       {"/usr/bin/python3", "-c", "import os,sys\nroom=bytearray(os.urandom(1<<20)*32)\nos.fork()\nsys.stdin.read()"});
   constexpr double kRoom = 32.0 * (1 << 20);
@@ -356,10 +356,10 @@ TEST_CASE("of memory that processes share each has its share", "[proc-table]") {
     child = descendants.empty() ? 0 : descendants.front()->pid;
     return child != 0;
   }));
-  const auto memory = [&](const ProcessWish& wish) {
-    const auto look = look_at_process(parent.pid(), wish);
-    REQUIRE(look);
-    return look->metrics.get(Metric::MemoryBytes);
+  const auto memory = [&](const ProcessQuery& query) {
+    const auto inspection = inspect_process(parent.pid(), query);
+    REQUIRE(inspection);
+    return inspection->metrics.get(Metric::MemoryBytes);
   };
   const double resident = memory({}).value();
   const double share = memory({.shares = true}).value();
@@ -370,19 +370,19 @@ TEST_CASE("of memory that processes share each has its share", "[proc-table]") {
   CHECK(of_child < kRoom);
   // Where it is not wanted it is not read, nor taken for something else.
   const std::uint64_t began = read_proc_stat(parent.pid())->start_ticks;
-  ProcessWish less{.known = {parent.pid(), began}, .owner = false, .transfers = false, .descriptors = false};
+  ProcessQuery less{.known = {parent.pid(), began}, .owner = false, .transfers = false, .descriptors = false};
   less.shares = true;
   less.memory = false;
   CHECK_FALSE(memory(less));
   ProcTable table;
   table.add(all);
-  auto look = look_at_process(parent.pid(), {.shares = true});
-  REQUIRE(look);
-  add_totals(look->metrics, table, look->sample, {.shares = true});
-  CHECK_FALSE(look->metrics.get(Metric::TotalMemoryBytes));  // nobody has asked for the others
-  add_totals(look->metrics, table, look->sample, {.shares = true}, of_child);
-  CHECK(look->metrics.get(Metric::TotalMemoryBytes).value() ==
-        Approx(look->metrics.get(Metric::MemoryBytes).value() + of_child));
+  auto inspection = inspect_process(parent.pid(), {.shares = true});
+  REQUIRE(inspection);
+  add_totals(inspection->metrics, table, inspection->sample, {.shares = true});
+  CHECK_FALSE(inspection->metrics.get(Metric::TotalMemoryBytes));  // nobody has asked for the others
+  add_totals(inspection->metrics, table, inspection->sample, {.shares = true}, of_child);
+  CHECK(inspection->metrics.get(Metric::TotalMemoryBytes).value() ==
+        Approx(inspection->metrics.get(Metric::MemoryBytes).value() + of_child));
 }
 
 TEST_CASE("command lines are the arguments joined by blanks, or the name, as Monit sees them", "[proc-table]") {
@@ -406,7 +406,7 @@ TEST_CASE("command lines are the arguments joined by blanks, or the name, as Mon
   ::waitpid(zombie, nullptr, 0);
 }
 
-TEST_CASE("of several matches the topmost parent with the longest uptime is taken", "[proc-table]") {
+TEST_CASE("The topmost parent with the longest uptime is chosen among several matches", "[proc-table]") {
   const auto best = [](std::vector<std::pair<ProcStat, std::string>> all, const std::string& pattern = "web") {
     ProcCommands commands;
     std::vector<ProcStat> processes;
@@ -440,11 +440,11 @@ TEST_CASE("of several matches the topmost parent with the longest uptime is take
 }
 
 TEST_CASE("the machine is seen with all its figures", "[system-table]") {
-  SystemLook look = look_at_system();
-  const auto value = [&](Metric metric) { return look.metrics.get(metric).value_or(-1); };
+  SystemInspection inspection = inspect_system();
+  const auto value = [&](Metric metric) { return inspection.metrics.get(metric).value_or(-1); };
   // The machine may do much between two looks at it.
   CHECK(eventually([&] {
-    look = look_at_system();
+    inspection = inspect_system();
     double load[3];
     REQUIRE(::getloadavg(load, 3) == 3);
     return value(Metric::Load1) == Approx(load[0]).margin(0.5) && value(Metric::Load15) == Approx(load[2]).margin(0.2);
@@ -457,7 +457,7 @@ TEST_CASE("the machine is seen with all its figures", "[system-table]") {
   double swap = 0;
   double swapped = 0;
   CHECK(eventually([&] {
-    look = look_at_system();
+    inspection = inspect_system();
     std::istringstream memory(output_of("free -b | awk '/Mem:/{print $2, $7} /Swap:/{print $2, $3}'"));
     memory >> total >> available >> swap >> swapped;
     return value(Metric::SystemMemoryBytes) == Approx(total - available).margin(0.05 * total) &&
@@ -468,12 +468,12 @@ TEST_CASE("the machine is seen with all its figures", "[system-table]") {
   CHECK(value(Metric::Uptime) == Approx(std::stod(output_of("cat /proc/uptime"))).margin(2));
   CHECK(value(Metric::SystemFileDescriptors) > 10);
   CHECK(value(Metric::SystemFileDescriptorsPercent) >= 0);
-  CHECK_FALSE(look.metrics.get(Metric::SystemCpu));
-  const SystemLook later = look_at_system();
+  CHECK_FALSE(inspection.metrics.get(Metric::SystemCpu));
+  const SystemInspection later = inspect_system();
   for (std::size_t i = 0; i < SystemSample::Guest; ++i) {
-    if (i != SystemSample::Wait && i != SystemSample::Idle) CHECK(later.sample.ticks[i] >= look.sample.ticks[i]);
+    if (i != SystemSample::Wait && i != SystemSample::Idle) CHECK(later.sample.ticks[i] >= inspection.sample.ticks[i]);
   }
-  CHECK(look.sample.ticks[SystemSample::User] > 0);
+  CHECK(inspection.sample.ticks[SystemSample::User] > 0);
 }
 
 TEST_CASE("what the cores did is told in percent of all their time", "[system-table]") {
@@ -521,7 +521,7 @@ TEST_CASE("pages that came from swap and went there are told per second", "[syst
   add_means(fewer, before, after);
   CHECK_FALSE(fewer.get(Metric::PageIns));
   CHECK(fewer.get(Metric::PageOuts) == 50.0);
-  CHECK(look_at_system().sample.paged_in);
+  CHECK(inspect_system().sample.paged_in);
 }
 
 }  // namespace proc_table_test

@@ -319,10 +319,10 @@ TEST_CASE("a runner that goes leaves no process behind", "[runner]") {
   bench->environment.push_back(own_mark("goes"));
   // The process can be seen before the runner has been told of it: but more than a pipe holds goes nowhere until then.
   const test::TemporaryDirectory directory;
-  const std::string told = (directory.path() / "told").string();
-  bench->start({"/bin/sh", "-c", "head -c 200000 /dev/zero; touch " + told + "; exec sleep 300"});
+  const std::string written = (directory.path() / "told").string();
+  bench->start({"/bin/sh", "-c", "head -c 200000 /dev/zero; touch " + written + "; exec sleep 300"});
   CHECK(run_until(bench->loop,
-                  [&] { return std::filesystem::exists(told) && processes_with(own_mark("goes")).size() == 1; }));
+                  [&] { return std::filesystem::exists(written) && processes_with(own_mark("goes")).size() == 1; }));
   bench.reset();
   CHECK(processes_with(own_mark("goes")).empty());
   CHECK_FALSE(test::has_children());

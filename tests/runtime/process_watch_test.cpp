@@ -104,7 +104,7 @@ TEST_CASE("a watch follows its service to another process, and ends with it", "[
   bench.see(block);
   bench.inspector.forget(ServiceId(1));
   CHECK(bench.inspector.watched() == 0);
-  bench.look(block);
+  bench.check(block);
   bench.inspector.forget(ServiceId(1));  // before it is answered
   bench.result(bench.last);
   run_for(bench.loop, Duration{50});
@@ -123,7 +123,7 @@ TEST_CASE("a thousand processes are watched, and the death of each is told once"
   std::vector<std::uint64_t> runs;
   for (int i = 0; i < kMany; ++i) {
     const std::string file = bench.pid_file(std::to_string(i), std::to_string(children.pids[i]));
-    runs.push_back(bench.look(InspectorBench::by_file(file), static_cast<std::uint32_t>(i)));
+    runs.push_back(bench.check(InspectorBench::by_file(file), static_cast<std::uint32_t>(i)));
   }
   for (const auto run : runs) REQUIRE(bench.result(run).facts->process);
   CHECK(bench.inspector.walks() == 1);
@@ -133,9 +133,9 @@ TEST_CASE("a thousand processes are watched, and the death of each is told once"
   REQUIRE(run_until(bench.loop, [&] { return bench.deaths.size() >= kMany; }));
   run_for(bench.loop, Duration{50});
   CHECK(bench.deaths.size() == kMany);
-  std::set<std::int64_t> told;
-  for (const auto& death : bench.deaths) told.insert(death.pid);
-  CHECK(told.size() == kMany);
+  std::set<std::int64_t> reported;
+  for (const auto& death : bench.deaths) reported.insert(death.pid);
+  CHECK(reported.size() == kMany);
   CHECK(bench.inspector.watched() == 0);
   CHECK(test::open_descriptors() == before);
 }
@@ -168,12 +168,12 @@ TEST_CASE("where there is no place for a watch, processes are looked at all the 
   CHECK(run_until(bench.loop, [&] { return bench.deaths.size() == 1; }));
 }
 
-TEST_CASE("without descriptors nothing is said of a process that could not be read", "[process-watch]") {
+TEST_CASE("A process that could not be read for lack of descriptors is unknown", "[process-watch]") {
   InspectorBench bench;
   Children children(1);
   const auto block = InspectorBench::by_file(bench.pid_file("x", std::to_string(children.pids[0])));
   CHECK(bench.see(block).facts->process);
-  const auto run = bench.look(block);
+  const auto run = bench.check(block);
   {
     const test::FewDescriptors none;
     REQUIRE(run_until(bench.loop, [&] { return bench.seen.count(run) != 0; }));

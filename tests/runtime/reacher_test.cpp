@@ -19,9 +19,9 @@ namespace {
 struct ReachWorld {
   Loop loop;
   Connector connector{loop};
-  std::optional<engine::event::Measured> told;
+  std::optional<engine::event::Measured> reported;
   Reacher reacher{loop, connector, [this](engine::Event event) {
-                    told = std::get<engine::event::Measured>(std::move(event));
+                    reported = std::get<engine::event::Measured>(std::move(event));
                     loop.stop();
                   }};
   std::shared_ptr<engine::ServiceBlock> block = std::make_shared<engine::ServiceBlock>();
@@ -33,24 +33,24 @@ struct ReachWorld {
     block->probes.push_back(plan_of(host, text));
   }
   const std::vector<engine::ConnectionSeen>& connections() {
-    REQUIRE(told);
-    return told->evidence->facts->further->connections;
+    REQUIRE(reported);
+    return reported->evidence->facts->further->connections;
   }
   const std::vector<engine::ConnectionSeen>& connect() {
     reacher.connect(measure, block);
-    REQUIRE_FALSE(told);
+    REQUIRE_FALSE(reported);
     loop.run();
     return connections();
   }
   /// What a look answers that has found a process which runs for so many seconds; none: it has found none.
-  engine::event::Measured look(std::optional<double> uptime) const {
+  engine::event::Measured check(std::optional<double> uptime) const {
     engine::Facts facts;
     if (uptime) {
       facts.process = engine::ProcessFacts{.pid = 42};
       facts.metrics.set(engine::Metric::Uptime, *uptime);
     }
     return engine::event::measured(measure.service, measure.run,
-                                   {.answer = uptime ? Answer::Told : Answer::Absent,
+                                   {.answer = uptime ? Answer::Present : Answer::Absent,
                                     .output = std::make_shared<const std::string>(),
                                     .facts = std::make_shared<const engine::Facts>(facts)});
   }
@@ -65,7 +65,7 @@ std::string closed_port() {
 
 }  // namespace
 
-TEST_CASE("All connections of a host are made, and each is told") {
+TEST_CASE("All connections of a host are tested and reported") {
   const Listener open([](Peer&) {});
   ReachWorld world("host");
   world.add(port_of(open));
@@ -78,7 +78,7 @@ TEST_CASE("All connections of a host are made, and each is told") {
   CHECK(seen[0].response);
   CHECK(seen[1].reach == Reach::Failed);
   CHECK(seen[1].sentence.ends_with("[TCP/IP] -- Connection refused"));
-  CHECK(world.told->evidence->answer == Answer::Told);
+  CHECK(world.reported->evidence->answer == Answer::Present);
 }
 
 TEST_CASE("A host that does not answer pings is spared the rest") {
@@ -96,28 +96,28 @@ TEST_CASE("The connections of a process are made once it is found") {
   const Listener open([](Peer&) {});
   ReachWorld world("process");
   world.add(port_of(open));
-  world.reacher.connect_after_look(world.measure, {}, world.block);
-  CHECK(world.reacher.looked(world.look(3)));
+  world.reacher.connect_after_inspection(world.measure, {}, world.block);
+  CHECK(world.reacher.checked(world.check(3)));
   world.loop.run();
   CHECK(world.connections()[0].reach == Reach::Passed);
-  CHECK(world.told->evidence->facts->process->pid == 42);
+  CHECK(world.reported->evidence->facts->process->pid == 42);
 }
 
-TEST_CASE("Of a process that is not there no connection is made") {
+TEST_CASE("No connection is tested for a process that is absent") {
   ReachWorld world("process");
   world.add(closed_port());
-  world.reacher.connect_after_look(world.measure, {}, world.block);
-  CHECK_FALSE(world.reacher.looked(world.look({})));
-  CHECK_FALSE(world.reacher.looked(world.look(3)));  // the run is over
+  world.reacher.connect_after_inspection(world.measure, {}, world.block);
+  CHECK_FALSE(world.reacher.checked(world.check({})));
+  CHECK_FALSE(world.reacher.checked(world.check(3)));  // the run is over
 }
 
 TEST_CASE("Connections rest until the process has run longer than its start may take") {
   const auto reach_after = [](double uptime) {
     ReachWorld world("process");
     world.add(closed_port());
-    world.reacher.connect_after_look(world.measure, {.rest = seconds{6}}, world.block);
-    CHECK(world.reacher.looked(world.look(uptime)));
-    if (!world.told) world.loop.run();
+    world.reacher.connect_after_inspection(world.measure, {.rest = seconds{6}}, world.block);
+    CHECK(world.reacher.checked(world.check(uptime)));
+    if (!world.reported) world.loop.run();
     return world.connections()[0].reach;
   };
   CHECK(reach_after(0) == Reach::Untried);
@@ -133,7 +133,7 @@ TEST_CASE("A run that is cancelled is not answered") {
   world.reacher.cancel(world.measure.run);
   world.measure.run = engine::RunId{8};
   world.connect();
-  CHECK(world.told->run == engine::RunId{8});
+  CHECK(world.reported->run == engine::RunId{8});
   CHECK(world.connector.in_flight() == 0);
 }
 

@@ -71,7 +71,7 @@ struct Bench {
     REQUIRE(opened);
     socket = std::move(*opened);
   }
-  bool heard(std::size_t count) {
+  bool received(std::size_t count) {
     return run_until(loop, [&] { return senders.size() >= count; });
   }
 
@@ -85,7 +85,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("who says READY=1 is heard, in whatever line, and nothing else is", "[ready]") {
+TEST_CASE("READY=1 is accepted in any line, and nothing else is", "[ready]") {
   Bench bench;
   bench.open();
   const Sender sender(bench.path);
@@ -100,11 +100,11 @@ TEST_CASE("who says READY=1 is heard, in whatever line, and nothing else is", "[
   for (const char* text : {"READY=1", "READY=1\n", "STATUS=x\nREADY=1\nMAINPID=1", "\nREADY=1\n\n"}) {
     CHECK(sender.send(text));
   }
-  CHECK(bench.heard(4));
+  CHECK(bench.received(4));
   CHECK(bench.senders == std::vector<pid_t>(4, ::getpid()));
 }
 
-TEST_CASE("that a process is well, and needs more time, is heard", "[ready]") {
+TEST_CASE("Watchdog and extension messages of a process are received", "[ready]") {
   Bench bench;
   bench.open();
   const Sender sender(bench.path);
@@ -135,7 +135,7 @@ TEST_CASE("a barrier's descriptor is closed, and so is every other", "[ready]") 
     ::close(ends[0]);
   }
   CHECK(sender.send("FDSTORE=1\nREADY=1", {0, 1, 2}));
-  CHECK(bench.heard(1));
+  CHECK(bench.received(1));
   CHECK(test::open_descriptors() == before);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("huge and hostile messages do no harm", "[ready]") {
   run_for(bench.loop, Duration{50});
   CHECK(bench.senders.empty());
   CHECK(sender.send("READY=1\n" + std::string(ReadySocket::kMostOfMessage - 8, 'x')));
-  CHECK(bench.heard(1));
+  CHECK(bench.received(1));
 
   // A flood leaves the loop its time for others.
   bool stop = false;
@@ -168,7 +168,7 @@ TEST_CASE("huge and hostile messages do no harm", "[ready]") {
   stop = true;
   run_for(bench.loop, Duration{50});
   CHECK(sender.send("READY=1"));
-  CHECK(bench.heard(2));
+  CHECK(bench.received(2));
   CHECK(test::open_descriptors() == before);
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("without descriptors left, messages are taken all the same", "[ready]"
   ::close(ends[1]);
   {
     const test::FewDescriptors none;
-    CHECK(bench.heard(1));
+    CHECK(bench.received(1));
   }
   pollfd end{ends[0], 0, 0};
   CHECK(::poll(&end, 1, 0) == 1);
@@ -198,13 +198,13 @@ TEST_CASE("the next daemon listens at the same place, and all may write there", 
   const Sender sender(bench.path);
   CHECK(sender.connected());
   CHECK(sender.send("READY=1"));
-  CHECK(bench.heard(1));
+  CHECK(bench.received(1));
   struct stat facts {};
   REQUIRE(::stat(bench.path.c_str(), &facts) == 0);
   CHECK((facts.st_mode & 0777) == 0666);
 }
 
-TEST_CASE("where the path is too long, a name takes its place, for whom has it first", "[ready]") {
+TEST_CASE("An abstract name replaces a socket path that is too long", "[ready]") {
   Bench bench;
   const std::string folder = bench.directory.path().string() + "/";
   const std::string fits = folder + std::string(107 - folder.size(), 'x');
@@ -216,7 +216,7 @@ TEST_CASE("where the path is too long, a name takes its place, for whom has it f
   bench.open();
   bench.open();  // the next daemon
   CHECK(Sender(bench.path).send("READY=1"));
-  CHECK(bench.heard(1));
+  CHECK(bench.received(1));
   CHECK(bench.senders.front() == ::getpid());
   const auto second = ReadySocket::open(bench.loop, bench.path, [](const Notice&) {});
   REQUIRE_FALSE(second);
@@ -253,7 +253,7 @@ TEST_CASE("a folder that others cannot enter is named", "[ready]") {
   CHECK(closed_folder(open.path() / "link" / "notify", other, foreign) == directory.path());
 }
 
-TEST_CASE("a place where the socket cannot be says why", "[ready]") {
+TEST_CASE("A place that cannot hold the socket is refused with a reason", "[ready]") {
   Bench bench;
   const auto why = [&](const std::string& path) {
     const auto opened = ReadySocket::open(bench.loop, path, [](const Notice&) {});

@@ -16,16 +16,16 @@ namespace {
 /// Asks, and waits; "127.0.0.2 127.0.0.3", or the error.
 std::string ask(runtime::Loop& loop, Resolver& resolver, const std::string& host, Family family = Family::Any) {
   std::string text;
-  bool told = false;
+  bool replied = false;
   const auto question = resolver.resolve(host, family, [&](const Result<Resolver::Addresses>& result) {
-    told = true;
+    replied = true;
     if (!result) {
       text = result.error().what;
     } else {
       for (const auto& address : *result) text += (text.empty() ? "" : " ") + address.text();
     }
   });
-  CHECK(run_until(loop, [&] { return told; }));
+  CHECK(run_until(loop, [&] { return replied; }));
   return text;
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("answers are kept for their time to live, and no longer", "[resolver]"
   }));
 }
 
-TEST_CASE("names that are none are told, and asked for again", "[resolver]") {
+TEST_CASE("Unknown names are reported and queried again", "[resolver]") {
   std::atomic<bool> known{false};
   const DatagramServer server(
       [&](const std::string& question) { return dns_answer(question, {"127.0.0.5"}, 60, known); });
@@ -90,7 +90,7 @@ TEST_CASE("names that are none are told, and asked for again", "[resolver]") {
   CHECK(ask(loop, resolver, std::string(300, 'x')).starts_with("cannot resolve xxx"));
 }
 
-TEST_CASE("that no name server answers is told apart from a name that is none", "[resolver][probe]") {
+TEST_CASE("An unreachable name server is distinguished from an unknown name", "[resolver][probe]") {
   std::atomic<int> code{0};
   const DatagramServer server([&](const std::string& question) {
     std::string answer = dns_answer(question, {}, 60, false);
@@ -112,19 +112,19 @@ TEST_CASE("that no name server answers is told apart from a name that is none", 
   CHECK(refused.run("one.test.", "port 80").nameless);
 }
 
-TEST_CASE("who asks for the same name shares the question, and may go", "[resolver]") {
+TEST_CASE("Queries for the same name are shared and may be cancelled", "[resolver]") {
   const DatagramServer server([&](const std::string& question) { return dns_answer(question, {"127.0.0.2"}, 60); });
   runtime::Loop loop;
   Resolver resolver(loop, {.servers = at(server)});
-  int told = 0, never = 0;
+  int replied = 0, never = 0;
   std::vector<Resolver::Question> questions;
   for (int i = 0; i < 100; ++i)
-    questions.push_back(resolver.resolve("one.test", Family::V4, [&](const auto&) { ++told; }));
+    questions.push_back(resolver.resolve("one.test", Family::V4, [&](const auto&) { ++replied; }));
   {
     const auto gone = resolver.resolve("one.test", Family::V4, [&](const auto&) { ++never; });
   }
   CHECK(resolver.asked() == 1);
-  CHECK(run_until(loop, [&] { return told == 100; }));
+  CHECK(run_until(loop, [&] { return replied == 100; }));
   CHECK(server.count() == 1);
   CHECK(never == 0);
 }
@@ -151,17 +151,17 @@ TEST_CASE("another name server is asked after a second, or when the machine's fi
 TEST_CASE("a dead name server delays only those who need it", "[resolver][probe]") {
   const DatagramServer dead([](const std::string&) { return std::string(); });
   const Listener good([](Peer& peer) {
-    peer.hear();
+    peer.receive();
     peer.say("HTTP/1.1 200 OK\r\n\r\n");
   });
   Prober prober({.resolver = {.servers = at(dead)}});
-  int told = 0;
+  int replied = 0;
   for (int i = 0; i < 20; ++i)
     prober.connector().probe(plan_of("host" + std::to_string(i) + ".test", "port 80 timeout 300 seconds"),
-                             [&](const ProbeResult&) { ++told; });
+                             [&](const ProbeResult&) { ++replied; });
   CHECK(prober.run(good, "protocol http").verdict == ProbeVerdict::Passed);
   CHECK(prober.run(good, "protocol http", "localhost").verdict == ProbeVerdict::Passed);
-  CHECK(told == 0);
+  CHECK(replied == 0);
   const ProbeResult result = prober.run("dead.test", "port 80 timeout 50 ms");
   CHECK(result.verdict == ProbeVerdict::Failed);
   CHECK(result.phase == ProbePhase::Resolve);

@@ -20,8 +20,8 @@ struct RunnerBench {
   explicit RunnerBench(runtime::ProcessRunner::Options options = {}, runtime::Spawner::Options spawner_options = {})
       : spawner(loop, std::move(spawner_options)),
         runner(loop, spawner, std::move(options), [this](const engine::Event& event) {
-          if (const auto* told = std::get_if<engine::event::RunWaits>(&event)) {
-            waits[told->run.number()].push_back(told->why);
+          if (const auto* wait = std::get_if<engine::event::RunWaits>(&event)) {
+            waits[wait->run.number()].push_back(wait->why);
             return;
           }
           if (const auto* wrote = std::get_if<engine::event::RunWrote>(&event)) {

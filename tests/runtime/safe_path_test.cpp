@@ -53,12 +53,12 @@ TEST_CASE("a place of our own is safe, below a sticky directory, too", "[safe-pa
   CHECK(Folders::refusal((folders.b / "not" / "there" / "yet").string()).empty());
 }
 
-TEST_CASE("where others can write any folder of the path nothing is safe", "[safe-path]") {
+TEST_CASE("A path is unsafe if others can write any of its folders", "[safe-path]") {
   const Folders folders;
   fs::permissions(GENERATE(0, 1) == 0 ? folders.a : folders.b, fs::perms{0777});
-  const std::string said = folders.refusal();
-  CHECK(contains(said, "the state file " + folders.file + " is not safe: "));
-  CHECK(contains(said, "can be written by others (mode 0777); choose a place that only "));
+  const std::string refused_text = folders.refusal();
+  CHECK(contains(refused_text, "the state file " + folders.file + " is not safe: "));
+  CHECK(contains(refused_text, "can be written by others (mode 0777); choose a place that only "));
 }
 
 TEST_CASE("a symbolic link in the place of the file is refused, one above it is followed and looked at",
@@ -96,7 +96,7 @@ TEST_CASE("a log may lie behind a link of our own, and in a folder that a group 
   CHECK_FALSE(safe_path("the state file", (folders.b / "other").string()));
 }
 
-TEST_CASE("what belongs to another user is not safe", "[safe-path]") {
+TEST_CASE("A file of another user is not safe", "[safe-path]") {
   if (geteuid() != 0) return;  // nothing can be given away
   const Folders folders;
   write_with_mode(folders.file, "", 0600);

@@ -70,12 +70,12 @@ class Left {
   pid_t pid_ = -1;
 };
 
-using Told = std::vector<std::pair<std::string, pid_t>>;
+using Processes = std::vector<std::pair<std::string, pid_t>>;
 
-ProcessRunner::Options options(const std::string& mark, Told& told) {
+ProcessRunner::Options options(const std::string& mark, Processes& reported) {
   return {.mark = mark,
           .search_patience = minutes{10},  // however busy the machine is
-          .stale_check = [&told](const std::string& service, pid_t pid) { told.emplace_back(service, pid); }};
+          .stale_check = [&reported](const std::string& service, pid_t pid) { reported.emplace_back(service, pid); }};
 }
 
 constexpr const char* kStubborn = "trap '' TERM; timeout 600 sleep 600 & while :; do sleep 600; done";
@@ -83,8 +83,8 @@ constexpr const char* kStubborn = "trap '' TERM; timeout 600 sleep 600 & while :
 }  // namespace
 
 TEST_CASE("a check program bears the mark with its own number", "[stale-checks]") {
-  Told told;
-  Bench bench(options("HEALER_CHECK=me:", told));
+  Processes reported;
+  Bench bench(options("HEALER_CHECK=me:", reported));
   const auto run = bench.shell("echo $HEALER_CHECK $$");
   const std::string number = bench.output(run).substr(bench.output(run).find(' ') + 1);
   CHECK(bench.output(run) == "me:" + number.substr(0, number.size() - 1) + " " + number);
@@ -95,8 +95,8 @@ TEST_CASE("what a former daemon has left is ended with its session before its se
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
   const Left obedient(mark, "web", "exec sleep 600");
-  Told told;
-  Bench bench(options(mark, told));
+  Processes reported;
+  Bench bench(options(mark, reported));
   const Duration began = mono_now();
   bench.name = "web";
   const auto again = bench.shell("exit 3");
@@ -108,19 +108,19 @@ TEST_CASE("what a former daemon has left is ended with its session before its se
   CHECK(bench.arrived.at(again) - began >= Child::kGrace);
   CHECK(stubborn.alive() == 0);
   CHECK(obedient.alive() == 0);
-  CHECK_THAT(told, Catch::Matchers::UnorderedEquals(Told{{"web", stubborn.pid()}, {"web", obedient.pid()}}));
+  CHECK_THAT(reported, Catch::Matchers::UnorderedEquals(Processes{{"web", stubborn.pid()}, {"web", obedient.pid()}}));
   CHECK(bench.idle());
 }
 
 TEST_CASE("a run that waits for what a former daemon has left can be cancelled", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
-  Told told;
-  Bench bench(options(mark, told));
+  Processes reported;
+  Bench bench(options(mark, reported));
   bench.name = "web";
   const auto first = bench.shell("exit 3", Duration{0}, 7);
   const auto second = bench.shell("exit 4", Duration{0}, 7);
-  REQUIRE(run_until(bench.loop, [&] { return !told.empty(); }));
+  REQUIRE(run_until(bench.loop, [&] { return !reported.empty(); }));
   bench.runner.cancel(engine::RunId(first));
   CHECK(bench.result(second).status == 4);
   CHECK(stubborn.alive() == 0);
@@ -128,7 +128,7 @@ TEST_CASE("a run that waits for what a former daemon has left can be cancelled",
   CHECK(bench.idle());
 }
 
-TEST_CASE("who is no check program of a former daemon is left alone", "[stale-checks]") {
+TEST_CASE("A process that is no check program of a former daemon is left alone", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stale_check(mark, "web", "setsid sleep 600 & exec sleep 600",
                          2);  // the one in a session of its own has left
@@ -137,12 +137,12 @@ TEST_CASE("who is no check program of a former daemon is left alone", "[stale-ch
   const Left strangers(new_mark(), "web", "exec sleep 600");
   const Left longer(mark + "0", "web", "exec sleep 600");
   const Left unmarked({}, "web", "exec sleep 600");
-  Told told;
-  Bench bench(options(mark, told));
+  Processes reported;
+  Bench bench(options(mark, reported));
   bench.name = "web";
   const auto own = bench.shell("sleep 0.3; exit 5");
   CHECK(bench.result(own).status == 5);
-  CHECK(told == Told{{"web", stale_check.pid()}});
+  CHECK(reported == Processes{{"web", stale_check.pid()}});
   CHECK(stale_check.alive() == 1);
   CHECK(rest.alive() == 1);
   CHECK(strangers.alive() == 1);
@@ -153,9 +153,9 @@ TEST_CASE("who is no check program of a former daemon is left alone", "[stale-ch
 TEST_CASE("a daemon that ends waits for the end of what the one before has left", "[stale-checks]") {
   const std::string mark = new_mark();
   const Left stubborn(mark, "web", kStubborn, 4);
-  Told told;
-  Bench bench(options(mark, told));
-  REQUIRE(run_until(bench.loop, [&] { return !told.empty(); }));
+  Processes reported;
+  Bench bench(options(mark, reported));
+  REQUIRE(run_until(bench.loop, [&] { return !reported.empty(); }));
   bool stopped = false;
   bench.runner.stop([&] { stopped = true; });
   REQUIRE(run_until(bench.loop, [&] { return stopped; }));

@@ -71,7 +71,7 @@ struct LeavingBench : healer::test::ActionBench {
 
 }  // namespace
 
-TEST_CASE("all that came of a step has gone when it is told that it was ended", "[waiter]") {
+TEST_CASE("All processes of a step are gone when its end is reported", "[waiter]") {
   LeavingBench bench;
   const Duration before = mono_now();
   SECTION("at its timeout") {
@@ -101,7 +101,7 @@ TEST_CASE("all that came of a step has gone when it is told that it was ended", 
   CHECK(bench.end(1).left == 0);
 }
 
-TEST_CASE("what a step leaves that ends by itself is not touched, and told of where it has failed", "[waiter]") {
+TEST_CASE("Processes left by a step that ended by itself are not touched, and are reported if it failed", "[waiter]") {
   LeavingBench bench;
   SECTION("failed") {
     bench.begin(1, "exit 3");
@@ -126,9 +126,9 @@ TEST_CASE("what a step leaves that ends by itself is not touched, and told of wh
   CHECK(lives_on(bench.left));
 }
 
-TEST_CASE("a step that does not end when it is told to is told of, once", "[waiter]") {
+TEST_CASE("A step that does not end when requested is reported once", "[waiter]") {
   LeavingBench bench;
-  bench.options.told_lingering = Duration{500};
+  bench.options.notify_lingering = Duration{500};
   bench.options.waiter_slack = Duration{100};
   bench.options.waiter_patience = Duration{200};
   bench.begin(1, "trap '' TERM; while :; do sleep 0.05; done");

@@ -27,12 +27,12 @@ class SecureServer {
   explicit SecureServer(const std::string& name, std::function<void(SSL_CTX*)> also = {})
       : context_(certificates().server(name)), listener_([this](Peer& peer) {
           if (!peer.secure(context_.get())) return;
-          const char* told = SSL_get_servername(peer.ssl(), TLSEXT_NAMETYPE_host_name);
+          const char* server_name = SSL_get_servername(peer.ssl(), TLSEXT_NAMETYPE_host_name);
           {
             const std::lock_guard lock(mutex_);
-            name_ = told != nullptr ? told : "";
+            name_ = server_name != nullptr ? server_name : "";
           }
-          peer.hear();
+          peer.receive();
           peer.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
         }) {
     if (also) also(context_.get());
@@ -103,7 +103,7 @@ TEST_CASE("how long a certificate is valid is judged", "[probe][tls]") {
         "failed at tls: certificate expires in 19 days, but must be valid for at least 20 days");
 }
 
-TEST_CASE("whom to trust", "[probe][tls]") {
+TEST_CASE("A server is trusted by its certificate authority", "[probe][tls]") {
   const SecureServer server("server.pem");
   const SecureServer self("self.pem");
   Prober prober;
@@ -177,16 +177,16 @@ TEST_CASE("files of TLS that have changed are read again", "[probe][tls]") {
   const TemporaryDirectory folder;
   const std::string file = (folder.path() / "ca.crt").string();
   const TlsPlan plan{.verify = true, .ca_file = file};
-  std::string told;
+  std::string outcome;
   int answers = 0;
   const auto get = [&] {
     const int before = answers;
     contexts.get(plan, [&](const auto& context) {
-      told = context ? "fine" : context.error().what;
+      outcome = context ? "fine" : context.error().what;
       ++answers;
     });
     CHECK(run_until(loop, [&] { return answers > before; }));
-    return told;
+    return outcome;
   };
   CHECK(get().starts_with("cannot read certificates of authorities from " + file));
   write_file(file, read_file(certificates().path("ca.crt")));
@@ -199,16 +199,16 @@ TEST_CASE("TLS begins in mid-conversation", "[probe][tls]") {
   const auto mail = [&](bool eager) {
     return [&context, eager](Peer& peer) {
       peer.say("220 x\r\n");
-      peer.hear();
+      peer.receive();
       peer.say("250-x\r\n250-STARTTLS\r\n250 ok\r\n");
-      peer.hear();
+      peer.receive();
       peer.say(eager ? "220 go\r\n250 injected\r\n" : "220 go\r\n");
       if (!peer.secure(context.get())) return;
-      peer.hear();
+      peer.receive();
       peer.say("250-x\r\n250 AUTH PLAIN\r\n");
-      if (peer.hear().starts_with("AUTH")) {
+      if (peer.receive().starts_with("AUTH")) {
         peer.say("235 in\r\n");
-        peer.hear();
+        peer.receive();
       }
       peer.say("221 bye\r\n");
     };

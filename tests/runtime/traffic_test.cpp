@@ -16,7 +16,7 @@ InterfaceSample sample(Duration taken, std::uint64_t bytes, std::uint64_t interf
 
 }  // namespace
 
-TEST_CASE("of the last minutes is what came since the first of them began", "[runtime]") {
+TEST_CASE("A total over minutes counts from the beginning of the first one", "[runtime]") {
   Traffic traffic;
   // A hundred bytes a second, seen each ten seconds from half a minute on.
   for (int second = 30; second <= 200; second += 10)
@@ -30,13 +30,13 @@ TEST_CASE("of the last minutes is what came since the first of them began", "[ru
   CHECK(traffic.since(Duration{0}).bytes_in == 17000);
 }
 
-TEST_CASE("the first look is where a total begins", "[runtime]") {
+TEST_CASE("A total begins at the first check", "[runtime]") {
   Traffic traffic;
   traffic.add(sample(seconds{5}, 1'000'000), hours{1});
   CHECK(traffic.since(hours{1}) == InterfaceCounters{});
 }
 
-TEST_CASE("what came while nobody looked is of the minute in which somebody did", "[runtime]") {
+TEST_CASE("Traffic between checks belongs to the minute of the next check", "[runtime]") {
   Traffic traffic;
   traffic.add(sample(minutes{1}, 100), hours{1});
   traffic.add(sample(minutes{9}, 600), hours{1});

@@ -226,21 +226,21 @@ TEST_CASE("a record that is not whole, or not healer's, is none", "[waiter]") {
   bench.end_while_away(1);
   const std::string good = read_file(bench.record(1));
   REQUIRE(good.starts_with("ended 0 0 "));
-  const auto told = [&](const std::string& text) {
+  const auto is_whole = [&](const std::string& text) {
     test::write_with_mode(bench.record(1), text, 0600);
     bench.new_daemon();
     bench.runner->adopt(ActionId(1));
     return !bench.end(1).unseen;
   };
-  CHECK(told(good));
-  for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(told(good.substr(0, size)));
+  CHECK(is_whole(good));
+  for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(is_whole(good.substr(0, size)));
   for (const std::string bad :
        {"ended 9 0 0 0 \n", "ended -1 0 0 0 \n", "ended 0 0 -1 0 \n", "ended 0 x 0 0 \n", "begun 0 0 0 0 \n",
         "ended 0 99999999999999999999 0 0 \n", "ended 0 0 0 0 a b\n", "ended 0 0 0 0 \nended 0 0 0 0 \n"})
-    CHECK_FALSE(told(bad));
-  CHECK_FALSE(told(std::string(5000, 'x') + "\n"));
-  CHECK_FALSE(told(std::string(100, '\0')));
-  CHECK(told(good));
+    CHECK_FALSE(is_whole(bad));
+  CHECK_FALSE(is_whole(std::string(5000, 'x') + "\n"));
+  CHECK_FALSE(is_whole(std::string(100, '\0')));
+  CHECK(is_whole(good));
   if (::geteuid() == 0) {
     REQUIRE(::chown(bench.record(1).c_str(), 65534, 65534) == 0);
     bench.new_daemon();
@@ -255,7 +255,7 @@ TEST_CASE("a record that is not whole, or not healer's, is none", "[waiter]") {
   CHECK(reap_all());
 }
 
-TEST_CASE("of records those stay that somebody will ask for", "[waiter]") {
+TEST_CASE("Records that somebody will ask for are kept", "[waiter]") {
   WaitedBench bench;
   bench.new_daemon();
   for (const char* name : {"1.end", "2.end", "3.end.new", "2.end.new", "2.out", "end"})
@@ -288,18 +288,18 @@ TEST_CASE("a program gets from its waiter what it gets from the daemon, and noth
   WaitedBench bench;
   if (::geteuid() == 0) bench.identity.uid = bench.identity.gid = 65534;
   bench.environment.emplace_back("TOKEN=hunter2");
-  const std::string look =
+  const std::string check =
       "ls /proc/$$/fd; env | grep -c TOKEN=hunter2; readlink /proc/$$/fd/0; ulimit -n; umask; pwd; "
       "grep -E 'Sig(Blk|Ign)' /proc/self/status; [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] && echo leads; id -u; id -G";
-  bench.shell(1, look);
+  bench.shell(1, check);
   const std::string with = bench.end(1).output;
   bench.waited = false;
-  bench.shell(2, look);
+  bench.shell(2, check);
   CHECK(with == bench.end(2).output);
   CHECK(with.starts_with("0\n1\n2\n"));
 }
 
-TEST_CASE("what a waiter is told nobody else can read", "[waiter]") {
+TEST_CASE("Nobody else can read what is sent to a waiter", "[waiter]") {
   WaitedBench bench;
   bench.environment.emplace_back("TOKEN=hunter2");
   bench.begin(1, "");
@@ -319,7 +319,7 @@ TEST_CASE("what a waiter is told nobody else can read", "[waiter]") {
   bench.end(1);
 }
 
-TEST_CASE("no text that a program is told can become another", "[waiter]") {
+TEST_CASE("No text passed to a program can be taken for another", "[waiter]") {
   WaitedBench bench;
   SECTION("an argument") { bench.start(1, {"/bin/echo", std::string("x\0/bin/evil", 11)}); }
   SECTION("a variable") {
@@ -408,7 +408,7 @@ TEST_CASE("a secret that a program was given is struck out of what it has writte
   CHECK(reap_all());
 }
 
-TEST_CASE("what could not be started has no secrets in its output", "[waiter]") {
+TEST_CASE("The output of a program that could not be started contains no secrets", "[waiter]") {
   WaitedBench bench;
   bench.output = ActionFiles::Shown::Struck;
   bench.late = [] { return Result<LateVariables>(Error{0, "secret x: gone"}); };
@@ -447,7 +447,7 @@ TEST_CASE("variables are read where a disk may be waited for, and replace others
   }
 }
 
-TEST_CASE("where its waiter is lost before the program began, that is said", "[waiter]") {
+TEST_CASE("A waiter that is lost before its program began is reported", "[waiter]") {
   WaitedBench bench;
   SECTION("it knows no waiter") { bench.options.waiter = "/bin/true"; }
   SECTION("there is none") { bench.options.waiter = "/nonexistent/healerd"; }
@@ -458,7 +458,7 @@ TEST_CASE("where its waiter is lost before the program began, that is said", "[w
   CHECK_FALSE(test::has_children());
 }
 
-TEST_CASE("a waiter whom nobody tells what to do goes", "[waiter]") {
+TEST_CASE("A waiter without a request ends", "[waiter]") {
   WaitedBench bench;
   bench.waited = false;
   const std::string waiter = bench.options.waiter;

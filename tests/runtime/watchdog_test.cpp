@@ -26,7 +26,7 @@ struct ReadyBench : test::ActionBench {
     options.groups = std::make_shared<const ControlGroups>(directory.path().filename().string(), GroupTree{});
   }
   void open() {
-    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) { runner->told(notice); });
+    auto opened = ReadySocket::open(loop, path, [this](const Notice& notice) { runner->on_notice(notice); });
     REQUIRE(opened);
     socket = std::move(*opened);
   }
@@ -47,7 +47,7 @@ std::string saying(const std::string& what, const std::string& until) {
 
 }  // namespace
 
-TEST_CASE("who must say that it is well, and does not any more, is told of", "[foreground]") {
+TEST_CASE("A process that stops reporting to its watchdog is reported", "[foreground]") {
   ReadyBench bench;
   bench.open();
   const std::string gate = (bench.directory.path() / "gate").string();
@@ -65,14 +65,14 @@ TEST_CASE("who must say that it is well, and does not any more, is told of", "[f
   CHECK(run_until(bench.loop, [&] { return bench.silences[1].size() == 2; }));  // each time anew
   CHECK(bench.silences[1].front() >= Duration{1000});
   bench.runner->watch(ActionId(1), Duration{0});
-  const std::size_t told = bench.silences[1].size();
+  const std::size_t before = bench.silences[1].size();
   run_for(bench.loop, Duration{1500});
-  CHECK(bench.silences[1].size() == told);
+  CHECK(bench.silences[1].size() == before);
   bench.runner->end(ActionId(1), {{SIGTERM, Duration{5000}}});
   bench.end(1);
 }
 
-TEST_CASE("what was said while the daemon was held up counts", "[foreground]") {
+TEST_CASE("Messages that came while the daemon was held up count", "[foreground]") {
   ReadyBench bench;
   bench.open();
   bench.start(1, {"/usr/bin/python3", "-c", saying("WATCHDOG=1", "/no/such/gate")});
@@ -86,7 +86,7 @@ TEST_CASE("what was said while the daemon was held up counts", "[foreground]") {
   bench.end(1);
 }
 
-TEST_CASE("who asks for more time gets no harder signal before that is over", "[foreground]") {
+TEST_CASE("A process that asks for more time gets no stronger signal before it is over", "[foreground]") {
   ReadyBench bench;
   bench.open();
   const std::string script =

@@ -11,7 +11,7 @@
 #include "store/sqlite_store.hpp"
 #include "tests/store/raw.hpp"
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 
 namespace {
 
@@ -64,11 +64,11 @@ effect::Commit healing_commit(Sequence sequence, int way) {
 TEST_CASE("a commit of healing, or of a person's word, is on the disk itself before it is told, and no other is",
           "[store]") {
   healer::test::TemporaryDirectory directory;
-  Listener told;
-  std::atomic<int> synced_when_told{0};
-  Callbacks callbacks = told.callbacks();
+  Listener reported;
+  std::atomic<int> synced_when_notified{0};
+  Callbacks callbacks = reported.callbacks();
   callbacks.committed = [&, tell = callbacks.committed](Sequence up_to) {
-    synced_when_told = synced_logs.load();
+    synced_when_notified = synced_logs.load();
     tell(up_to);
   };
   auto opened = SqliteStore::open(in(directory, "state"), callbacks);
@@ -78,8 +78,8 @@ TEST_CASE("a commit of healing, or of a person's word, is on the disk itself bef
   const auto write = [&](effect::Commit next) {
     const int before = synced_logs;
     store.submit(std::move(next));
-    REQUIRE(told.wait_committed(number));
-    return synced_when_told - before;
+    REQUIRE(reported.wait_committed(number));
+    return synced_when_notified - before;
   };
   ++number;
   write(commit(number));  // a log that begins is synced once
@@ -105,72 +105,72 @@ TEST_CASE("what nothing waits for is written with what comes meanwhile, and not 
     REQUIRE(next.durability() == effect::Durability::Gathered);
     return next;
   };
-  Listener told;
+  Listener reported;
   SqliteOptions options;
   options.stall = hours{2};
   SECTION("it is told together with what does not wait") {
     options.gather = hours{1};
-    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    auto opened = SqliteStore::open(path, reported.callbacks(), options);
     REQUIRE(opened);
     for (Sequence number = 1; number < 50; ++number) (*opened)->submit(seen(number));
     (*opened)->submit(commit(50));
-    REQUIRE(told.wait_committed(50));
-    CHECK(told.all() == std::vector<std::string>{"committed 50"});
+    REQUIRE(reported.wait_committed(50));
+    CHECK(reported.all() == std::vector<std::string>{"committed 50"});
     SECTION("and so by who flushes") {
       (*opened)->submit(seen(51));
       (*opened)->flush();
-      CHECK(told.all() == std::vector<std::string>{"committed 50", "committed 51"});
+      CHECK(reported.all() == std::vector<std::string>{"committed 50", "committed 51"});
     }
     SECTION("and so by an act that waits") {
       effect::Commit awaited = seen(51);
       awaited.awaited = true;
       (*opened)->submit(std::move(awaited));
-      CHECK(told.wait_committed(51));
+      CHECK(reported.wait_committed(51));
     }
     SECTION("and so where the store is closed") {
       (*opened)->submit(seen(51));
       opened->reset();
-      CHECK(told.wait_committed(51));
+      CHECK(reported.wait_committed(51));
     }
   }
   SECTION("it does not wait where it is much") {
     options.gather = hours{1};
     options.keep_bytes = 100'000;
-    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    auto opened = SqliteStore::open(path, reported.callbacks(), options);
     REQUIRE(opened);
     effect::Commit much = seen(1);
     for (int i = 0; i < 100; ++i) much.services.emplace_back("web" + std::to_string(i), full_service());
     (*opened)->submit(std::move(much));
-    CHECK(told.wait_committed(1));
+    CHECK(reported.wait_committed(1));
   }
   SECTION("it waits longer than a write may hang, and nobody calls that a sick disk") {
     options.gather = seconds{3};
     options.stall = seconds{2};
-    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    auto opened = SqliteStore::open(path, reported.callbacks(), options);
     REQUIRE(opened);
     (*opened)->submit(seen(1));
-    REQUIRE(told.wait_committed(1));
-    CHECK(told.all() == std::vector<std::string>{"committed 1"});
+    REQUIRE(reported.wait_committed(1));
+    CHECK(reported.all() == std::vector<std::string>{"committed 1"});
   }
   SECTION("it is written by itself") {
-    auto opened = SqliteStore::open(path, told.callbacks(), options);
+    auto opened = SqliteStore::open(path, reported.callbacks(), options);
     REQUIRE(opened);
     (*opened)->submit(seen(1));
-    CHECK(told.wait_committed(1));
+    CHECK(reported.wait_committed(1));
   }
 }
 
 TEST_CASE("commits of healing that wait together are synced together", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
+  Listener reported;
   SqliteOptions options;
   options.busy = options.stall = minutes{1};  // it waits for another's lock, and is not sick of that
-  auto opened = SqliteStore::open(path, told.callbacks(), options);
+  auto opened = SqliteStore::open(path, reported.callbacks(), options);
   REQUIRE(opened);
   SqliteStore& store = **opened;
   store.submit(commit(1));
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
   const int before = synced_logs;
   {
     Raw other(path);
@@ -180,7 +180,7 @@ TEST_CASE("commits of healing that wait together are synced together", "[store]"
     store.submit(commit(50));
     other("ROLLBACK");
   }
-  REQUIRE(told.wait_committed(50));
+  REQUIRE(reported.wait_committed(50));
   // What the writer took before it had to wait may be some of them.
   CHECK(synced_logs - before >= 1);
   CHECK(synced_logs - before <= 2);

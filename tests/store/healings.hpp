@@ -256,11 +256,11 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
-                 asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long,
-                 held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
-                 abandoned, queued, escalated, in_probation] = healing;
+                 asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused,
+                 notified_long, held_since, round, position, under_way, detour, outcomes, saved, begun, failure,
+                 cancelled_by, abandoned, queued, escalated, in_probation] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
-                    stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, told_long,
+                    stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
                     held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
                     abandoned, queued, escalated, in_probation);
   };

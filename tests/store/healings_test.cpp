@@ -7,7 +7,7 @@
 #include "tests/store/any_store.hpp"
 #include "tests/store/raw.hpp"
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 
 namespace healings_test {
 
@@ -227,10 +227,10 @@ TEST_CASE("healings whose table is damaged are known by their records, and what 
   REQUIRE(store->damages().size() == 1);
   CHECK(store->damages().front().ends_with("; 2 healings were under way, and cannot be resumed"));
   const auto state = store->load().value();
-  CHECK(
-      state.damaged_healings ==
-      std::vector<DamagedHealing>{{.id = HealingId{2}, .service = "web2", .told = "healing of web2 with heal begins"},
-                                  {.id = HealingId{3}, .service = "web3", .told = "healing of web3 with heal begins"}});
+  CHECK(state.damaged_healings ==
+        std::vector<DamagedHealing>{
+            {.id = HealingId{2}, .service = "web2", .last_record = "healing of web2 with heal begins"},
+            {.id = HealingId{3}, .service = "web3", .last_record = "healing of web3 with heal begins"}});
   REQUIRE(state.healing.targets.size() == 1);
   CHECK(same(state.healing.targets[0], target_memory("web1")));
   CHECK(state.healing.workflows == std::vector{workflow_memory("heal")});
@@ -270,21 +270,21 @@ TEST_CASE("healings in a file that could not be read at the start are not taken 
     REQUIRE(opened);
     (*opened)->submit(first);
   }
-  Listener told;
+  Listener reported;
   std::unique_ptr<SqliteStore> store;
   {
     Raw other(path);
     other("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET value = value");
-    store = std::move(SqliteStore::open(path, told.callbacks()).value());
+    store = std::move(SqliteStore::open(path, reported.callbacks()).value());
     const auto state = store->load().value();
     CHECK(state.healings.empty());
     auto next = commit(state.last_sequence + 1);
     next.healings = {full_healing(9)};
     store->submit(next);
-    REQUIRE(told.wait_sick());
+    REQUIRE(reported.wait_sick());
     other("COMMIT");
   }
-  REQUIRE(told.wait_well());
+  REQUIRE(reported.wait_well());
   const auto state = store->load().value();
   REQUIRE(state.healings.size() == 1);
   CHECK(same(state.healings[0], full_healing(9)));

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 
 namespace memory_store_test {
 
@@ -14,35 +14,35 @@ using namespace healer::store;
 using namespace healer::store::test;
 
 TEST_CASE("held commits are durable when they are released, the oldest first", "[store]") {
-  Listener told;
-  MemoryStore store(told.callbacks());
+  Listener reported;
+  MemoryStore store(reported.callbacks());
   store.hold();
   for (engine::Sequence sequence = 1; sequence <= 5; ++sequence) store.submit(commit(sequence));
-  CHECK(told.all().empty());
+  CHECK(reported.all().empty());
   CHECK(store.held() == 5);
   CHECK(store.history({}).value().empty());
   CHECK(store.release(2) == 2);
-  CHECK(told.all() == std::vector<std::string>{"committed 2"});
+  CHECK(reported.all() == std::vector<std::string>{"committed 2"});
   CHECK(store.load().value().last_sequence == 2);
   store.submit(commit(6));
   CHECK(store.held() == 4);
   CHECK(store.release() == 4);
   store.submit(commit(7));
-  CHECK(told.all() == std::vector<std::string>{"committed 2", "committed 6", "committed 7"});
+  CHECK(reported.all() == std::vector<std::string>{"committed 2", "committed 6", "committed 7"});
 }
 
 TEST_CASE("a sick store in memory keeps commits until it is well", "[store]") {
-  Listener told;
-  MemoryStore store(told.callbacks());
+  Listener reported;
+  MemoryStore store(reported.callbacks());
   store.fall_sick("disk full");
   store.fall_sick("again");
-  CHECK(told.reason() == "disk full");
+  CHECK(reported.reason() == "disk full");
   store.submit(commit(1));
   store.flush();
   CHECK(store.load().value().last_sequence == 0);
   store.get_well();
   store.get_well();
-  CHECK(told.all() == std::vector<std::string>{"sick", "committed 1", "well"});
+  CHECK(reported.all() == std::vector<std::string>{"sick", "committed 1", "well"});
 }
 
 TEST_CASE("a kill loses what was not durable, and nothing else", "[store]") {

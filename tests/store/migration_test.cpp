@@ -343,7 +343,7 @@ engine::SavedState left() {
   SavedService db;
   db.boot = 7;
   db.saved = wall(5);
-  web.tells_taken_out = db.tells_taken_out = false;
+  web.reports_taken_out = db.reports_taken_out = false;
   state.services = {{"web", web}, {"db", db}};
   effect::Cause cause{"web",
                       EventKind::Status,
@@ -395,7 +395,7 @@ TEST_CASE("a job of version 2 is for the service that it bears the name of, in l
   shop.memory = {{{Attribute::Pid, 4711}, {Attribute::Parent, 1}}};
   shop.boot = 7;
   shop.saved = wall(6);
-  shop.tells_taken_out = false;
+  shop.reports_taken_out = false;
   shop.starts = {.quick = 2, .last = wall(1'795'000'111'001), .restarted = true};
   if (version >= 3) {
     shop.starts.edit().left_by = ActionId(9);

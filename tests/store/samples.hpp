@@ -283,7 +283,7 @@ inline SavedService full_service() {
   failed.past.edit().again.bits = 0xc000000000000003;
   failed.accepted = true;
   // In an order that is not that of the keys.
-  failed.told = Told::Acknowledged;
+  failed.notified = Notified::Acknowledged;
   failed.judged = true;
   failed.born = std::numeric_limits<std::uint64_t>::max();
   const RuleIdentity identity{.text = {9, 2}, .condition = {9, 3}, .actions = {9, 4}, .kind = ActionKind::Restart};

@@ -13,7 +13,7 @@
 #include "support/rounds.hpp"
 #include "tests/store/raw.hpp"
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 #include "tests/support/child.hpp"
 
 namespace sqlite_file_test {
@@ -241,12 +241,12 @@ TEST_CASE("a schema that says something else is damage", "[store]") {
   REQUIRE(at != std::string::npos);
   bytes[at] = 'X';
   healer::test::write_file(path, bytes);
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   CHECK(named(path + ".corrupt-").size() == 1);
   CHECK(store->load().value().last_sequence == 10);
   store->submit(commit(11));
-  CHECK(told.wait_committed(11));
+  CHECK(reported.wait_committed(11));
 }
 
 TEST_CASE("a file format that never was is damage", "[store]") {
@@ -256,12 +256,12 @@ TEST_CASE("a file format that never was is damage", "[store]") {
   auto bytes = healer::test::read_file(path);
   bytes[47] = 77;  // the schema format
   healer::test::write_file(path, bytes);
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   CHECK(named(path + ".corrupt-").size() == 1);
   const auto next = store->load().value().last_sequence + 1;
   store->submit(commit(next));
-  CHECK(told.wait_committed(next));
+  CHECK(reported.wait_committed(next));
 }
 
 TEST_CASE("a version that never was is damage", "[store]") {
@@ -292,10 +292,10 @@ TEST_CASE("a file that ends within its last page is moved aside", "[store]") {
 TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   for (engine::Sequence sequence = 1; sequence <= 300; ++sequence) store->submit(commit(sequence));
-  REQUIRE(told.wait_committed(300));
+  REQUIRE(reported.wait_committed(300));
   move_log(path);
   Raw raw(path);
   auto bytes = healer::test::read_file(path);
@@ -308,7 +308,7 @@ TEST_CASE("damage that only writing finds is moved aside, too", "[store]") {
   auto next = commit(301);
   next.services.emplace_back("web", full_service());
   store->submit(next);
-  REQUIRE(told.wait_committed(301));
+  REQUIRE(reported.wait_committed(301));
   CHECK(named(path + ".corrupt-").size() == 1);
   CHECK(store->load().value().services.at("web") == full_service());
   CHECK(store->history({}).value().back().sequence == 301);
@@ -339,16 +339,16 @@ TEST_CASE("whatever happened to the file, the store opens, loads and goes on", "
         for (std::size_t i = 0; i < 100; ++i) bytes[i] = static_cast<char>(random());
     }
     healer::test::write_file(path, bytes);
-    Listener told;
-    auto store = open(path, told.callbacks());
+    Listener reported;
+    auto store = open(path, reported.callbacks());
     const auto state = store->load();
     REQUIRE(state);
     auto next = commit(state->last_sequence + 1);
     next.services.emplace_back("new", full_service());
     next.pending.emplace_back(full_exec(state->last_id + 1));
     store->submit(next);
-    const bool committed = told.wait_committed(next.sequence);
-    INFO("seed " << seed << ": " << told.reason());
+    const bool committed = reported.wait_committed(next.sequence);
+    INFO("seed " << seed << ": " << reported.reason());
     REQUIRE(committed);
     CHECK(store->load().value().services.at("new") == full_service());
     CHECK(store->history({}));

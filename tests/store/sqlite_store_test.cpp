@@ -11,7 +11,7 @@
 
 #include "tests/store/raw.hpp"
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 #include "tests/support/child.hpp"
 
 namespace sqlite_store_test {
@@ -80,8 +80,8 @@ TEST_CASE("an index of the history that is damaged is written anew when somebody
   const bool seen = damage_index(path, GENERATE("records_by_sequence", "records_by_service"), 40);
 
   std::atomic<int> noted{0};
-  Listener told;
-  Callbacks callbacks = told.callbacks();
+  Listener reported;
+  Callbacks callbacks = reported.callbacks();
   callbacks.noted = [&] { ++noted; };
   auto store = open(path, callbacks);
   CHECK(store->notes().size() == (seen ? 1 : 0));
@@ -100,8 +100,8 @@ TEST_CASE("an index of the history that is damaged is written anew when somebody
   CHECK(store->load().value().services.at("web") == full_service());
   CHECK(store->load().value().execs.size() == 1);
   store->submit(commit(52));
-  REQUIRE(told.wait_committed(52));
-  CHECK(told.all() == std::vector<std::string>{"committed 52"});
+  REQUIRE(reported.wait_committed(52));
+  CHECK(reported.all() == std::vector<std::string>{"committed 52"});
   CHECK(noted == 1);
   CHECK(store->notes() == std::vector<std::string>{"the index of the history was damaged and has been rebuilt"});
 }
@@ -115,8 +115,8 @@ TEST_CASE("readers and the writer go on while the history is mended", "[store]")
     store->flush();
   }
   damage_index(path, "records_by_sequence", 300);
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   std::atomic<int> failed{0};
   std::vector<std::thread> readers;
   for (int reader = 0; reader < 4; ++reader)
@@ -128,20 +128,20 @@ TEST_CASE("readers and the writer go on while the history is mended", "[store]")
     });
   for (engine::Sequence sequence = 501; sequence <= 600; ++sequence) store->submit(commit(sequence));
   for (std::thread& reader : readers) reader.join();
-  REQUIRE(told.wait_committed(600));
+  REQUIRE(reported.wait_committed(600));
   CHECK(failed == 0);
   CHECK(Raw{path}("PRAGMA integrity_check") == "ok");
-  const auto all = told.all();
+  const auto all = reported.all();
   CHECK(std::ranges::count(all, "sick") == 0);
 }
 
 TEST_CASE("a history that is damaged itself is moved aside when somebody asks, and the newest of it kept", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   for (engine::Sequence sequence = 1; sequence <= 2000; ++sequence) store->submit(commit(sequence));
-  REQUIRE(told.wait_committed(2000));
+  REQUIRE(reported.wait_committed(2000));
   const auto page_size = std::stoul(Raw{path}("PRAGMA page_size"));
   move_log(path);
   const auto root = std::stoul(Raw{path}("SELECT rootpage FROM sqlite_schema WHERE name = 'records'"));
@@ -159,18 +159,18 @@ TEST_CASE("a history that is damaged itself is moved aside when somebody asks, a
   CHECK(failed == 0);
   CHECK(named(path + ".corrupt-").size() == 1);
   store->submit(commit(2001));
-  REQUIRE(told.wait_committed(2001));
+  REQUIRE(reported.wait_committed(2001));
   CHECK(store->history({}).value().back().sequence == 2001);
-  CHECK(told.all().back() == "committed 2001");
+  CHECK(reported.all().back() == "committed 2001");
 }
 
 TEST_CASE("a locked state file makes the store sick, not the commits lost", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   store->submit(commit(1));
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
 
   Raw other(path);
   other("BEGIN IMMEDIATE");
@@ -178,21 +178,21 @@ TEST_CASE("a locked state file makes the store sick, not the commits lost", "[st
   second.services.emplace_back("web", SavedService{});
   second.pending = {full_exec(5), full_exec(6), full_alert(7)};
   store->submit(second);
-  REQUIRE(told.wait_sick());
-  CHECK(told.reason().find("locked") != std::string::npos);
-  CHECK(told.reason().find(path) != std::string::npos);
+  REQUIRE(reported.wait_sick());
+  CHECK(reported.reason().find("locked") != std::string::npos);
+  CHECK(reported.reason().find(path) != std::string::npos);
   auto third = commit(3);
   third.services.emplace_back("web", full_service());
   third.started = {ActionId(5)};
   third.ended = {ActionId(6)};
   store->submit(third);
   store->flush();  // gives up
-  CHECK(told.committed() == 1);
+  CHECK(reported.committed() == 1);
   CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
 
   other("ROLLBACK");
-  REQUIRE(told.wait_well());
-  CHECK(told.all() == std::vector<std::string>{"committed 1", "sick", "committed 3", "well"});
+  REQUIRE(reported.wait_well());
+  CHECK(reported.all() == std::vector<std::string>{"committed 1", "sick", "committed 3", "well"});
   const auto state = store->load().value();
   CHECK(state.last_sequence == 3);
   CHECK(state.services.at("web") == full_service());
@@ -206,26 +206,26 @@ TEST_CASE("a locked state file makes the store sick, not the commits lost", "[st
 TEST_CASE("a store falls sick and well as often as it must", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   Raw other(path);
   engine::Sequence sequence = 0;
   for (std::size_t times = 1; times <= 5; ++times) {
     other("BEGIN IMMEDIATE");
     store->submit(commit(++sequence));
-    REQUIRE(told.wait_sick(times));
+    REQUIRE(reported.wait_sick(times));
     store->submit(commit(++sequence));
     other("ROLLBACK");
-    REQUIRE(told.wait_well(times));
-    CHECK(told.committed() == sequence);
+    REQUIRE(reported.wait_well(times));
+    CHECK(reported.committed() == sequence);
   }
 }
 
 TEST_CASE("a long log becomes part of the file, in quiet moments and where there are none", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   Sequence sequence = 0;
   const auto write = [&](std::size_t bytes) {
     for (std::size_t written = 0; written < bytes; written += 100'000) {
@@ -233,7 +233,7 @@ TEST_CASE("a long log becomes part of the file, in quiet moments and where there
       large.records.back().output = std::string(100'000, 'o');
       store->submit(large);
     }
-    REQUIRE(told.wait_committed(sequence));
+    REQUIRE(reported.wait_committed(sequence));
   };
   write(1'000'000);
   std::this_thread::sleep_for(milliseconds{200});
@@ -247,76 +247,77 @@ TEST_CASE("a long log becomes part of the file, in quiet moments and where there
 TEST_CASE("a write that hangs is told by the watchdog, and ends well once it goes on", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
+  Listener reported;
   auto options = hasty();
   options.busy = minutes{10};  // the writer thread is stuck within SQLite for that long
   options.stall = Duration{50};
-  auto store = open(path, told.callbacks(), options);
+  auto store = open(path, reported.callbacks(), options);
   store->submit(commit(1));
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
   store->flush();  // it may have taken long, too: that is over
 
   Raw other(path);
   other("BEGIN IMMEDIATE");
   store->submit(commit(2));
-  REQUIRE(told.wait_health("sick"));
-  CHECK(told.reason().find("no progress") != std::string::npos);
+  REQUIRE(reported.wait_health("sick"));
+  CHECK(reported.reason().find("no progress") != std::string::npos);
   store->flush();  // does not wait for the stuck one
   store->submit(commit(3));
-  CHECK(told.committed() == 1);
+  CHECK(reported.committed() == 1);
   CHECK(sequences(store->history({}).value()) == Sequences{1, 2, 3});
   other("ROLLBACK");
-  REQUIRE(told.wait_health("well"));
-  CHECK(told.committed() == 3);
+  REQUIRE(reported.wait_health("well"));
+  CHECK(reported.committed() == 3);
 }
 
 TEST_CASE("what the watchdog notices when the write is done already makes nobody sick", "[store]") {
   healer::test::TemporaryDirectory directory;
-  Listener told;
+  Listener reported;
   auto options = hasty();
   options.stall = Duration{50};
-  Callbacks slow = told.callbacks();
+  Callbacks slow = reported.callbacks();
   slow.committed = [committed = slow.committed](Sequence up_to) {
     std::this_thread::sleep_for(4 * Duration{50});  // the writer does not get on, but nothing is left to be written
     committed(up_to);
   };
   auto store = open(in(directory, "state"), slow, options);
   store->submit(commit(1));
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
   store->flush();
   std::this_thread::sleep_for(4 * Duration{50});
-  CHECK(healer::test::eventually([&] { return told.all().back() == "committed 1" || told.all().back() == "well"; }));
+  CHECK(healer::test::eventually(
+      [&] { return reported.all().back() == "committed 1" || reported.all().back() == "well"; }));
 }
 
 TEST_CASE("a store can be closed while its writer hangs", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
+  Listener reported;
   auto options = hasty();
   options.busy = minutes{10};
   options.stall = Duration{50};
-  auto store = open(path, told.callbacks(), options);
+  auto store = open(path, reported.callbacks(), options);
   Raw other(path);
   other("BEGIN IMMEDIATE");
   store->submit(commit(1));
-  REQUIRE(told.wait_sick());
+  REQUIRE(reported.wait_sick());
   store.reset();
-  const auto told_until_then = told.all();
+  const auto reported_until_then = reported.all();
   other("ROLLBACK");
   // The writer that was left behind finishes its work, and tells nobody.
   for (int i = 0; i < 6000 && other("SELECT count(*) FROM records") == "0"; ++i)
     std::this_thread::sleep_for(milliseconds{10});
   CHECK(other("SELECT count(*) FROM records") == "1");
-  CHECK(told.all() == told_until_then);
+  CHECK(reported.all() == reported_until_then);
 }
 
 TEST_CASE("what is kept while sick is bounded: old records go, states stay, and the gap is told", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
+  Listener reported;
   auto options = hasty();
   options.keep_bytes = 100'000;
-  auto store = open(path, told.callbacks(), options);
+  auto store = open(path, reported.callbacks(), options);
   Raw other(path);
   other("BEGIN IMMEDIATE");
   for (engine::Sequence sequence = 1; sequence <= 3000; ++sequence) {
@@ -327,9 +328,9 @@ TEST_CASE("what is kept while sick is bounded: old records go, states stay, and 
     next.ended.emplace_back(sequence);
     store->submit(next);
   }
-  REQUIRE(told.wait_sick());
+  REQUIRE(reported.wait_sick());
   other("ROLLBACK");
-  REQUIRE(told.wait_committed(3000));
+  REQUIRE(reported.wait_committed(3000));
   store->flush();
   CHECK(store->load().value().services.size() == 10);
   HistoryQuery query;
@@ -393,8 +394,8 @@ TEST_CASE("ids are never issued twice, even where the state file was removed", "
 
 TEST_CASE("history may be read from any thread while commits are written", "[store]") {
   healer::test::TemporaryDirectory directory;
-  Listener told;
-  auto store = open(in(directory, "state"), told.callbacks());
+  Listener reported;
+  auto store = open(in(directory, "state"), reported.callbacks());
   std::vector<std::thread> readers;
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
@@ -402,7 +403,7 @@ TEST_CASE("history may be read from any thread while commits are written", "[sto
     readers.emplace_back([&] {
       engine::Sequence seen = 0;
       while (!done) {
-        const auto acknowledged = told.committed();
+        const auto acknowledged = reported.committed();
         HistoryQuery query;
         query.limit = 100'000;
         const auto records = store->history(query);
@@ -419,9 +420,9 @@ TEST_CASE("history may be read from any thread while commits are written", "[sto
   }
   for (engine::Sequence sequence = 1; sequence <= 500; ++sequence) {
     store->submit(commit(sequence));
-    if (sequence % 20 == 0) REQUIRE(told.wait_committed(sequence));
+    if (sequence % 20 == 0) REQUIRE(reported.wait_committed(sequence));
   }
-  REQUIRE(told.wait_committed(500));
+  REQUIRE(reported.wait_committed(500));
   done = true;
   for (auto& reader : readers) reader.join();
   CHECK(wrong == 0);
@@ -439,20 +440,20 @@ TEST_CASE("a state file can be read beside the daemon and without it", "[store]"
   store->flush();
   auto reader = open_read_only(path);
   REQUIRE(reader);
-  const auto look = [&] {
+  const auto check = [&] {
     CHECK((*reader)->load().value().services.at("web") == full_service());
     CHECK((*reader)->load_sources().value().size() == 1);
   };
-  look();
+  check();
   CHECK(sequences((*reader)->history({}).value()) == Sequences{1});
   store->submit(commit(2));
   store->flush();
   CHECK(sequences((*reader)->history({}).value()) == Sequences{1, 2});
   store.reset();
-  look();
+  check();
   reader = open_read_only(path);
   REQUIRE(reader);
-  look();
+  check();
   CHECK(sequences((*reader)->history({}).value()) == Sequences{1, 2});
 }
 
@@ -460,20 +461,20 @@ TEST_CASE("a store that cannot begin begins sick, and keeps what comes", "[store
   healer::test::TemporaryDirectory directory;
   healer::test::write_file(in(directory, "in"), "a file where a directory should be");
   const auto path = in(directory, "in") + "/the/state";
-  Listener told;
-  auto store = open(path, told.callbacks());
-  REQUIRE(told.wait_sick());
-  CHECK(told.reason().find(in(directory, "in")) != std::string::npos);
+  Listener reported;
+  auto store = open(path, reported.callbacks());
+  REQUIRE(reported.wait_sick());
+  CHECK(reported.reason().find(in(directory, "in")) != std::string::npos);
   CHECK(store->load().value().services.empty());
   auto first = commit(1);
   first.services.emplace_back("web", full_service());
   store->submit(first);
   store->flush();
-  CHECK(told.committed() == 0);
+  CHECK(reported.committed() == 0);
   CHECK(sequences(store->history({}).value()) == Sequences{1});
   std::filesystem::remove(in(directory, "in"));
-  REQUIRE(told.wait_well());
-  CHECK(told.committed() == 1);
+  REQUIRE(reported.wait_well());
+  CHECK(reported.committed() == 1);
   CHECK(store->load().value().services.at("web") == full_service());
 }
 
@@ -514,13 +515,13 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
     first.jobs = {full_job(7)};
     store->submit(first);
   }
-  Listener told;
+  Listener reported;
   std::unique_ptr<SqliteStore> store;
   engine::Sequence sequence = 0;
   {
     Raw other(path);
     other("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET value = value");
-    store = open(path, told.callbacks());
+    store = open(path, reported.callbacks());
     const auto state = store->load();
     REQUIRE(state);
     CHECK(state->services.empty());
@@ -530,10 +531,10 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
     auto next = commit(sequence + 1);
     next.pending.emplace_back(full_alert(9));
     store->submit(next);
-    REQUIRE(told.wait_sick());
+    REQUIRE(reported.wait_sick());
     other("COMMIT");
   }
-  REQUIRE(told.wait_well());
+  REQUIRE(reported.wait_well());
   const auto state = store->load().value();
   CHECK(state.last_sequence == sequence + 1);
   CHECK(state.execs.empty());
@@ -546,18 +547,18 @@ TEST_CASE("acts in a file that could not be read at the start are not taken up l
 TEST_CASE("a state file that somebody removes is written again, whole", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   auto first = commit(1);
   first.services.emplace_back("web", full_service());
   first.pending.emplace_back(full_exec(5));
   store->submit(first);
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
   const bool log_too = GENERATE(false, true);
   std::filesystem::remove(path);
   if (log_too) std::filesystem::remove(path + "-wal");
   store->submit(commit(2));
-  REQUIRE(told.wait_committed(2));
+  REQUIRE(reported.wait_committed(2));
   CHECK(store->notes().size() == 1);
   CHECK((std::filesystem::status(path).permissions() & std::filesystem::perms::mask) ==
         (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
@@ -572,18 +573,18 @@ TEST_CASE("a state file that somebody removes is written again, whole", "[store]
 TEST_CASE("a file of another program that is put in the place of the state is left alone", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
-  Listener told;
-  auto store = open(path, told.callbacks());
+  Listener reported;
+  auto store = open(path, reported.callbacks());
   store->submit(commit(1));
-  REQUIRE(told.wait_committed(1));
+  REQUIRE(reported.wait_committed(1));
   const std::string foreign = monit_state();
   healer::test::write_file(in(directory, "foreign"), foreign);
   std::filesystem::rename(in(directory, "foreign"), path);
   store->submit(commit(2));
-  REQUIRE(told.wait_sick());
+  REQUIRE(reported.wait_sick());
   CHECK((healer::test::read_file(path) == foreign));
   std::filesystem::remove(path);
-  REQUIRE(told.wait_well());
+  REQUIRE(reported.wait_well());
   CHECK(sequences(store->history({}).value()).back() == 2);
 }
 

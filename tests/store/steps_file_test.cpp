@@ -9,7 +9,7 @@
 #include "support/paths.hpp"
 #include "tests/store/healings.hpp"
 #include "tests/store/samples.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 
 namespace steps_file_test {
 

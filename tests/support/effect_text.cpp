@@ -154,8 +154,8 @@ class Text {
   void add(const TakenOut& one) { all(one.by, one.service, one.rule, one.since, one.until); }
   void add(const RulePast& one) { all(one.failing_since, one.clear_since, one.changed, one.again.bits, one.event); }
   void add(const RuleState& one) {
-    const auto& [window, status, told, accepted, judged, since_fired, born, past] = one;
-    all(window.bits, status, told, accepted, judged, since_fired, born, past);
+    const auto& [window, status, notified, accepted, judged, since_fired, born, past] = one;
+    all(window.bits, status, notified, accepted, judged, since_fired, born, past);
   }
   void add(const RuleIdentity& one) { all(one.text, one.condition, one.actions, one.kind); }
   void add(const SavedRule& one) {

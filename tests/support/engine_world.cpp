@@ -61,7 +61,7 @@ void World::handle(const Event& event) {
   const std::size_t before = inbox_.size();
   engine->handle(event, now, *this);
   if (traces_effects()) trace_turn(now, {inbox_.begin() + static_cast<std::ptrdiff_t>(before), inbox_.end()});
-  if (heard) heard(event);
+  if (received) received(event);
   if (std::exchange(busy_, true)) return;  // the call further out goes on: effects are taken in order
   for (; !inbox_.empty();) {
     Effect effect = std::move(inbox_.front());
@@ -121,9 +121,9 @@ void World::take(Effect effect) {
     if (begins) begins(*exec);
   } else if (auto* request = std::get_if<effect::Request>(&effect)) {
     if (!request->secrets.empty()) {
-      event::Answered looked{.request = request->request, .why = secret_trouble};
-      if (!secret_trouble.empty()) looked.kind = event::Answered::Kind::Failed;
-      return handle(looked);
+      event::Answered checked_secrets{.request = request->request, .why = secret_trouble};
+      if (!secret_trouble.empty()) checked_secrets.kind = event::Answered::Kind::Failed;
+      return handle(checked_secrets);
     }
     requests.push_back(*request);
     if (asks) asks(*request);

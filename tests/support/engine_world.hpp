@@ -53,8 +53,8 @@ class World : public EffectSink {
   std::vector<effect::Alert> alerts;
   std::vector<effect::Reply> replies;
   std::vector<Record> records;
-  SavedState saved;                         ///< what a store would hold
-  std::function<void(const Event&)> heard;  ///< what the engine was told, and has handled
+  SavedState saved;                            ///< what a store would hold
+  std::function<void(const Event&)> received;  ///< what the engine was told, and has handled
   // Told at once of what is recorded and released, where set.
   std::function<void(const Record&)> recorded;
   std::function<void(const effect::Exec&)> begins;

@@ -86,7 +86,7 @@ void ProcessWorld::run(Duration span) {
   advance_to(end);
 }
 
-void ProcessWorld::say_ready(const std::string& name) {
+void ProcessWorld::signal_ready(const std::string& name) {
   handle(event::ActionReady{children_.at(name)});
   settle();
 }
@@ -109,11 +109,11 @@ void ProcessWorld::crash(Duration away, std::shared_ptr<const Graph> graph) {
 }
 
 void ProcessWorld::command(event::Command::Kind kind, const std::vector<std::string>& names) {
-  event::Command told{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = ByPerson{person}};
+  event::Command order{.id = CommandId{next_command_++}, .kind = kind, .services = {}, .by = ByPerson{person}};
   for (const std::string& name : names)
-    if (const auto known = engine->graph()->find(name)) told.services.push_back(*known);
-  if (told.services.empty()) return;
-  handle(told);
+    if (const auto known = engine->graph()->find(name)) order.services.push_back(*known);
+  if (order.services.empty()) return;
+  handle(order);
   settle();
 }
 
@@ -124,7 +124,7 @@ void ProcessWorld::settle() {
       const effect::Measure run = open.front();
       open.erase(open.begin());
       if (slow.contains(engine->graph()->at(run.service).name)) continue;
-      answer_look(run);
+      answer_check(run);
       more = true;
     }
     for (; taken_ < effects.size(); ++taken_) {
@@ -146,7 +146,7 @@ std::uint64_t ProcessWorld::ticks_of(const std::string& name) const {
   return ticks.contains(name) ? ticks.at(name) : static_cast<std::uint64_t>(up_.at(name));
 }
 
-void ProcessWorld::answer_look(const effect::Measure& run) {
+void ProcessWorld::answer_check(const effect::Measure& run) {
   const ServiceBlock& block = engine->graph()->at(run.service);
   auto facts = std::make_shared<Facts>();
   const auto found = up_.find(block.name);
@@ -173,7 +173,7 @@ void ProcessWorld::answer_look(const effect::Measure& run) {
   Evidence seen{.output = std::make_shared<const std::string>()};
   if (block.has_process()) {
     seen.facts = facts;
-    seen.answer = facts->process ? Answer::Told : Answer::Absent;
+    seen.answer = facts->process ? Answer::Present : Answer::Absent;
   }
   if (blind.contains(block.name)) {
     seen.answer = Answer::Unknown;
@@ -206,7 +206,7 @@ void ProcessWorld::start_program(const effect::Exec& exec) {
           if (up_.contains(name) && up_.at(name) == dying) die(name);
         });
     }
-    tell_end({.action = exec.action, .status = doing.status, .elapsed = doing.takes});
+    report_end({.action = exec.action, .status = doing.status, .elapsed = doing.takes});
   });
 }
 
@@ -243,11 +243,11 @@ void ProcessWorld::end_child(ActionId action, event::ActionEnded end) {
   });
   end.action = action;
   if (end.elapsed == Duration{0}) end.elapsed = seconds{60};
-  tell_end(std::move(end));
+  report_end(std::move(end));
   settle();
 }
 
-void ProcessWorld::tell_end(event::ActionEnded end) {
+void ProcessWorld::report_end(event::ActionEnded end) {
   if (dead_) return;
   end.unseen = left_.erase(end.action.number()) != 0;
   handle(end);
@@ -269,7 +269,7 @@ void ProcessWorld::end_program(const effect::EndAction& end) {
     if (std::ranges::any_of(children_, [&](const auto& child) { return child.second == action; }))
       return end_child(action, {.outcome = Outcome::Signalled, .status = 15});
     running_.erase(action.number());
-    tell_end({.action = action, .outcome = Outcome::Signalled, .status = 15, .output = words_[action.number()]});
+    report_end({.action = action, .outcome = Outcome::Signalled, .status = 15, .output = words_[action.number()]});
   });
 }
 

@@ -88,7 +88,7 @@ class ProcessWorld : public World {
   void run(Duration span);
 
   /// A foreground process says that it is ready.
-  void say_ready(const std::string& name);
+  void signal_ready(const std::string& name);
 
   /// The daemon is killed, and started again `away` later. Processes and programs go on meanwhile.
   void crash(Duration away, std::shared_ptr<const Graph> graph = {});
@@ -104,7 +104,7 @@ class ProcessWorld : public World {
 
   [[nodiscard]] std::uint64_t ticks_of(const std::string& name) const;
 
-  void answer_look(const effect::Measure& run);
+  void answer_check(const effect::Measure& run);
 
   void start_program(const effect::Exec& exec);
 
@@ -116,7 +116,7 @@ class ProcessWorld : public World {
   void end_child(ActionId action, event::ActionEnded end);
 
   /// To the daemon, if there is one. How the programs of an earlier one end, nobody sees.
-  void tell_end(event::ActionEnded end);
+  void report_end(event::ActionEnded end);
 
   void adopt(const effect::Adopt& known);
 

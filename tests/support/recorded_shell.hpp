@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A daemon in virtual time that is recorded: an engine with a witness, in a world of programs that fail by chance, take
-// their time, and are told late. Wakings come late, commits later; people give commands; the daemon dies.
+// A daemon in virtual time that is recorded: an engine with an observer, in a world of programs that fail by chance,
+// take their time, and are told late. Wakings come late, commits later; people give commands; the daemon dies.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/reload/diff.hpp"
-#include "replay/witness.hpp"
+#include "replay/observer.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {
@@ -23,15 +23,15 @@ class RecordedShell final : public EffectSink {
   /// What a run of the service sees that ends now.
   using See = std::function<Evidence(ServiceId)>;
 
-  RecordedShell(RuleSet rules, std::uint32_t seed, Witness::Take take, See see)
-      : graph_(make_graph(std::move(rules))), random_(seed), witness_(std::move(take)), see_(std::move(see)) {
+  RecordedShell(RuleSet rules, std::uint32_t seed, Observer::Take take, See see)
+      : graph_(make_graph(std::move(rules))), random_(seed), observer_(std::move(take)), see_(std::move(see)) {
     begin();
   }
 
   Instant now = World::kStart;
-  std::vector<Deed> deeds;  ///< all that were done
-  std::uint64_t runs = 0;   ///< that have ended
-  Duration latest{20};      ///< of a waking, or the answer to a commit
+  std::vector<ActionRecord> action_records;  ///< all that were done
+  std::uint64_t runs = 0;                    ///< that have ended
+  Duration latest{20};                       ///< of a waking, or the answer to a commit
   Duration longest_run{700};
   SavedState saved;
 
@@ -45,11 +45,11 @@ class RecordedShell final : public EffectSink {
 
   void handle(const Event& event) {
     const std::optional<Event> shown = engine_->without_secrets(event);
-    witness_.goes_in(shown ? *shown : event, engine_->next_deadline(), now);
+    observer_.goes_in(shown ? *shown : event, engine_->next_deadline(), now);
     engine_->handle(event, now, *this);
     for (const Effect& effect : std::exchange(effects_, {})) {
-      witness_.comes_out(effect, now);
-      for (Deed& deed : deeds_of(effect)) deeds.push_back(std::move(deed));
+      observer_.comes_out(effect, now);
+      for (ActionRecord& action_record : action_records_of(effect)) action_records.push_back(std::move(action_record));
       perform(effect);
     }
   }
@@ -103,7 +103,7 @@ class RecordedShell final : public EffectSink {
  private:
   void begin() {
     const Instant made = now;
-    witness_.made({.made = made, .state = std::make_shared<const SavedState>(saved), .rules = graph_});
+    observer_.made({.made = made, .state = std::make_shared<const SavedState>(saved), .rules = graph_});
     engine_ = std::make_unique<Engine>(graph_, utc_civil, saved, made);
     move_to(now.mono + some(Duration{9}));
     handle(event::Started{"test"});
@@ -143,7 +143,7 @@ class RecordedShell final : public EffectSink {
 
   std::shared_ptr<const Graph> graph_;
   std::mt19937 random_;
-  Witness witness_;
+  Observer observer_;
   See see_;
   std::unique_ptr<Engine> engine_;
   std::vector<Effect> effects_;
@@ -154,7 +154,7 @@ class RecordedShell final : public EffectSink {
 };
 
 /// What a check program has told: its status.
-inline Evidence told(std::int64_t status) {
+inline Evidence program_status(std::int64_t status) {
   static const auto output = std::make_shared<const std::string>("words");
   return {.status = status, .output = output};
 }

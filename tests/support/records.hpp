@@ -10,7 +10,7 @@
 namespace healer::test {
 
 /// Whether there is a record of that kind with `text` in it.
-inline bool said(const World& world, RecordKind kind, const std::string& text) {
+inline bool has_record(const World& world, RecordKind kind, const std::string& text) {
   return std::ranges::any_of(world.records, [&](const Record& record) {
     return record.kind == kind && record.text.find(text) != std::string::npos;
   });

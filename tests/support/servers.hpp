@@ -53,7 +53,7 @@ class Peer {
     return true;
   }
   /// What comes next; empty at the end.
-  std::string hear() {
+  std::string receive() {
     std::string text(65536, '\0');
     if (ssl_ != nullptr) {
       const int got = SSL_read(ssl_, text.data(), static_cast<int>(text.size()));
@@ -67,7 +67,7 @@ class Peer {
   }
   /// Stays silent until the client or the server goes.
   void be_silent() {
-    while (!hear().empty()) {
+    while (!receive().empty()) {
     }
   }
   /// TLS from here on; false where the handshake failed.

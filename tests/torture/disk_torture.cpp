@@ -9,7 +9,7 @@
 
 #include "store/sqlite_store.hpp"
 #include "support/paths.hpp"
-#include "tests/store/told.hpp"
+#include "tests/store/store_listener.hpp"
 #include "tests/support/small_disk.hpp"
 #include "tests/torture/numbered.hpp"
 
@@ -50,13 +50,13 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
     WARN("SKIPPED: no file system can be mounted here");
     return;
   }
-  Listener told;
+  Listener reported;
   Sequence number = 0;
   {
-    auto store = open(disk.file("state"), told.callbacks());
+    auto store = open(disk.file("state"), reported.callbacks());
     for (int times = 1; times <= 3; ++times) {
       for (int i = 0; i < 20; ++i) store->submit(numbered_commit(++number));
-      REQUIRE(told.wait_committed(number));
+      REQUIRE(reported.wait_committed(number));
       // The log gives room back when the store starts over: filled until there is none left.
       do {
         disk.fill();
@@ -64,9 +64,9 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
         large.records.back().output = std::string(50'000, 'o');
         store->submit(large);
         store->flush();
-      } while (told.all().back() != "sick");
-      CHECK(told.reason().find("full") != std::string::npos);
-      const auto durable = told.committed();
+      } while (reported.all().back() != "sick");
+      CHECK(reported.reason().find("full") != std::string::npos);
+      const auto durable = reported.committed();
       // What was acknowledged is there, whatever the disk is.
       auto reader = open_read_only(disk.file("state"));
       REQUIRE(reader);
@@ -74,8 +74,8 @@ TEST_CASE("a full disk makes the store sick, room makes it well, and nothing is 
       for (int i = 0; i < 20; ++i) store->submit(numbered_commit(++number));
       store->flush();
       disk.free();
-      REQUIRE(told.wait_committed(number));
-      REQUIRE(told.wait_health("well"));  // for a while it may have found room by itself
+      REQUIRE(reported.wait_committed(number));
+      REQUIRE(reported.wait_health("well"));  // for a while it may have found room by itself
     }
   }
   auto store = open(disk.file("state"));
@@ -90,14 +90,14 @@ TEST_CASE("a small disk is not filled by a log of what the file has", "[torture]
     WARN("SKIPPED: no file system can be mounted here");
     return;
   }
-  Listener told;
-  auto store = open(disk.file("state"), told.callbacks());
+  Listener reported;
+  auto store = open(disk.file("state"), reported.callbacks());
   for (Sequence number = 1; number <= 200; ++number) {  // each with pages of its own in the log: 4 MB in all
     store->submit(numbered_commit(number));
     store->flush();
   }
-  CHECK(told.committed() == 200);
-  const auto all = told.all();
+  CHECK(reported.committed() == 200);
+  const auto all = reported.all();
   CHECK(std::find(all.begin(), all.end(), "sick") == all.end());
 }
 
@@ -108,15 +108,15 @@ TEST_CASE("a disk that is full from the start is no reason not to start", "[tort
     return;
   }
   disk.fill();
-  Listener told;
-  auto store = open(disk.file("state"), told.callbacks());
-  REQUIRE(told.wait_sick());
+  Listener reported;
+  auto store = open(disk.file("state"), reported.callbacks());
+  REQUIRE(reported.wait_sick());
   CHECK(store->load().value().services.empty());
   for (Sequence number = 1; number <= 30; ++number) store->submit(numbered_commit(number));
   CHECK(store->history({}).value().size() == 60);
   disk.free();
-  REQUIRE(told.wait_well());
-  CHECK(told.committed() == 30);
+  REQUIRE(reported.wait_well());
+  CHECK(reported.committed() == 30);
   CHECK((describe(store->load().value()) == expected(30)));
 }
 
@@ -140,10 +140,10 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
     for (Sequence number = 1; number <= 30; ++number) store->submit(numbered_commit(number));
   }
   disk.set_read_only(true);
-  Listener told;
-  auto store = open(path, told.callbacks());
-  REQUIRE(told.wait_sick());
-  CHECK(told.reason().find("ead-only") != std::string::npos);
+  Listener reported;
+  auto store = open(path, reported.callbacks());
+  REQUIRE(reported.wait_sick());
+  CHECK(reported.reason().find("ead-only") != std::string::npos);
   const auto state = store->load().value();
   CHECK(state.last_sequence > 0);
   CHECK((describe(state) == expected(state.last_sequence)));
@@ -152,8 +152,8 @@ TEST_CASE("a disk that is read-only gives the state, and takes it again once it 
   store->submit(numbered_commit(next));
   CHECK(store->history({}).value().back().sequence == next);
   disk.set_read_only(false);
-  REQUIRE(told.wait_well());
-  CHECK(told.committed() == next);
+  REQUIRE(reported.wait_well());
+  CHECK(reported.committed() == next);
   CHECK((describe(store->load().value()) == expected(next)));
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("a filter is used many times, and after it has failed", "[jq]") {
   }
 }
 
-TEST_CASE("what is no filter is told in words", "[jq]") {
+TEST_CASE("An invalid filter is reported in words", "[jq]") {
   CHECK(jq_problem(".a | .b").empty());
   CHECK(jq_problem(".a | nothing") == "nothing/0 is not defined");
   CHECK(jq_problem(".a |") == "syntax error, unexpected end of file");

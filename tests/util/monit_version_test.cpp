@@ -15,7 +15,7 @@ TEST_CASE("a version of Monit stands for those up to the next one that differs")
   for (const char* one : {"6.1", "6.1.0", "6.10"}) CHECK(monit_version(one) == MonitVersion::V6_1);
 }
 
-TEST_CASE("what is no version of Monit is none") {
+TEST_CASE("An unknown version of Monit is refused") {
   for (const char* one : {"", "4.10", "7", "7.0", "6.", ".6", "6..1", "6.1.2.3", "six", "-6", "6.0-2", "5.33 "})
     CHECK_FALSE(monit_version(one));
 }

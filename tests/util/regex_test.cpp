@@ -25,7 +25,7 @@ TEST_CASE("a regular expression that writes out to too much is known before it i
   CHECK_FALSE(regex_problem(std::string(200, '(') + "a" + std::string(200, ')')).empty());
 }
 
-TEST_CASE("what people write is no such expression", "[util]") {
+TEST_CASE("Ordinary expressions are not rejected as too large", "[util]") {
   for (const char* pattern :
        {"", "a", "([0-9]{1,3}\\.){3}[0-9]{1,3}", "^(ok|fine)+$", "a{,5}", "x{", "{", "a{1,2", "\\{1,9999\\}",
         "[{1,9999}]", "[^]{]{1,9}", "[[:alpha:]]{1,64}", "((a*)*)*", "a{0,255}", "(a|b|c){100}", ")", "\\"})
@@ -44,7 +44,7 @@ TEST_CASE("a text that an expression cannot do without is seen", "[util]") {
     CHECK(required_literal(none).empty());
 }
 
-TEST_CASE("whatever an expression matches holds the text that it cannot do without", "[util]") {
+TEST_CASE("Each match of an expression contains its required text", "[util]") {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t most) { return random() % most; };
   // Without references: some make the C library fail.
@@ -53,7 +53,7 @@ TEST_CASE("whatever an expression matches holds the text that it cannot do witho
       "|", "*",   "?",   "+",    "{2}",         "{0}", "{,2}", "{0,1}", "{",     "}",   "^",
       "$", "\\w", "\\|", "[]a]", "[[:alpha:]]", "\\(", "\n",   "(ab)",  "(a|b)", "\\{", "\\b"};
   std::size_t matched = 0;
-  std::size_t told = 0;
+  std::size_t counted = 0;
   for (int i = 0; i < healer::test::rounds(30'000); ++i) {
     std::string pattern;
     for (std::size_t left = 1 + pick(8); left > 0; --left) pattern += kParts[pick(kParts.size())];
@@ -61,7 +61,7 @@ TEST_CASE("whatever an expression matches holds the text that it cannot do witho
     regex_t compiled;
     if (::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) continue;
     const std::string literal = required_literal(pattern);
-    told += literal.empty() ? 0 : 1;
+    counted += literal.empty() ? 0 : 1;
     for (int tries = 0; tries < 20; ++tries) {
       constexpr std::string_view kLetters = "aaabbbcab.*|(){}1w^$?+\n";
       std::string text;
@@ -74,10 +74,10 @@ TEST_CASE("whatever an expression matches holds the text that it cannot do witho
     ::regfree(&compiled);
   }
   CHECK(matched > 1000);
-  CHECK(told > 1000);
+  CHECK(counted > 1000);
 }
 
-TEST_CASE("what means something else in Perl's expressions is known, with what is meant", "[util]") {
+TEST_CASE("Syntax that Perl's expressions read differently is recognised and explained", "[util]") {
   const auto of = [](const char* pattern) {
     const healer::PatternSlip slip = healer::pattern_slip(pattern);
     return slip.written.empty() ? "" : slip.written + " " + slip.meant;

@@ -10,7 +10,7 @@ namespace shared_test {
 
 using namespace healer;
 
-TEST_CASE("what nobody has written is the default, and takes only a pointer", "[shared]") {
+TEST_CASE("An unwritten value is the default and takes only a pointer", "[shared]") {
   const Shared<std::vector<std::string>> one;
   CHECK(sizeof(one) == sizeof(void*));
   CHECK(one->empty());

@@ -25,7 +25,7 @@ TEST_CASE("the nearest word is offered only where it is near", "[util]") {
   CHECK(nearest_word("htp", protocols) == "http");
 }
 
-TEST_CASE("text of others is made printable", "[util]") {
+TEST_CASE("Foreign text is made printable", "[util]") {
   CHECK(printable("a\nb\x1b[31m") == "a\\nb\\x1b[31m");
   CHECK(printable("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
   CHECK(printable("\xff\xc2\x9b") == "\\xff\\x9b");

@@ -37,7 +37,7 @@ TEST_CASE("a duration is read as a person would write it", "[util]") {
     CHECK(ms(wrong) == -1);
 }
 
-TEST_CASE("what format_iso writes parse_iso reads", "[util]") {
+TEST_CASE("parse_iso reads what format_iso writes", "[util]") {
   const WallTime when{milliseconds{1'795'235'064'123}};
   CHECK(parse_iso(format_iso(when)) == when);
   CHECK(parse_iso("1970-01-01T00:00:00.000Z") == WallTime{});

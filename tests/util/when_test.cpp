@@ -27,7 +27,7 @@ std::string meant(std::string_view text, const CivilClock& civil = utc_civil) {
 
 }  // namespace
 
-TEST_CASE("times as people say them") {
+TEST_CASE("Times are parsed as people write them") {
   CHECK(meant("now") == "2026-11-24T10:30:00.000Z");
   CHECK(meant("2 hours") == "2026-11-24T08:30:00.000Z");
   CHECK(meant("2 hours ago") == "2026-11-24T08:30:00.000Z");
@@ -54,7 +54,7 @@ TEST_CASE("they are local times, on the day on which the clocks change too") {
   CHECK(meant("2026-11-20 08:00Z", eastern) == "2026-11-20T08:00:00.000Z");
 }
 
-TEST_CASE("what is no time is none") {
+TEST_CASE("A text that is no time is refused") {
   for (const std::string_view text :
        {"", "someday", "last", "last week", "25:00", "8", "8:60", "2026-02-30", "2026-13-01", "yesterday noon", "ago",
         "-2 hours", "tu", "08:00 today", "2026-11-20Z", "Z"})

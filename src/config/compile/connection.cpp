@@ -279,13 +279,13 @@ class ConnectionReader {
     ProbePlan& plan = out_.plan;
     access();
     if (test_.protocol) plan.protocol = protocols::find_protocol(test_.protocol->value);
-    const auto said = std::ranges::find_if(test_.settings, [&](const SettingSyntax& one) {
+    const auto unknown = std::ranges::find_if(test_.settings, [&](const SettingSyntax& one) {
       return is_talk(one.name.value) && (plan.protocol == nullptr || plan.protocol->find(one.name.value) == nullptr);
     });
-    const bool talks = said != test_.settings.end();
+    const bool talks = unknown != test_.settings.end();
     if (talks && plan.protocol != nullptr && plan.protocol->name != "default")
-      return error(said->name.range,
-                   fmt::format("'{}' is not an option of protocol {}", said->name.value, plan.protocol->name),
+      return error(unknown->name.range,
+                   fmt::format("'{}' is not an option of protocol {}", unknown->name.value, plan.protocol->name),
                    "'send' and 'expect' are only used without a protocol");
     if (talks) plan.protocol = protocols::find_protocol("generic");
     if (plan.protocol == nullptr) plan.protocol = protocols::find_protocol("default");

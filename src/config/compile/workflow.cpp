@@ -217,7 +217,7 @@ double percent_of(const Word& written) {
   return value;
 }
 
-bool only_tells(const WorkflowSyntax& syntax) {
+bool only_alerts(const WorkflowSyntax& syntax) {
   bool tells = true;
   for_each_step_of(
       syntax, [&](const StepSyntax& step) { tells = tells && (std::holds_alternative<TellStepSyntax>(step.what)); });

@@ -19,7 +19,7 @@ namespace healer::config {
 /// A number that may have a fraction.
 [[nodiscard]] double percent_of(const Word& written);
 /// Whether all that it does is to tell people.
-[[nodiscard]] bool only_tells(const WorkflowSyntax& syntax);
+[[nodiscard]] bool only_alerts(const WorkflowSyntax& syntax);
 
 /// `workflow NAME { ... }` over lines, as the language reads it again. What may be a secret is not shown.
 [[nodiscard]] std::string workflow_text(const engine::Workflow& workflow);

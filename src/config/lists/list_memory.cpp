@@ -14,17 +14,18 @@ namespace healer::config {
 namespace {
 
 constexpr std::size_t kShare = 10;  ///< at most one of so many rows leaves at a reading, but always one
-constexpr std::size_t kMostTold = 5;
+constexpr std::size_t kMostListed = 5;
 
 /// The names of rows in lower case, sorted; of equal ones the first row is kept, and the others are told of.
-std::vector<std::string> sorted_names(std::vector<ListRow>& rows, std::vector<ListRecord>& said) {
+std::vector<std::string> sorted_names(std::vector<ListRow>& rows, std::vector<ListRecord>& records) {
   std::set<std::string> names;
   std::vector<ListRow> kept;
   for (ListRow& row : rows) {
     if (names.insert(to_lower(row.name)).second)
       kept.push_back(std::move(row));
     else
-      said.push_back({.alerts = true, .text = fmt::format("the row '{}' is refused: it is there already", row.name)});
+      records.push_back(
+          {.alerts = true, .text = fmt::format("the row '{}' is refused: it is there already", row.name)});
   }
   rows = std::move(kept);
   return {names.begin(), names.end()};
@@ -43,37 +44,38 @@ bool ListMemory::differs_much(const std::vector<std::string>& names) const {
 
 std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::set<std::string>& failed,
                                          const std::set<std::string>& in_repair) {
-  std::vector<ListRecord> said;
-  for (std::size_t i = 0; i < reading.refused.size() && i < kMostTold; ++i) {
+  std::vector<ListRecord> records;
+  for (std::size_t i = 0; i < reading.refused.size() && i < kMostListed; ++i) {
     const RefusedRow& row = reading.refused[i];
-    said.push_back({.alerts = true,
-                    .text = row.name.empty() ? "a row is refused: " + row.why
-                                             : fmt::format("the row '{}' is refused: {}", row.name, row.why)});
+    records.push_back({.alerts = true,
+                       .text = row.name.empty() ? "a row is refused: " + row.why
+                                                : fmt::format("the row '{}' is refused: {}", row.name, row.why)});
   }
-  if (reading.refused.size() > kMostTold)
-    said.push_back(
-        {.alerts = true, .text = fmt::format("{} more rows are refused", reading.refused.size() - kMostTold)});
+  if (reading.refused.size() > kMostListed)
+    records.push_back(
+        {.alerts = true, .text = fmt::format("{} more rows are refused", reading.refused.size() - kMostListed)});
   std::vector<ListRow> rows = reading.rows;
-  std::vector<std::string> names = sorted_names(rows, said);
+  std::vector<std::string> names = sorted_names(rows, records);
   // A row that is refused at each reading is told once.
   std::set<std::string> refused;
-  for (const ListRecord& record : said) refused.insert(record.text);
-  std::erase_if(said, [this](const ListRecord& record) { return refused_.contains(record.text); });
+  for (const ListRecord& record : records) refused.insert(record.text);
+  std::erase_if(records, [this](const ListRecord& record) { return refused_.contains(record.text); });
   refused_ = std::move(refused);
   if (names.empty()) {
     std::vector<ListRecord> more = fail("it was empty, which is not accepted");
-    said.insert(said.end(), more.begin(), more.end());
-    return said;
+    records.insert(records.end(), more.begin(), more.end());
+    return records;
   }
-  if (!std::exchange(saved_.failure, {}).empty()) said.push_back({.alerts = true, .text = "it is read again"});
+  if (!std::exchange(saved_.failure, {}).empty()) records.push_back({.alerts = true, .text = "it is read again"});
 
   const bool is_first = !known();
   const bool equal = names == saved_.names;
   if (is_first || differs_much(names)) {
     if (!is_first && saved_.proven)
-      said.push_back({.alerts = true,
-                      .text = "more than half of it is new or gone: nothing in it is healed until three readings are "
-                              "equal, or a person accepts it"});
+      records.push_back({.alerts = true,
+                         .text =
+                             "more than half of it is new or gone: nothing in it is healed until three readings are "
+                             "equal, or a person accepts it"});
     saved_.proven = false;
     saved_.equal = 1;
   } else {
@@ -81,7 +83,7 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   }
   if (!saved_.proven && saved_.equal >= kReadingsThatProve) {
     saved_.proven = true;
-    said.push_back({.alerts = false, .text = "three equal readings: it is accepted"});
+    records.push_back({.alerts = false, .text = "three equal readings: it is accepted"});
   }
 
   // Rows of the reading are in force at once; the others leave one after the other.
@@ -102,8 +104,8 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
   saved_.missing = std::move(missing);
   saved_.well = std::move(well);
   see(failed, in_repair);
-  if (saved_.proven) let_leave(failed, in_repair, said);
-  return said;
+  if (saved_.proven) let_leave(failed, in_repair, records);
+  return records;
 }
 
 bool ListMemory::see(const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
@@ -114,7 +116,7 @@ bool ListMemory::see(const std::set<std::string>& failed, const std::set<std::st
 }
 
 void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
-                           std::vector<ListRecord>& said) {
+                           std::vector<ListRecord>& records) {
   std::vector<std::pair<unsigned, std::string>> candidates;
   for (const auto& [name, misses] : saved_.missing)
     if (!in_repair.contains(name) && (!failed.contains(name) || misses >= kMissesOfFailed))
@@ -125,7 +127,7 @@ void ListMemory::let_leave(const std::set<std::string>& failed, const std::set<s
   if (candidates.size() > most) candidates.resize(most);
   for (const auto& [misses, name] : candidates) {
     const bool is_failed = failed.contains(name);
-    said.push_back(
+    records.push_back(
         {.alerts = is_failed,
          .text =
              is_failed

@@ -83,7 +83,7 @@ class ListMemory {
  private:
   [[nodiscard]] bool differs_much(const std::vector<std::string>& names) const;
   void let_leave(const std::set<std::string>& failed, const std::set<std::string>& in_repair,
-                 std::vector<ListRecord>& said);
+                 std::vector<ListRecord>& records);
 
   Saved saved_;
   std::set<std::string> refused_;  ///< what was said of rows at the last reading

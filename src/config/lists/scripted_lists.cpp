@@ -44,28 +44,28 @@ std::vector<engine::ListKeeper::Interval> ScriptedLists::lists() const {
 
 void ScriptedLists::change(std::size_t statement) {
   using What = Statement::What;
-  const Statement& said = statements_[statement];
+  const Statement& scripted = statements_[statement];
   for (One& one : lists_) {
-    if (!iequals(one.declared.name, said.list)) continue;
-    one.fails = said.what == What::Fails ? "it fails according to the script" : "";
-    if (said.what == What::Says) one.says = said.reading;
-    if (said.what == What::Gains || said.what == What::Loses) take_out(said.reading.rows, one.says.rows);
-    if (said.what == What::Gains)
-      one.says.rows.insert(one.says.rows.end(), said.reading.rows.begin(), said.reading.rows.end());
+    if (!iequals(one.declared.name, scripted.list)) continue;
+    one.fails = scripted.what == What::Fails ? "it fails according to the script" : "";
+    if (scripted.what == What::Says) one.says = scripted.reading;
+    if (scripted.what == What::Gains || scripted.what == What::Loses) take_out(scripted.reading.rows, one.says.rows);
+    if (scripted.what == What::Gains)
+      one.says.rows.insert(one.says.rows.end(), scripted.reading.rows.begin(), scripted.reading.rows.end());
   }
 }
 
-engine::ListKeeper::News ScriptedLists::read(std::size_t list, const std::set<std::string>& failed,
-                                             const std::set<std::string>& in_repair) {
+engine::ListKeeper::Changes ScriptedLists::read(std::size_t list, const std::set<std::string>& failed,
+                                                const std::set<std::string>& in_repair) {
   One& one = lists_[list];
   const std::vector<ListRow> before = one.memory.rows();
-  const std::vector<ListRecord> said =
+  const std::vector<ListRecord> records =
       one.fails.empty() ? one.memory.read(one.says, failed, in_repair) : one.memory.fail(one.fails);
-  News news;
-  for (const ListRecord& record : said)
-    news.said.push_back({fmt::format("list {}: {}", one.declared.name, record.text), record.alerts});
-  if (!same_rows(before, one.memory.rows())) load_again(news);
-  return news;
+  Changes changes;
+  for (const ListRecord& record : records)
+    changes.messages.push_back({fmt::format("list {}: {}", one.declared.name, record.text), record.alerts});
+  if (!same_rows(before, one.memory.rows())) load_again(changes);
+  return changes;
 }
 
 bool ScriptedLists::see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
@@ -73,27 +73,27 @@ bool ScriptedLists::see(std::size_t list, const std::set<std::string>& failed, c
   return memory.has_missing_ill() && memory.see(failed, in_repair);
 }
 
-engine::ListKeeper::News ScriptedLists::accept(std::string_view list) {
+engine::ListKeeper::Changes ScriptedLists::accept(std::string_view list) {
   const auto one = std::ranges::find_if(lists_, [&](const One& known) { return iequals(known.declared.name, list); });
   if (one == lists_.end()) return {.refused = fmt::format("there is no list {}", printable(list))};
   if (!one->memory.known()) return {.refused = fmt::format("the list {} was not read yet", printable(list))};
   one->memory.accept();
   const std::size_t rows = one->memory.rows().size();
-  return {.said = {{fmt::format("list {}: accepted by the script, {} row{}", one->declared.name, rows,
-                                rows == 1 ? "" : "s")}}};
+  return {.messages = {{fmt::format("list {}: accepted by the script, {} row{}", one->declared.name, rows,
+                                    rows == 1 ? "" : "s")}}};
 }
 
-engine::ListKeeper::News ScriptedLists::forget(std::string_view row) {
-  News news;
+engine::ListKeeper::Changes ScriptedLists::forget(std::string_view row) {
+  Changes changes;
   for (One& one : lists_)
     if (one.memory.forget(row))
-      news.said.push_back(
+      changes.messages.push_back(
           {fmt::format("list {}: the row '{}' is forgotten by the script", one.declared.name, printable(row))});
-  if (news.said.empty())
-    news.refused = fmt::format("no list has a row '{}' that is being removed", printable(row));
+  if (changes.messages.empty())
+    changes.refused = fmt::format("no list has a row '{}' that is being removed", printable(row));
   else
-    load_again(news);
-  return news;
+    load_again(changes);
+  return changes;
 }
 
 engine::event::ListsDoubted ScriptedLists::doubted() const {
@@ -102,23 +102,23 @@ engine::event::ListsDoubted ScriptedLists::doubted() const {
   return doubted;
 }
 
-void ScriptedLists::load_again(News& news) {
+void ScriptedLists::load_again(Changes& changes) {
   ListsEnvironment::Lists rows;
   for (const One& one : lists_)
     if (one.memory.known()) rows.emplace(one.declared.source, one.memory.rows());
   LoadResult loaded = load_(std::move(rows));
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const RowLeftOut& row : loaded.rows_left_out)
-    if (const auto [text, is_new] = told.insert(left_out_text(row)); is_new && !told_.contains(*text))
-      news.said.push_back({*text, true});
-  told_ = std::move(told);
+    if (const auto [text, is_new] = reported.insert(left_out_text(row)); is_new && !reported_.contains(*text))
+      changes.messages.push_back({*text, true});
+  reported_ = std::move(reported);
   if (loaded.ok() && loaded.lists_left_out.empty()) {
-    news.rules = std::move(loaded.rules);
+    changes.rules = std::move(loaded.rules);
     return;
   }
-  news.errors = loaded.lists_left_out;
+  changes.errors = loaded.lists_left_out;
   for (const Diagnostic& one : loaded.diagnostics)
-    if (news.errors.empty() && one.severity == DiagnosticSeverity::Error) news.errors = one.message;
+    if (changes.errors.empty() && one.severity == DiagnosticSeverity::Error) changes.errors = one.message;
 }
 
 }  // namespace healer::config

@@ -36,10 +36,10 @@ class ScriptedLists final : public engine::ListKeeper {
 
   [[nodiscard]] std::vector<Interval> lists() const override;
   void change(std::size_t statement) override;
-  News read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
+  Changes read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
   bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
-  News accept(std::string_view list) override;
-  News forget(std::string_view row) override;
+  Changes accept(std::string_view list) override;
+  Changes forget(std::string_view row) override;
   [[nodiscard]] engine::event::ListsDoubted doubted() const override;
 
  private:
@@ -49,12 +49,12 @@ class ScriptedLists final : public engine::ListKeeper {
     ListReading says{};
     std::string fails{};  // why it cannot be read; empty: it can
   };
-  void load_again(News& news);
+  void load_again(Changes& changes);
 
   std::vector<One> lists_;
   std::vector<Statement> statements_;
   Load load_;
-  std::set<std::string> told_;  // of rows that do not compile
+  std::set<std::string> reported_;  // of rows that do not compile
 };
 
 }  // namespace healer::config

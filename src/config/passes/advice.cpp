@@ -103,7 +103,7 @@ std::vector<Way> ways_to_hold(const ConditionSyntax& condition) {
 
 class Adviser {
  public:
-  Adviser(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
+  Adviser(const Sources& sources, Diagnostics& diagnostics) : sources_(sources), diagnostics_(diagnostics) {}
 
   void run(const Document& document) {
     for_each_set<SetDaemon>(document, [&](const SetDaemon& set, const SourceRange&) { cycle_ = set.cycle.value; });
@@ -124,7 +124,7 @@ class Adviser {
 
  private:
   void say(Code code, const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Note, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Note, code, range, std::move(message), std::move(remedy));
   }
 
   [[nodiscard]] std::uint32_t line_of(const SourceRange& range) const {
@@ -157,8 +157,8 @@ class Adviser {
     for (const ServiceStatement& statement : check.statements)
       if (const auto* rule = std::get_if<IfSyntax>(&statement)) {
         this->rule(*rule);
-        if (!has_alert && !told_nobody_ && rule->action.kind == Act::Alert) {
-          told_nobody_ = true;
+        if (!has_alert && !reported_no_recipient_ && rule->action.kind == Act::Alert) {
+          reported_no_recipient_ = true;
           say(Code::NoRecipient, rule->action.range,
               "nobody receives this alert: it is only in the log and the history",
               "add 'set alert ADDRESS', or 'alert ADDRESS' to the service");
@@ -367,12 +367,12 @@ class Adviser {
   }
 
   const Sources& sources_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();
   Duration network_timeout_ = engine::Limits{}.network_timeout;
   bool count_polls_ = false;
-  bool everybody_ = false;    ///< there is a `set alert`
-  bool told_nobody_ = false;  ///< it was said that alerts reach nobody
+  bool everybody_ = false;              ///< there is a `set alert`
+  bool reported_no_recipient_ = false;  ///< it was said that alerts reach nobody
   // Of the service:
   const CheckSyntax* check_ = nullptr;
   ServicePrograms programs_;
@@ -387,9 +387,9 @@ class Adviser {
 
 }  // namespace
 
-void advise(const Document& document, const Sources& sources, Diagnostics& said) {
-  Adviser(sources, said).run(document);
-  advise_workflows(document, said);
+void advise(const Document& document, const Sources& sources, Diagnostics& diagnostics) {
+  Adviser(sources, diagnostics).run(document);
+  advise_workflows(document, diagnostics);
 }
 
 }  // namespace healer::config

@@ -16,8 +16,8 @@ namespace {
 
 class Composites {
  public:
-  Composites(const Document& document, Diagnostics& said)
-      : said_(said),
+  Composites(const Document& document, Diagnostics& diagnostics)
+      : diagnostics_(diagnostics),
         expansion_(document.expansion),
         is_whole_(document.is_whole),
         has_lists_(!document.expansion.lists.empty()) {
@@ -46,7 +46,7 @@ class Composites {
     const std::vector<std::vector<std::uint32_t>> rows = rows_of_circles(groups, checks_, expansion_);
     for_each_circle(edges_, [&](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      report(said_, DiagnosticSeverity::Error, Code::Circle, range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::Circle, range,
              "circular composites: " + circle_text(circle, "of", name), "one of them must not be made of the next",
              rows[groups[circle.front()]]);
     });
@@ -54,10 +54,10 @@ class Composites {
 
  private:
   void error(Code code, const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
   void warn(Code code, const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
   }
 
   [[nodiscard]] const std::string& name_of(std::size_t node) const { return checks_[node]->name.value; }
@@ -132,7 +132,7 @@ class Composites {
     }
   }
 
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   const Expansion& expansion_;
   std::vector<const CheckSyntax*> checks_;
   std::vector<std::vector<Edge>> edges_;
@@ -145,6 +145,6 @@ class Composites {
 
 }  // namespace
 
-void check_composites(const Document& document, Diagnostics& said) { Composites(document, said).run(); }
+void check_composites(const Document& document, Diagnostics& diagnostics) { Composites(document, diagnostics).run(); }
 
 }  // namespace healer::config

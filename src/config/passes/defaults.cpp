@@ -71,7 +71,7 @@ class Defaults {
       if (std::holds_alternative<HttpStepSyntax>(step.what))
         step.timeout = Located<Duration>{kRequestTimeout, step.range};
     });
-    if (only_tells(workflow)) return;
+    if (only_alerts(workflow)) return;
     // Each until a word of its own kind is written.
     const bool counts = std::ranges::any_of(workflow.limits, [](const auto& limit) { return !limit.within; });
     if (!counts && workflow.ramp.empty())
@@ -94,7 +94,7 @@ class Defaults {
     if (check.kind->traits.has_link && !tests_link(check))
       check.statements.emplace_back(own_rule(LinkSyntax{.up = false}, ActionSyntax::Kind::Alert, check.range));
     for (const engine::AttributeRow& row : check.kind->attributes)
-      if (row.told && !tests_change(check, row.words))
+      if (row.alerts_on_change && !tests_change(check, row.words))
         check.statements.emplace_back(
             own_rule(ChangedSyntax{std::string(row.words)}, ActionSyntax::Kind::Alert, check.range));
     // Monit's old `mode manual` is: active, but as it was left.

@@ -16,8 +16,8 @@ namespace {
 
 class Dependencies {
  public:
-  Dependencies(const Document& document, Diagnostics& said)
-      : said_(said),
+  Dependencies(const Document& document, Diagnostics& diagnostics)
+      : diagnostics_(diagnostics),
         expansion_(document.expansion),
         is_whole_(document.is_whole),
         has_lists_(!document.expansion.lists.empty()) {
@@ -38,7 +38,7 @@ class Dependencies {
     const std::vector<std::vector<std::uint32_t>> rows = rows_of_circles(groups, checks_, expansion_);
     for_each_circle(edges_, [&](const std::vector<std::size_t>& circle, const SourceRange& range) {
       const auto name = [this](std::size_t node) { return name_of(node); };
-      report(said_, DiagnosticSeverity::Error, Code::Circle, range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::Circle, range,
              "circular dependency: " + circle_text(circle, "on", name), "one of them must not depend on the next",
              rows[groups[circle.front()]]);
     });
@@ -46,7 +46,7 @@ class Dependencies {
 
  private:
   void error(Code code, const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
 
   [[nodiscard]] const std::string& name_of(std::size_t node) const { return checks_[node]->name.value; }
@@ -61,7 +61,7 @@ class Dependencies {
     }
     if (!is_whole_ || unknown_.contains(to_lower(name.value))) return;
     if (has_lists_)
-      return report(said_, DiagnosticSeverity::Warning, Code::UnknownService, name.range,
+      return report(diagnostics_, DiagnosticSeverity::Warning, Code::UnknownService, name.range,
                     fmt::format("there is no service {} now: nothing waits for it", in_quotes(name.value)),
                     "this changes as soon as a list contains it");
     std::vector<std::string_view> known;
@@ -71,7 +71,7 @@ class Dependencies {
           near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(name_of(by_name_.at(std::string(near))))));
   }
 
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   const Expansion& expansion_;
   std::vector<const CheckSyntax*> checks_;
   std::vector<std::vector<Edge>> edges_;
@@ -83,6 +83,6 @@ class Dependencies {
 
 }  // namespace
 
-void check_depends(const Document& document, Diagnostics& said) { Dependencies(document, said).run(); }
+void check_depends(const Document& document, Diagnostics& diagnostics) { Dependencies(document, diagnostics).run(); }
 
 }  // namespace healer::config

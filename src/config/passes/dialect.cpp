@@ -26,7 +26,7 @@ std::int32_t in_monit(std::uint64_t number) {
 
 class Dialect {
  public:
-  Dialect(MonitVersion version, Diagnostics& said) : version_(version), said_(said) {}
+  Dialect(MonitVersion version, Diagnostics& diagnostics) : version_(version), diagnostics_(diagnostics) {}
 
   void extension(const Extension& one) {
     if (!one.since) return refuse(one.range, one.name);
@@ -111,13 +111,13 @@ class Dialect {
   }
 
   void refuse(const SourceRange& range, std::string_view what, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, Code::OnlyHealer, range, fmt::format("only healer understands {}", what),
-           std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, Code::OnlyHealer, range,
+           fmt::format("only healer understands {}", what), std::move(remedy));
   }
 
  private:
   void tell(const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, Code::OtherMonit, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, Code::OtherMonit, range, std::move(message), std::move(remedy));
   }
 
   /// What Monit understands from a version on.
@@ -160,17 +160,17 @@ class Dialect {
   }
 
   MonitVersion version_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
 };
 
 }  // namespace
 
-void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said) {
+void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& diagnostics) {
   if (!options.monit_dialect) return;
   if (!document.directory.empty())
-    report(said, DiagnosticSeverity::Error, Code::OnlyHealer, document.directory,
+    report(diagnostics, DiagnosticSeverity::Error, Code::OnlyHealer, document.directory,
            "only healer understands a directory of rules files");
-  Dialect dialect(*options.monit_dialect, said);
+  Dialect dialect(*options.monit_dialect, diagnostics);
   for (const Extension& extension : document.extensions) dialect.extension(extension);
   dialect.settings(document);
   for_each_check(document, [&](const CheckSyntax& check) { dialect.service(check); });

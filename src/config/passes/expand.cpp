@@ -31,8 +31,8 @@ struct Binding {
 
 class Expander {
  public:
-  Expander(const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& said)
-      : sources_(sources), read_(read), expansion_(expansion), said_(said), walk_(*this) {}
+  Expander(const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& diagnostics)
+      : sources_(sources), read_(read), expansion_(expansion), diagnostics_(diagnostics), walk_(*this) {}
 
   std::deque<Statement> run(std::deque<Statement>&& statements) {
     if (!expansion_.is_full && std::ranges::none_of(statements, is_of_block)) {  // then they stay where they are
@@ -131,7 +131,7 @@ class Expander {
   };
 
   void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
 
   [[nodiscard]] SourceRange here(SourceRange range) const {
@@ -414,7 +414,7 @@ class Expander {
     refused_.reset();
     const Open& list = open_.back();
     if (list.is_stand_in)
-      report(said_, DiagnosticSeverity::Warning, Code::RefusedRow, here(at),
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::RefusedRow, here(at),
              fmt::format("each row of the list {} would be left out: {}", list.name, why_refused_));
     else
       expansion_.left_out.push_back(
@@ -490,7 +490,7 @@ class Expander {
       expansion_.lists.push_back(list);
     else
       same->every = std::min(same->every, list.every);
-    ListRows read = read_(list, said_);
+    ListRows read = read_(list, diagnostics_);
     expansion_.lists[at].is_read = read.has_value();
     if (!read) return {.rows = {any}, .outside = true, .is_stand_in = true, .list = at};
     return {.rows = std::move(*read), .outside = true, .is_stand_in = false, .list = at};
@@ -546,7 +546,7 @@ class Expander {
   const Sources& sources_;
   const ReadList& read_;
   Expansion& expansion_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   Walk<Expander> walk_;
   std::deque<Statement> out_;
   std::map<std::size_t, std::size_t> ends_;  ///< of blocks, by their beginnings
@@ -564,8 +564,9 @@ class Expander {
 
 }  // namespace
 
-void expand(FileSyntax& syntax, const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& said) {
-  syntax.statements = Expander(sources, read, expansion, said).run(std::move(syntax.statements));
+void expand(FileSyntax& syntax, const Sources& sources, const ReadList& read, Expansion& expansion,
+            Diagnostics& diagnostics) {
+  syntax.statements = Expander(sources, read, expansion, diagnostics).run(std::move(syntax.statements));
 }
 
 }  // namespace healer::config

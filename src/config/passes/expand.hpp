@@ -79,15 +79,16 @@ using ReadList = std::function<ListRows(const ListDeclaration&, Diagnostics&)>;
 
 /// Puts values in place of the names in a file, and services in place of its blocks, one for each row. Names hold from
 /// where they are defined to the end of their block, or of the file: other files do not know them.
-void expand(FileSyntax& syntax, const Sources& sources, const ReadList& read, Expansion& expansion, Diagnostics& said);
+void expand(FileSyntax& syntax, const Sources& sources, const ReadList& read, Expansion& expansion,
+            Diagnostics& diagnostics);
 
 /// Names the lists that share a name by their places, too.
 void name_lists(Expansion& expansion, const Sources& sources);
 
 /// Takes out what is said of values that are not known.
-void drop_unknown(Diagnostics& said, const Expansion& expansion);
+void drop_unknown(Diagnostics& diagnostics, const Expansion& expansion);
 
 /// Messages about the rows of one block at one place become one, with a note that says which rows it is about.
-void join_rows(Diagnostics& said, const Expansion& expansion);
+void join_rows(Diagnostics& diagnostics, const Expansion& expansion);
 
 }  // namespace healer::config

@@ -22,8 +22,8 @@ void name_lists(Expansion& expansion, const Sources& sources) {
   }
 }
 
-void drop_unknown(Diagnostics& said, const Expansion& expansion) {
-  std::erase_if(said, [&](const Diagnostic& one) {
+void drop_unknown(Diagnostics& diagnostics, const Expansion& expansion) {
+  std::erase_if(diagnostics, [&](const Diagnostic& one) {
     if (!one.range) return false;
     const std::tuple place(one.range->file, one.range->begin, one.range->row);
     return expansion.unknown_words.contains(place) ||
@@ -31,14 +31,14 @@ void drop_unknown(Diagnostics& said, const Expansion& expansion) {
   });
 }
 
-void join_rows(Diagnostics& said, const Expansion& expansion) {
+void join_rows(Diagnostics& diagnostics, const Expansion& expansion) {
   struct Group {
     std::size_t first = 0;
     std::vector<std::uint32_t> rows;
   };
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Code, DiagnosticSeverity>, Group> groups;
   Diagnostics result;
-  for (Diagnostic& one : said) {
+  for (Diagnostic& one : diagnostics) {
     if (!one.range || one.range->row == 0) {
       result.push_back(std::move(one));
       continue;
@@ -62,7 +62,7 @@ void join_rows(Diagnostics& said, const Expansion& expansion) {
       note += fmt::format("; the same of {} more row{}", group.rows.size() - 1, group.rows.size() == 2 ? "" : "s");
     result[group.first].row = std::move(note);
   }
-  said = std::move(result);
+  diagnostics = std::move(result);
 }
 
 }  // namespace healer::config

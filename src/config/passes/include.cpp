@@ -40,12 +40,12 @@ std::string_view without_quotes(std::string_view written) {
 
 class Reader {
  public:
-  Reader(const Environment& environment, Sources& sources, Diagnostics& said)
+  Reader(const Environment& environment, Sources& sources, Diagnostics& diagnostics)
       : environment_(environment),
         sources_(sources),
-        said_(said),
+        diagnostics_(diagnostics),
         read_list_([this](const auto& list, auto&) { return rows_of(list); }),
-        first_said_(said.size()) {}
+        first_diagnostic_(diagnostics.size()) {}
 
   /// An include may break a statement off, which is seen only when both files were read. Then all is read again, with
   /// the text of that file in its place.
@@ -54,7 +54,7 @@ class Reader {
     for (std::size_t round = 0; round < kMostRounds && !found_cut_.empty(); ++round) {
       cut_.merge(std::exchange(found_cut_, {}));
       sources_ = {};
-      said_.resize(first_said_);
+      diagnostics_.resize(first_diagnostic_);
       document_ = {};
       bytes_ = 0;
       before_ = Before::Nothing;
@@ -71,8 +71,8 @@ class Reader {
   void read_all(const std::string& path) {
     const Result<FileFacts> facts = environment_.stat(path);
     if (!facts) {
-      report(said_, DiagnosticSeverity::Error, facts.error().code == ENOENT ? Code::MissingFile : Code::Unreadable,
-             path,
+      report(diagnostics_, DiagnosticSeverity::Error,
+             facts.error().code == ENOENT ? Code::MissingFile : Code::Unreadable, path,
              facts.error().code == ENOENT ? "there is no such file" : "cannot be read: " + reason(path, facts.error()));
     } else if (facts->is_directory) {
       read_directory(path);
@@ -90,7 +90,8 @@ class Reader {
     std::erase_if(files, [&](const std::string& file) { return is_directory(file); });
     if (files.empty()) {
       document_.unmatched.push_back(pattern);
-      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, path, "the directory contains no rules files",
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::MissingFile, path,
+             "the directory contains no rules files",
              "the files whose names end in .rules are read, in the order of their names");
     }
     for (const std::string& file : files) {
@@ -104,9 +105,9 @@ class Reader {
     const auto refuse = [&](DiagnosticSeverity severity, const std::string& message) {
       if (severity == DiagnosticSeverity::Error) document_.is_whole = false;
       if (from != nullptr)
-        report(said_, severity, Code::Unreadable, *from, fmt::format("{} {}", in_quotes(path), message));
+        report(diagnostics_, severity, Code::Unreadable, *from, fmt::format("{} {}", in_quotes(path), message));
       else
-        report(said_, severity, Code::Unreadable, path, message);
+        report(diagnostics_, severity, Code::Unreadable, path, message);
       return std::nullopt;
     };
     if (sources_.size() >= kMaxFiles)
@@ -130,16 +131,16 @@ class Reader {
     if (has_cuts(*file)) {
       SplicedText text;
       splice(*file, text);
-      syntax = parse(text, *file, said_);
+      syntax = parse(text, *file, diagnostics_);
       note_cuts(syntax, from, [&](std::uint32_t at) { return text.place(at, at); });
     } else {
-      syntax = parse(*file, sources_.at(*file).text, said_);
+      syntax = parse(*file, sources_.at(*file).text, diagnostics_);
       note_cuts(syntax, from, [&](std::uint32_t at) { return SourceRange{*file, at, at}; });
     }
     std::ranges::move(syntax.extensions, std::back_inserter(document_.extensions));
     std::ranges::move(syntax.deprecations, std::back_inserter(document_.deprecations));
     document_.is_whole = document_.is_whole && syntax.is_whole;
-    expand(syntax, sources_, read_list_, document_.expansion, said_);
+    expand(syntax, sources_, read_list_, document_.expansion, diagnostics_);
     document_.is_whole = document_.is_whole && document_.expansion.is_whole;
     for (; !syntax.statements.empty(); syntax.statements.pop_front())
       std::visit([this](auto& node) { add(std::move(node)); }, syntax.statements.front());
@@ -239,7 +240,7 @@ class Reader {
     if (before_ != Before::Service) {
       // The parser has said already what is wrong with the service.
       if (before_ == Before::Nothing)
-        report(said_, DiagnosticSeverity::Error, Code::WrongPlace, more.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::WrongPlace, more.range,
                "this belongs to a service, but none was begun before it",
                is_of_foreground(more.statements.front())
                    ? "begin one with 'check process NAME with program \"/path/of/program\"'"
@@ -273,14 +274,14 @@ class Reader {
     const SourceRange& range = include.pattern.range;
     if (open_.size() >= kMaxDepth) {
       document_.is_whole = false;
-      report(said_, DiagnosticSeverity::Error, Code::TooMany, range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::TooMany, range,
              fmt::format("includes are nested more than {} deep", kMaxDepth));
       return {};
     }
     const std::filesystem::path beside = std::filesystem::path(sources_.at(range.file).path).parent_path();
     const std::string absolute = pattern.starts_with('/') ? pattern : (beside / pattern).string();
     if (!pattern.starts_with('/'))
-      report(said_, DiagnosticSeverity::Warning, Code::Misread, range,
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::Misread, range,
              fmt::format("{} is looked for beside this file; Monit would look in the directory it was started in",
                          in_quotes(pattern)),
              "write the whole path");
@@ -298,7 +299,7 @@ class Reader {
     }
     if (files.empty()) {
       document_.unmatched.push_back(absolute);
-      report(said_, DiagnosticSeverity::Warning, Code::MissingFile, range,
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::MissingFile, range,
              is_glob ? fmt::format("no file matches {}: nothing is included", in_quotes(absolute))
                      : fmt::format("there is no file {}: nothing is included", in_quotes(absolute)),
              near_miss(absolute, is_glob));
@@ -308,13 +309,13 @@ class Reader {
     for (const std::string& file : files) {
       if (is_directory(file)) {
         if (!is_glob)
-          report(said_, DiagnosticSeverity::Warning, Code::MissingFile, range,
+          report(diagnostics_, DiagnosticSeverity::Warning, Code::MissingFile, range,
                  fmt::format("{} is a directory: nothing is included", in_quotes(file)),
                  fmt::format("write '{}' for the files in it", (std::filesystem::path(file) / "*").string()));
         continue;
       }
       if (std::ranges::find(open_, environment_.canonical(file)) != open_.end()) {
-        report(said_, DiagnosticSeverity::Warning, Code::Circle, range,
+        report(diagnostics_, DiagnosticSeverity::Warning, Code::Circle, range,
                fmt::format("{} includes itself: it is not read a second time", in_quotes(file)));
         continue;
       }
@@ -328,9 +329,10 @@ class Reader {
     document_.is_whole = false;
     const std::string message = "cannot be read: " + reason(path, error);
     if (from != nullptr)
-      report(said_, DiagnosticSeverity::Error, Code::Unreadable, *from, fmt::format("{} {}", in_quotes(path), message));
+      report(diagnostics_, DiagnosticSeverity::Error, Code::Unreadable, *from,
+             fmt::format("{} {}", in_quotes(path), message));
     else
-      report(said_, DiagnosticSeverity::Error, Code::Unreadable, path, message);
+      report(diagnostics_, DiagnosticSeverity::Error, Code::Unreadable, path, message);
   }
 
   /// A file beside the wanted one whose name is nearly the same.
@@ -351,7 +353,7 @@ class Reader {
   ListRows rows_of(const ListDeclaration& list) {
     ListRows rows = environment_.list(list.source);
     if (!rows)
-      report(said_, DiagnosticSeverity::Note, Code::UnreadList, list.range,
+      report(diagnostics_, DiagnosticSeverity::Note, Code::UnreadList, list.range,
              fmt::format("the list {} is not read here: its block is checked with one row that stands for any",
                          list.source.name));
     return rows;
@@ -364,22 +366,22 @@ class Reader {
 
   const Environment& environment_;
   Sources& sources_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   ReadList read_list_;
   Document document_;
   std::vector<std::string> open_;  ///< canonical paths of the files being read, the outermost first
   std::size_t bytes_ = 0;
-  std::size_t first_said_;     ///< of said_, what belongs to these files
-  std::set<Place> cut_;        ///< includes whose files are put into the text
-  std::set<Place> found_cut_;  ///< more of them
+  std::size_t first_diagnostic_;  ///< of diagnostics_, what belongs to these files
+  std::set<Place> cut_;           ///< includes whose files are put into the text
+  std::set<Place> found_cut_;     ///< more of them
   enum class Before : std::uint8_t { Nothing, Service, UnknownService } before_ = Before::Nothing;  ///< what may go on
 };
 
 }  // namespace
 
-Document read_documents(const std::string& path, const Environment& environment, Sources& sources, Diagnostics& said,
-                        MonitVersion monit) {
-  Document document = Reader(environment, sources, said).read_main(path);
+Document read_documents(const std::string& path, const Environment& environment, Sources& sources,
+                        Diagnostics& diagnostics, MonitVersion monit) {
+  Document document = Reader(environment, sources, diagnostics).read_main(path);
   document.monit = monit;
   choose_checksums(document);
   return document;

@@ -27,7 +27,7 @@ constexpr double kWhole = 100, kLeastMemory = 64 << 10;  // percent; bytes that 
 constexpr Duration kShortCycle = milliseconds{100};
 class Linter {
  public:
-  Linter(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
+  Linter(const Sources& sources, Diagnostics& diagnostics) : sources_(sources), diagnostics_(diagnostics) {}
 
   void run(const Document& document) {
     for_each_set<SetSwitch>(document, [&](const SetSwitch& set, const SourceRange&) {
@@ -55,7 +55,7 @@ class Linter {
 
  private:
   void warn(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
   }
 
   // ---- set --------------------------------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ class Linter {
   }
 
   /// One warning, however many statements.
-  void not_yet(bool& said, const SourceRange& range, std::string message, std::string remedy = {}) {
-    if (!std::exchange(said, true)) warn(Code::NotYet, range, std::move(message), std::move(remedy));
+  void not_yet(bool& reported, const SourceRange& range, std::string message, std::string remedy = {}) {
+    if (!std::exchange(reported, true)) warn(Code::NotYet, range, std::move(message), std::move(remedy));
   }
 
   void check(const SetDaemon& set, const SourceRange& range) {
@@ -229,7 +229,7 @@ class Linter {
     if (check.kind->traits.has_process && !check.foreground && !check.broken && !check.lacks_statements &&
         !tests_existence(check) && programs_.start == nullptr && programs_.restart == nullptr)
       report(
-          said_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
+          diagnostics_, DiagnosticSeverity::Note, Code::NoStartProgram, check.range,
           fmt::format("{} has no start program: healer can only report that it is gone", in_quotes(check.name.value)),
           "add one, or say what is to be done, as in 'if does not exist then alert'");
     if (check.pattern) pattern(*check.pattern);
@@ -490,8 +490,9 @@ class Linter {
                                                     window, time(window))
                                       : fmt::format("with 'set cycles count polls' it is {} run{}: {}", polls,
                                                     polls == 1 ? "" : "s", time(polls));
-    report(said_, DiagnosticSeverity::Note, Code::Counting, tolerance.range, std::move(message), std::move(remedy));
-    said_.back().on_request = true;
+    report(diagnostics_, DiagnosticSeverity::Note, Code::Counting, tolerance.range, std::move(message),
+           std::move(remedy));
+    diagnostics_.back().on_request = true;
     if (count_polls_ && tolerance.window && tolerance.count->value > polls)
       warn(Code::Clamped, tolerance.count->range,
            fmt::format("{} times cannot happen within {} run{}: this is read as all of them", tolerance.count->value,
@@ -501,8 +502,8 @@ class Linter {
   void statement(const AlertSyntax& node) { alert(node); }
   void alert(const AlertSyntax& node) {
     mail_format(node.format);
-    if (!has_mail_server_ && !said_no_server_) {
-      said_no_server_ = true;
+    if (!has_mail_server_ && !reported_no_server_) {
+      reported_no_server_ = true;
       warn(Code::NoMailServer, node.address.range, "alerts are to be mailed, but there is no mail server",
            "add one, as in 'set mailserver mail.example.org'");
     }
@@ -558,11 +559,11 @@ class Linter {
 
   bool httpd_ = false, mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
   const Sources& sources_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();
   bool count_polls_ = false;
   bool accept_dormant_ = false;
-  bool has_mail_server_ = false, said_no_server_ = false;
+  bool has_mail_server_ = false, reported_no_server_ = false;
   std::set<std::string> global_addresses_;
   std::size_t services_ = 0;
   const CheckSyntax* check_ = nullptr;
@@ -586,6 +587,8 @@ class Linter {
 
 }  // namespace
 
-void lint(const Document& document, const Sources& sources, Diagnostics& said) { Linter(sources, said).run(document); }
+void lint(const Document& document, const Sources& sources, Diagnostics& diagnostics) {
+  Linter(sources, diagnostics).run(document);
+}
 
 }  // namespace healer::config

@@ -19,7 +19,7 @@ namespace {
 /// Says once of each kind of wording that Monit 6 warns of it.
 class Newer {
  public:
-  explicit Newer(Diagnostics& said) : said_(said) {}
+  explicit Newer(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   void run(const Document& document) {
     for (const Deprecation& one : document.deprecations) add(one.was, one.instead, one.range);
@@ -41,7 +41,7 @@ class Newer {
     for (const auto& [was, found] : found_) {
       const std::size_t others = found.count - 1;
       report(
-          said_, DiagnosticSeverity::Note, Code::Deprecated, found.first,
+          diagnostics_, DiagnosticSeverity::Note, Code::Deprecated, found.first,
           fmt::format("Monit 6 warns of {}{}", was,
                       others == 0 ? "" : fmt::format(", here and in {} more place{}", others, others == 1 ? "" : "s")),
           fmt::format("there it is {}; healer takes both", found.instead));
@@ -71,7 +71,7 @@ class Newer {
     }
   }
 
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   std::map<std::string_view, Found> found_;
 };
 
@@ -135,31 +135,31 @@ std::vector<std::string> differences(const Document& document, MonitVersion moni
     has_paging = has_paging || compares("page");
     has_load = has_load || (check.kind->traits.has_process && compares("loadavg"));
   });
-  std::vector<std::string> told;
+  std::vector<std::string> changes;
   if (has_cron)
-    told.emplace_back(
+    changes.emplace_back(
         is_new ? "schedules: Monit 6 loses a minute in which it waits for a program, and runs a minute again "
                  "after a reload; healer runs each once"
                : "schedules: Monit runs at each poll in a matching minute, and may miss one; healer runs each "
                  "once");
   if (has_slow_program && is_new)
-    told.emplace_back("'every N cycles' of a check program: Monit 6 runs it every N+1 cycles; healer every N");
+    changes.emplace_back("'every N cycles' of a check program: Monit 6 runs it every N+1 cycles; healer every N");
   if (has_exec_timeout)
-    told.emplace_back(is_new
-                          ? "timeouts of 'exec': Monit 6 does not enforce them; healer does, and waits for nothing"
-                          : "timeouts of 'exec': Monit 5.34 checks nothing while such a program runs; healer waits for "
-                            "nothing");
-  if (has_paging) told.emplace_back("'pagein' and 'pageout': always 0 to Monit 6.0; healer measures them");
+    changes.emplace_back(
+        is_new ? "timeouts of 'exec': Monit 6 does not enforce them; healer does, and waits for nothing"
+               : "timeouts of 'exec': Monit 5.34 checks nothing while such a program runs; healer waits for "
+                 "nothing");
+  if (has_paging) changes.emplace_back("'pagein' and 'pageout': always 0 to Monit 6.0; healer measures them");
   if (has_load && !is_new)
-    told.emplace_back("'loadavg' of a process: Monit 5 accepts it and never tests it; healer does");
-  return told;
+    changes.emplace_back("'loadavg' of a process: Monit 5 accepts it and never tests it; healer does");
+  return changes;
 }
 
-void lint_versions(const Document& document, Diagnostics& said) {
+void lint_versions(const Document& document, Diagnostics& diagnostics) {
   const SourceRange* before = nullptr;
   for_each_set<SetMonit>(document, [&](const SetMonit&, const SourceRange& range) {
     if (before != nullptr)
-      report(said, DiagnosticSeverity::Warning, Code::DuplicateStatement, *before,
+      report(diagnostics, DiagnosticSeverity::Warning, Code::DuplicateStatement, *before,
              "'set monit' is set again further down: only the last one counts");
     before = &range;
   });
@@ -168,13 +168,13 @@ void lint_versions(const Document& document, Diagnostics& said) {
       if (const auto* rule = std::get_if<IfSyntax>(&statement))
         for (const TermSyntax& term : rule->condition.terms)
           if (const auto* test = std::get_if<DiffersSyntax>(&term.test); test != nullptr && test->is_loose)
-            report(said, DiagnosticSeverity::Warning, Code::NeverTrue, test->value.range,
+            report(diagnostics, DiagnosticSeverity::Warning, Code::NeverTrue, test->value.range,
                    fmt::format("{} is not a SHA256 checksum: no file has it, so this is always true",
                                in_quotes(test->value.value)),
                    "it has 64 hexadecimal digits");
   });
 }
 
-void advise_newer_monit(const Document& document, Diagnostics& said) { Newer(said).run(document); }
+void advise_newer_monit(const Document& document, Diagnostics& diagnostics) { Newer(diagnostics).run(document); }
 
 }  // namespace healer::config

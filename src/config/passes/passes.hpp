@@ -107,56 +107,56 @@ struct Lookups {
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason
 /// an error in `said`.
 [[nodiscard]] Document read_documents(const std::string& path, const Environment& environment, Sources& sources,
-                                      Diagnostics& said, MonitVersion monit = MonitVersion::V5_33);
+                                      Diagnostics& diagnostics, MonitVersion monit = MonitVersion::V5_33);
 
 /// Checksums of no kind become such as that version of Monit takes them for (monit_of()).
 void choose_checksums(Document& document);
 
 /// --dialect monit: everything that this version of Monit does not understand is an error. The only reader of
 /// LoadOptions::monit_dialect.
-void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& said);
+void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& diagnostics);
 
 /// Dependencies on services that are not there, and circles of them: errors.
-void check_depends(const Document& document, Diagnostics& said);
+void check_depends(const Document& document, Diagnostics& diagnostics);
 
 /// What workflows and those who heal with them want of each other: errors, and warnings.
-void check_workflows(const Document& document, const Sources& sources, Diagnostics& said);
+void check_workflows(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 /// Members of composites that are not there, and composites that are made of themselves: errors.
-void check_composites(const Document& document, Diagnostics& said);
+void check_composites(const Document& document, Diagnostics& diagnostics);
 
 /// Values that cannot be: errors.
-void validate(const Document& document, const Sources& sources, Diagnostics& said);
+void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 
 /// What is accepted but may not mean what its writer thinks: warnings and notes, about the text as written.
-void lint(const Document& document, const Sources& sources, Diagnostics& said);
+void lint(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 
 /// The same of what depends on the version of Monit.
-void lint_versions(const Document& document, Diagnostics& said);
+void lint_versions(const Document& document, Diagnostics& diagnostics);
 
 /// LoadOptions::advice: what could be said better, as notes. The only reader of that option is load().
-void advise(const Document& document, const Sources& sources, Diagnostics& said);
+void advise(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 /// What newer versions of Monit warn of.
-void advise_newer_monit(const Document& document, Diagnostics& said);
+void advise_newer_monit(const Document& document, Diagnostics& diagnostics);
 /// The oldest Monit that understands all that the files say.
 [[nodiscard]] MonitVersion needed_monit(const Document& document);
 /// What healer does otherwise than that Monit, of what the files have, for people.
 [[nodiscard]] std::vector<std::string> differences(const Document& document, MonitVersion monit);
 /// The same of workflows.
-void advise_workflows(const Document& document, Diagnostics& said);
+void advise_workflows(const Document& document, Diagnostics& diagnostics);
 
 /// Writes into the document whatever was left out. The only owner of default values.
 void apply_defaults(Document& document);
 
 /// Looks users, groups and programs up. The document must not change afterwards: the result points into it.
-[[nodiscard]] Lookups resolve(const Document& document, const Environment& environment, Diagnostics& said);
+[[nodiscard]] Lookups resolve(const Document& document, const Environment& environment, Diagnostics& diagnostics);
 
 /// Who else could write what healer runs by: Monit's rule for the main file, warnings for the rest.
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
-                 const Sources& sources, Diagnostics& said);
+                 const Sources& sources, Diagnostics& diagnostics);
 
 /// Secrets of workflows that cannot be read: errors; warnings where nothing is looked up, or where the daemon may find
 /// them elsewhere.
-void check_secrets(const Document& document, const Environment& environment, Diagnostics& said);
+void check_secrets(const Document& document, const Environment& environment, Diagnostics& diagnostics);
 
 /// Syntax to rules. Requires: the passes before found no error. The document goes whole, later: of a large one that
 /// went piece by piece, the rules would lie in the gaps, and keep the memory of all of its tree.

@@ -32,7 +32,8 @@ constexpr std::uint32_t kMostOfKey = 0750;  // as in Monit
 
 class Resolver {
  public:
-  Resolver(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
+  Resolver(const Environment& environment, Diagnostics& diagnostics)
+      : environment_(environment), diagnostics_(diagnostics) {}
 
   void service(const CheckSyntax& check) {
     if (check.kind->target == engine::Target::Program)
@@ -82,13 +83,13 @@ class Resolver {
       const std::string_view kind = option == "cacertificatepath" ? "directory" : "file";
       const Result<FileFacts> facts = environment_.stat(value.value);
       if (!facts)
-        report(said_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
                fmt::format("there is no {} {}", kind, in_quotes(value.value)));
       else if (kind == "directory" ? !facts->is_directory : !facts->is_regular)
-        report(said_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::MissingFile, value.range,
                fmt::format("{} is not a {}", in_quotes(value.value), kind));
       else if ((option == "pemfile" || option == "pemkey") && (facts->mode & ~most) != 0)
-        report(said_, DiagnosticSeverity::Error, Code::TooOpen, value.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::TooOpen, value.range,
                fmt::format("{} has the server's key and the mode {:04o}: at most {:04o} is possible",
                            in_quotes(value.value), facts->mode, most),
                fmt::format("chmod {:04o} {}", most & facts->mode, printable(value.value)));
@@ -105,10 +106,10 @@ class Resolver {
       if (allow.kind != SetHttpd::Allow::Kind::File) continue;
       const Result<FileFacts> facts = environment_.stat(allow.who.value);
       if (!facts)
-        report(said_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
                fmt::format("there is no file {} of passwords", in_quotes(allow.who.value)));
       else if (facts->is_directory)
-        report(said_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::MissingFile, allow.who.range,
                fmt::format("{} is a directory, not a file of passwords", in_quotes(allow.who.value)));
     }
   }
@@ -137,14 +138,14 @@ class Resolver {
                              command.arguments.size() > 1 ? printable(command.arguments[1]) : "NAME");
       else if (!path.starts_with('/'))
         remedy = "write the whole path: programs are not searched for";
-      report(said_, severity, Code::MissingProgram, command.range,
+      report(diagnostics_, severity, Code::MissingProgram, command.range,
              fmt::format("there is no program {}", in_quotes(path)), remedy);
     } else if (facts->is_directory) {
-      report(said_, of_directory, Code::MissingProgram, command.range,
+      report(diagnostics_, of_directory, Code::MissingProgram, command.range,
              fmt::format("{} is a directory, not a program: it cannot be run", in_quotes(path)));
     } else {
-      report(said_, severity, Code::MissingProgram, command.range, fmt::format("{} is not executable", in_quotes(path)),
-             fmt::format("chmod +x {}", path));
+      report(diagnostics_, severity, Code::MissingProgram, command.range,
+             fmt::format("{} is not executable", in_quotes(path)), fmt::format("chmod +x {}", path));
     }
   }
 
@@ -160,7 +161,7 @@ class Resolver {
     const Word& path = *check.pid_file;
     if (!environment_.looks_up() || !environment_.executable(path.value)) return;
     report(
-        said_, DiagnosticSeverity::Warning, Code::Misread, path.range,
+        diagnostics_, DiagnosticSeverity::Warning, Code::Misread, path.range,
         fmt::format("{} is a program: here, as in Monit, it is read as a pid file and not run", in_quotes(path.value)),
         fmt::format("write 'check process {} with program \"...\"' to have it run", printable(check.name.value)));
   }
@@ -171,8 +172,8 @@ class Resolver {
     if (!check.kind->traits.has_lines || !path.starts_with('/')) return;
     const auto refuse = [&](Code code, const std::string& why, std::string_view remedy = {}) {
       const bool is_demanded = environment_.demands_files();
-      report(said_, is_demanded ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, code, test.pattern.range,
-             why, std::string(remedy));
+      report(diagnostics_, is_demanded ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, code,
+             test.pattern.range, why, std::string(remedy));
       // What its lines mean is not known then: none is judged, and nobody acts on one.
       if (!is_demanded) found_.patterns.emplace(&test, fmt::format("(the patterns of {} are not known", path));
     };
@@ -225,7 +226,7 @@ class Resolver {
     if (!environment_.looks_up()) return as_number(word.value);
     const std::optional<std::uint32_t> id = environment_.group(word.value);
     if (!id)
-      report(said_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
              fmt::format("there is no group {} on this machine", in_quotes(word.value)));
     return id;
   }
@@ -239,7 +240,7 @@ class Resolver {
     }
     const std::optional<UserEntry> entry = environment_.user(name);
     if (!entry) {
-      report(said_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
              fmt::format("there is no user {} on this machine", in_quotes(name)));
       return;
     }
@@ -252,7 +253,7 @@ class Resolver {
   void group_kept(const Word& user, const engine::Identity& identity) {
     const bool found = identity.uid || !environment_.looks_up();
     if (!found || identity.uid == 0U || user.value == "root") return;
-    report(said_, DiagnosticSeverity::Warning, Code::Rights, user.range,
+    report(diagnostics_, DiagnosticSeverity::Warning, Code::Rights, user.range,
            fmt::format("as in Monit, a program that runs as {} keeps healer's group, usually root's",
                        in_quotes(user.value)),
            fmt::format("write 'as uid {} and gid {}'", printable(user.value), own_group(user.value)));
@@ -266,15 +267,15 @@ class Resolver {
   }
 
   const Environment& environment_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   Lookups found_;
   std::unordered_map<std::string, bool> executable_;  // by path
 };
 
 }  // namespace
 
-Lookups resolve(const Document& document, const Environment& environment, Diagnostics& said) {
-  Resolver resolver(environment, said);
+Lookups resolve(const Document& document, const Environment& environment, Diagnostics& diagnostics) {
+  Resolver resolver(environment, diagnostics);
   for_each_set<SetMailServer>(document,
                               [&](const SetMailServer& set, const SourceRange&) { resolver.certificates(set); });
   for_each_set<SetSsl>(document,

@@ -24,18 +24,19 @@ constexpr std::uint32_t kOthersWrite = 002;
 
 class TrustCheck {
  public:
-  TrustCheck(const Environment& environment, Diagnostics& said) : environment_(environment), said_(said) {}
+  TrustCheck(const Environment& environment, Diagnostics& diagnostics)
+      : environment_(environment), diagnostics_(diagnostics) {}
 
   void main_file(const std::string& path) {
     const Result<FileFacts> facts = environment_.stat(path);
     if (!facts) return;
     if ((facts->mode & kOthers) != 0)
-      report(said_, DiagnosticSeverity::Error, Code::TooOpen, path,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::TooOpen, path,
              fmt::format("the permission {:04o} is too wide: the control file may be open to its owner alone (0700)",
                          facts->mode & 07777),
              fmt::format("chmod 600 {}", path));
     if (facts->uid != environment_.effective_uid())
-      report(said_, DiagnosticSeverity::Error, Code::TooOpen, path,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::TooOpen, path,
              fmt::format("the control file belongs to uid {}, not to uid {} that healer runs as", facts->uid,
                          environment_.effective_uid()),
              fmt::format("chown {} {}", environment_.effective_uid(), path));
@@ -72,7 +73,7 @@ class TrustCheck {
       const Result<FileFacts> facts = environment_.stat(one);
       const std::string reason = facts ? writer_of(*facts) : std::string{};
       if (reason.empty()) continue;
-      report(said_, DiagnosticSeverity::Warning, Code::OthersWrite, service.pid_file->range,
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::OthersWrite, service.pid_file->range,
              fmt::format("{} can write {}{}, and so decide which process healer signals to stop {}", reason,
                          facts->is_directory ? "the directory " : "", in_quotes(one), in_quotes(service.name.value)),
              "no process is signalled but one of the file's own user; for any other write a stop program");
@@ -140,22 +141,22 @@ class TrustCheck {
 
   void warn(Code code, const std::string& path, const SourceRange* range, std::string message, std::string remedy) {
     if (range != nullptr)
-      report(said_, DiagnosticSeverity::Warning, code, *range, std::move(message), std::move(remedy));
+      report(diagnostics_, DiagnosticSeverity::Warning, code, *range, std::move(message), std::move(remedy));
     else
-      report(said_, DiagnosticSeverity::Warning, code, path, std::move(message), std::move(remedy));
+      report(diagnostics_, DiagnosticSeverity::Warning, code, path, std::move(message), std::move(remedy));
   }
 
   const Environment& environment_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   std::set<std::string> seen_;
 };
 
 }  // namespace
 
 void check_trust(const Document& document, const std::string& path, const Environment& environment,
-                 const Sources& sources, Diagnostics& said) {
+                 const Sources& sources, Diagnostics& diagnostics) {
   if (!environment.looks_up() || (sources.size() == 0 && document.directory.empty())) return;
-  TrustCheck check(environment, said);
+  TrustCheck check(environment, diagnostics);
   std::set<std::uint32_t> included;
   std::set<std::uint32_t> secret;  // files that hold a password
   for_each_set<SetMailServer>(document, [&](const SetMailServer& set, const SourceRange&) {
@@ -190,19 +191,19 @@ void check_trust(const Document& document, const std::string& path, const Enviro
   });
 }
 
-void check_secrets(const Document& document, const Environment& environment, Diagnostics& said) {
+void check_secrets(const Document& document, const Environment& environment, Diagnostics& diagnostics) {
   std::string folder;
   for_each_set<SetPath>(document, [&](const SetPath& set, const SourceRange&) {
     if (set.kind == SetPath::Kind::Secrets) folder = set.path.value;
   });
-  std::set<std::string, std::less<>> looked_at;
+  std::set<std::string, std::less<>> seen;
   const auto text = [&](const std::string& written, const SourceRange& range, TextPlace) {
     for (const VariableUse& use : variables_in(written)) {
-      if (!use.is_secret() || !use.closed || !looked_at.emplace(use.name).second) continue;
+      if (!use.is_secret() || !use.closed || !seen.emplace(use.name).second) continue;
       const auto fault = environment.secret_fault(std::string(use.name.substr(use.name.find(':') + 1)), folder);
       if (!fault) continue;
       const bool is_error = environment.looks_up() && fault->is_certain;
-      report(said, is_error ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable, range,
+      report(diagnostics, is_error ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable, range,
              fault->why, fmt::format("write it into {}, readable by its owner alone (chmod 600)", fault->path));
     }
   };

@@ -35,7 +35,7 @@ constexpr std::string_view kStatus = "status";
 
 class Validator {
  public:
-  Validator(const Sources& sources, Diagnostics& said) : sources_(sources), said_(said) {}
+  Validator(const Sources& sources, Diagnostics& diagnostics) : sources_(sources), diagnostics_(diagnostics) {}
 
   void run(const Document& document) {
     expansion_ = &document.expansion;
@@ -58,7 +58,7 @@ class Validator {
 
  private:
   void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
 
   // ---- services ---------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class Validator {
 
   /// Remembers where the parser has found errors: it is not said what a service lacks that has one.
   void collect_broken() {
-    for (const Diagnostic& diagnostic : said_)
+    for (const Diagnostic& diagnostic : diagnostics_)
       if (diagnostic.severity == DiagnosticSeverity::Error && diagnostic.range)
         broken_.emplace(diagnostic.range->file, diagnostic.range->begin);
   }
@@ -127,7 +127,7 @@ class Validator {
       return;
     }
     const bool first_yields = its.is_known() && !own.is_known();
-    report(said_, DiagnosticSeverity::Error, Code::DuplicateName, second,
+    report(diagnostics_, DiagnosticSeverity::Error, Code::DuplicateName, second,
            fmt::format("there is a service {} already", in_quotes(check.name.value)),
            first.row != second.row && first.begin == second.begin && first.file == second.file
                ? "each row needs a service of its own: put the row's name into that of the service"
@@ -258,7 +258,7 @@ class Validator {
     for (ConnectionFault& fault : reading.errors)
       error(Code::InvalidConnection, fault.place, std::move(fault.message), std::move(fault.remedy));
     for (ConnectionFault& fault : reading.warnings)
-      report(said_, DiagnosticSeverity::Warning, Code::InvalidConnection, fault.place, std::move(fault.message),
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::InvalidConnection, fault.place, std::move(fault.message),
              std::move(fault.remedy));
   }
 
@@ -515,7 +515,7 @@ class Validator {
   }
 
   const Sources& sources_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   const Expansion* expansion_ = nullptr;
   std::unordered_map<std::string, const CheckSyntax*> names_;  ///< in lower case, and who has each
   const engine::CheckKind* kind_ = nullptr;
@@ -530,8 +530,8 @@ class Validator {
 
 }  // namespace
 
-void validate(const Document& document, const Sources& sources, Diagnostics& said) {
-  Validator(sources, said).run(document);
+void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics) {
+  Validator(sources, diagnostics).run(document);
 }
 
 }  // namespace healer::config

@@ -26,7 +26,7 @@ bool takes_healings(const AlertSyntax& alert) {
 
 class WorkflowAdviser {
  public:
-  WorkflowAdviser(const Document& document, Diagnostics& said) : document_(document), said_(said) {
+  WorkflowAdviser(const Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
       workflows_.emplace(to_lower(workflow.name.value), &workflow);
       is_whole_ = is_whole_ && !workflow.broken;
@@ -45,7 +45,7 @@ class WorkflowAdviser {
         if (rule == nullptr || rule->action.kind != ActionSyntax::Kind::Heal) continue;
         each_after(rule->action.workflow->value, [&](const WorkflowSyntax& workflow) {
           used.insert(to_lower(workflow.name.value));
-          if (!reaches) tells_nobody(workflow, check);
+          if (!reaches) alerts_nobody(workflow, check);
         });
       }
     });
@@ -59,7 +59,7 @@ class WorkflowAdviser {
 
  private:
   void say(Code code, const SourceRange& range, std::string message, std::string remedy) {
-    report(said_, DiagnosticSeverity::Note, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Note, code, range, std::move(message), std::move(remedy));
   }
 
   [[nodiscard]] bool reaches_somebody(const CheckSyntax& check) const {
@@ -92,10 +92,10 @@ class WorkflowAdviser {
   }
 
   /// Once of each workflow, for the first service.
-  void tells_nobody(const WorkflowSyntax& workflow, const CheckSyntax& check) {
+  void alerts_nobody(const WorkflowSyntax& workflow, const CheckSyntax& check) {
     for_each_step_of(workflow, [&](const StepSyntax& step) {
       const auto* tell = std::get_if<TellStepSyntax>(&step.what);
-      if (tell == nullptr || !told_.insert(&workflow).second) return;
+      if (tell == nullptr || !reported_.insert(&workflow).second) return;
       say(Code::NoRecipient, tell->text.range,
           fmt::format("where {} is healed nobody receives this alert: it is only in the log and the history",
                       in_quotes(check.name.value)),
@@ -105,15 +105,17 @@ class WorkflowAdviser {
   }
 
   const Document& document_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   bool is_whole_ = document_.is_whole;  ///< no service is missing, and what each workflow goes on with is known
   std::map<std::string, const WorkflowSyntax*> workflows_;
   std::set<std::string> global_;  ///< addresses, in lower case
-  std::set<const WorkflowSyntax*> told_;
+  std::set<const WorkflowSyntax*> reported_;
 };
 
 }  // namespace
 
-void advise_workflows(const Document& document, Diagnostics& said) { WorkflowAdviser(document, said).run(); }
+void advise_workflows(const Document& document, Diagnostics& diagnostics) {
+  WorkflowAdviser(document, diagnostics).run();
+}
 
 }  // namespace healer::config

@@ -43,8 +43,8 @@ class Names {
 
 class WorkflowChecker {
  public:
-  WorkflowChecker(const Document& document, const Sources& sources, Diagnostics& said)
-      : document_(document), sources_(sources), said_(said) {
+  WorkflowChecker(const Document& document, const Sources& sources, Diagnostics& diagnostics)
+      : document_(document), sources_(sources), diagnostics_(diagnostics) {
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
       const auto [known, is_new] = workflows_.emplace(to_lower(workflow.name.value), &workflow);
       if (is_new) return workflow_names_.add(workflow.name.value);
@@ -75,15 +75,15 @@ class WorkflowChecker {
       if (set.group) group(*set.group);
     });
     circles();
-    check_variables(document_, said_);
+    check_variables(document_, diagnostics_);
   }
 
  private:
   void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
   void warn(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
-    report(said_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
+    report(diagnostics_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
   }
 
   // ---- names
@@ -474,7 +474,7 @@ class WorkflowChecker {
 
   const Document& document_;
   const Sources& sources_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   Names workflow_names_;
   std::optional<Declared> declared_;
   std::map<std::string, const WorkflowSyntax*> workflows_;
@@ -482,8 +482,8 @@ class WorkflowChecker {
 
 }  // namespace
 
-void check_workflows(const Document& document, const Sources& sources, Diagnostics& said) {
-  WorkflowChecker(document, sources, said).run();
+void check_workflows(const Document& document, const Sources& sources, Diagnostics& diagnostics) {
+  WorkflowChecker(document, sources, diagnostics).run();
 }
 
 }  // namespace healer::config

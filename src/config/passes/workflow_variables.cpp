@@ -47,7 +47,7 @@ using Wanted = std::map<std::string, SourceRange, std::less<>>;
 /// One workflow, in the order in which its steps are run.
 class WorkflowReader {
  public:
-  explicit WorkflowReader(Diagnostics& said) : said_(said) {}
+  explicit WorkflowReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   Wanted read(const WorkflowSyntax& workflow) {
     if (workflow.guard) program(workflow.guard->program);
@@ -112,7 +112,7 @@ class WorkflowReader {
       for (const VariableUse& use : variables_in(arguments[*script]))
         if (!use.is_secret() && !is_one_of(use.name, kOwn)) {
           report(
-              said_, DiagnosticSeverity::Error, Code::OutsideValue, program.command.range,
+              diagnostics_, DiagnosticSeverity::Error, Code::OutsideValue, program.command.range,
               fmt::format("the shell would interpret the value of ${{{}}} as part of its script", printable(use.name)),
               fmt::format("use the environment variable: \"$HEALER_{}\"", variable_of(use.name)));
           break;
@@ -150,7 +150,7 @@ class WorkflowReader {
   }
   void filter(const Word& filter) {
     if (holds_variable(filter.value))
-      report(said_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
+      report(diagnostics_, DiagnosticSeverity::Error, Code::OutsideValue, filter.range,
              "a value cannot be written into a jq filter", "it is a variable there: write $NAME");
     for (const std::string& name : outside_variables(filter.value))
       use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
@@ -159,29 +159,29 @@ class WorkflowReader {
   void use(const std::string& text, const SourceRange& range, TextPlace place) {
     for (const VariableUse& use : variables_in(text)) {
       if (!use.closed) {
-        report(said_, DiagnosticSeverity::Error, Code::InvalidValue, range, "'${' has no '}'",
+        report(diagnostics_, DiagnosticSeverity::Error, Code::InvalidValue, range, "'${' has no '}'",
                "write $${ for a literal ${");
         continue;
       }
       if (use.is_secret()) {
         // Of arguments and URLs it is said where they are checked.
         if (place == TextPlace::Alert || place == TextPlace::Service)
-          report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range, "a secret where others can read it",
-                 "remove it");
+          report(diagnostics_, DiagnosticSeverity::Error, Code::ExposedSecret, range,
+                 "a secret where others can read it", "remove it");
         continue;
       }
       if (is_built_in(use.name)) continue;
       if (const auto found = saved_.find(use.name); found != saved_.end()) {
         const auto& [name, saved] = *found;
         if (saved.saving->secret && shows(place)) {
-          report(said_, DiagnosticSeverity::Error, Code::ExposedSecret, range,
+          report(diagnostics_, DiagnosticSeverity::Error, Code::ExposedSecret, range,
                  fmt::format("{} is secret, and others can read this", in_quotes(name)),
                  place == TextPlace::Argument ? "write it into the environment: environment NAME \"${...}\""
                                               : "remove it");
           continue;
         }
         if (saved.saving->secret && !saved.repeatable && warned_.insert(name).second)
-          report(said_, DiagnosticSeverity::Warning, Code::LostSecret, saved.saving->name.range,
+          report(diagnostics_, DiagnosticSeverity::Warning, Code::LostSecret, saved.saving->name.range,
                  fmt::format("after a crash {} is lost, and a step that needs it fails: its own step is not repeatable",
                              in_quotes(name)),
                  "add 'repeatable' to the step that saves it, if it may be run twice");
@@ -191,7 +191,7 @@ class WorkflowReader {
     }
   }
 
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   std::map<std::string, Saved, std::less<>> saved_;
   std::set<std::string> warned_;
   Wanted wanted_;
@@ -214,9 +214,9 @@ std::string bound_to_null(const std::string& filter, const std::vector<std::stri
 
 class VariableChecker {
  public:
-  VariableChecker(const Document& document, Diagnostics& said) : document_(document), said_(said) {
+  VariableChecker(const Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {
     for_each_workflow(document, [this](const WorkflowSyntax& workflow) {
-      WorkflowReader reader(said_);
+      WorkflowReader reader(diagnostics_);
       Needs needs{.workflow = &workflow, .wanted = reader.read(workflow), .saved = reader.saved(), .known = {}};
       if (workflow.on_failure && !workflow.on_failure->empty())
         if (const auto* to = std::get_if<EscalateStepSyntax>(&workflow.on_failure->back().what))
@@ -235,7 +235,7 @@ class VariableChecker {
     each_order([this](const CheckSyntax& check, const ActionSyntax& order) {
       each_needed(order, [&](const Needs& needs, const std::string& name) {
         if (!needs.known.contains(name) || has_value(check.row.get(), name)) return;
-        report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow->range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow->range,
                fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
                fmt::format("use it only for services in a 'for each {}'", printable(stem(name))));
@@ -284,13 +284,13 @@ class VariableChecker {
     if (!order.target) return;
     for (const VariableUse& use : variables_in(order.target->value))
       if (!use.closed || use.is_secret() || (!is_built_in(use.name) && !has_value(check.row.get(), use.name)))
-        report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, order.target->range,
+        report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, order.target->range,
                fmt::format("{} has no value ${{{}}}", in_quotes(check.name.value), printable(use.name)));
   }
 
   void unknown(const Needs& needs, const std::string& name, const SourceRange& range) {
     const auto say = [&](const std::string& message, const std::string& remedy) {
-      report(said_, DiagnosticSeverity::Error, Code::UnknownVariable, range, message, remedy);
+      report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, range, message, remedy);
     };
     if (const auto saver = needs.saved.find(name); saver != needs.saved.end())
       return say(fmt::format("${{{}}} is not saved yet when this is run", printable(name)),
@@ -321,7 +321,7 @@ class VariableChecker {
   }
 
   const Document& document_;
-  Diagnostics& said_;
+  Diagnostics& diagnostics_;
   std::map<std::string, Needs> needs_;
 };
 
@@ -374,6 +374,8 @@ bool is_built_in(std::string_view name) {
   return is_one_of(name, kBuiltIn) || name.starts_with("EVENT.") || name.starts_with("HEALER_");
 }
 
-void check_variables(const Document& document, Diagnostics& said) { VariableChecker(document, said).run(); }
+void check_variables(const Document& document, Diagnostics& diagnostics) {
+  VariableChecker(document, diagnostics).run();
+}
 
 }  // namespace healer::config

@@ -66,6 +66,6 @@ void for_each_text(Step& step, Visit&& visit) {
 
 /// Names that nobody knows, in workflows and in the targets that rules name; values that a shell would read as a
 /// script; secret ones that are lost in a crash.
-void check_variables(const Document& document, Diagnostics& said);
+void check_variables(const Document& document, Diagnostics& diagnostics);
 
 }  // namespace healer::config

@@ -247,11 +247,11 @@ void Build::begin_command(std::size_t token) {
                                        "arguments of this command",
                             .remedy = "close it with \""});
     for (const auto& argument : command.arguments) warn_of_quotes(token, argument, "\"");
-    if (const auto told = grammar::escaped_quote(tokens, token))
+    if (const auto hint = grammar::escaped_quote(tokens, token))
       complaints.push_back({.severity = DiagnosticSeverity::Warning,
                             .range = SourceRange{command.range.file, command.range.end - 2, command.range.end},
-                            .message = told->message,
-                            .remedy = told->remedy});
+                            .message = hint->message,
+                            .remedy = hint->remedy});
     return;
   }
   auto whole = grammar::unquote(written);

@@ -83,7 +83,7 @@ class Parser : Tokens {
     if (is_in_broken_workflow_) return workflow_item();
     if (is_block_statement(at_)) return block_statement();
     if (service_ != Service::None) return service_statement();
-    stray();
+    misplaced();
   }
 
   // ---- statements of a file
@@ -334,7 +334,7 @@ class Parser : Tokens {
           return failed();
         break;
       default:
-        if (!is_own_statement(at_)) return stray();
+        if (!is_own_statement(at_)) return misplaced();
         if (!attempt([&](TokenInput& in) { return parsing::parse_service_statement(in, build_, syntax); }))
           return failed();
     }
@@ -354,7 +354,7 @@ class Parser : Tokens {
   // ---- errors
 
   /// A token that does not begin a statement here.
-  void stray() {
+  void misplaced() {
     auto& expectation = build_.expectation;
     if (expectation.furthest > at_) return failed();  // the statement before it breaks off later
     if (after_include_ && at_ > 1) cut_by_include(at_ - 2);

@@ -204,15 +204,15 @@ bool same_words(const std::vector<Lexeme>& one, const grammar::TokenStream& firs
 Result<std::string> format_rules(std::string_view text) {
   Sources sources;
   const std::uint32_t file = sources.add("", std::string(text));
-  Diagnostics said;
-  const FileSyntax syntax = parse(file, text, said);
+  Diagnostics diagnostics;
+  const FileSyntax syntax = parse(file, text, diagnostics);
   if (!syntax.cut_includes.empty()) {
     const Position at = sources.position(file, syntax.cut_includes.front());
     return Error{EINVAL, fmt::format("{}:{}: error: an 'include' in the middle of a statement cannot be formatted",
                                      at.line, at.column)};
   }
-  if (has_errors(said)) {
-    const std::string error = first_error(said, sources);
+  if (has_errors(diagnostics)) {
+    const std::string error = first_error(diagnostics, sources);
     return Error{EINVAL, error.starts_with(':') ? error.substr(1) : error};
   }
   const grammar::TokenStream stream = grammar::lex(text);

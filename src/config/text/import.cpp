@@ -78,8 +78,8 @@ class Importer {
       : environment_(environment), directory_(std::move(directory)), installed_(installed) {
     const OfflineEnvironment offline(environment_);
     Sources again;
-    Diagnostics unsaid;
-    document_ = read_documents(path, offline, again, unsaid);
+    Diagnostics discarded;
+    document_ = read_documents(path, offline, again, discarded);
     monit_ = std::max(monit_version(installed_).value_or(MonitVersion::V5_33), needed_monit(document_));
     result_.source = load(path, {.monit = monit_}, offline);
   }
@@ -141,8 +141,8 @@ class Importer {
     for (std::uint32_t i = 0; i < count; ++i) {
       const Source& source = sources().at(i);
       std::vector<Edit> edits = edits_[i];
-      Diagnostics unsaid;
-      const FileSyntax syntax = parse(i, source.text, unsaid);
+      Diagnostics discarded;
+      const FileSyntax syntax = parse(i, source.text, discarded);
       for (const Statement& statement : syntax.statements) {
         const auto* include = std::get_if<IncludeSyntax>(&statement);
         if (include == nullptr) continue;
@@ -198,7 +198,7 @@ class Importer {
   }
 
   /// The places of what is said of the source with one of these codes.
-  [[nodiscard]] std::vector<std::string> said(std::initializer_list<Code> codes) const {
+  [[nodiscard]] std::vector<std::string> places_of(std::initializer_list<Code> codes) const {
     std::vector<std::string> places;
     for (const Diagnostic& one : result_.source.diagnostics)
       if (std::ranges::find(codes, one.code) != codes.end())
@@ -231,15 +231,15 @@ class Importer {
     if (!result_.source.unmatched.empty())
       remark("includes", "These includes match no file, and are comments now: a file that comes later is not read.",
              result_.source.unmatched);
-    if (auto places = said({Code::Dormant}); !places.empty())
+    if (auto places = places_of({Code::Dormant}); !places.empty())
       remark("dormant",
              "Monit accepts these but ignores them or a part of them. healer understands them; they are dormant until "
              "'healerctl accept NAME' or 'set accept dormant'.",
              std::move(places));
-    if (auto places = said({Code::NotYet}); !places.empty())
+    if (auto places = places_of({Code::NotYet}); !places.empty())
       remark("not-yet", "This version of healer keeps these, but does not run them yet: leave them to Monit.",
              std::move(places));
-    if (auto places = said({Code::Counting}); !places.empty())
+    if (auto places = places_of({Code::Counting}); !places.empty())
       remark("counting", "'for N cycles' together with 'every': N runs of the service, as with Monit.",
              std::move(places));
     restarts();

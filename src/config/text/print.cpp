@@ -351,10 +351,10 @@ class Printer {
     for (const engine::Recipient& recipient : *block.recipients)
       if (!is_global(recipient)) line("  " + recipient_text(recipient, "  "));
     for (const engine::Recipient& global : settings.mail.recipients) {
-      const bool told = std::ranges::any_of(*block.recipients, [&](const engine::Recipient& recipient) {
+      const bool is_notified = std::ranges::any_of(*block.recipients, [&](const engine::Recipient& recipient) {
         return iequals(recipient.address, global.address);
       });
-      if (!told && global.events.any()) line("  noalert " + global.address);
+      if (!is_notified && global.events.any()) line("  noalert " + global.address);
     }
   }
 

@@ -32,7 +32,7 @@ bool names_place(std::string_view text) {
 }
 
 /// What the text says, or nothing and why.
-std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& said) {
+std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& diagnostics) {
   const grammar::TokenStream stream = grammar::lex(text);
   Build build(stream, 0, nullptr);
   grammar::TokenInput in(stream, 0);
@@ -41,8 +41,8 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
   const bool matched = has_target ? parsing::match<grammar::lone_connection>(in, build, scratch)
                                   : parsing::match<grammar::lone_options>(in, build, scratch);
   if (matched && (in.kind() == Kind::End || in.kind() == Kind::Then)) {
-    for (Diagnostic& complaint : build.complaints) said.push_back(std::move(complaint));
-    return has_errors(said) ? std::nullopt : std::optional(std::move(scratch.connection));
+    for (Diagnostic& complaint : build.complaints) diagnostics.push_back(std::move(complaint));
+    return has_errors(diagnostics) ? std::nullopt : std::optional(std::move(scratch.connection));
   }
   std::size_t token = std::max(build.expectation.furthest, matched ? in.index() : 0);
   build.expectation.gather(token);
@@ -55,8 +55,8 @@ std::optional<ConnectionSyntax> parse_probe(std::string_view text, Diagnostics& 
     token = cause->token;
     complaint = std::move(cause->complaint);
   }
-  report(said, DiagnosticSeverity::Error, Code::Syntax, build.range({token, token + 1}), std::move(complaint.message),
-         std::move(complaint.remedy));
+  report(diagnostics, DiagnosticSeverity::Error, Code::Syntax, build.range({token, token + 1}),
+         std::move(complaint.message), std::move(complaint.remedy));
   return std::nullopt;
 }
 
@@ -93,10 +93,10 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   std::string whole(text);
   if (const std::string remedy = is_url ? std::string{} : port_remedy(host, text); !remedy.empty()) {
     const bool in_host = host.find(':') != std::string_view::npos;
-    const std::string said(in_host ? host : trim(text));
-    const std::uint32_t shown = reading.sources.add("", said);
-    const auto end = static_cast<std::uint32_t>(std::min(said.find(' '), said.size()));
-    report(reading.said, DiagnosticSeverity::Error, Code::Syntax, SourceRange{shown, 0, end},
+    const std::string shown_text(in_host ? host : trim(text));
+    const std::uint32_t shown = reading.sources.add("", shown_text);
+    const auto end = static_cast<std::uint32_t>(std::min(shown_text.find(' '), shown_text.size()));
+    report(reading.diagnostics, DiagnosticSeverity::Error, Code::Syntax, SourceRange{shown, 0, end},
            "a port is written after 'port'", remedy);
     return reading;
   }
@@ -110,25 +110,25 @@ ProbeReading read_probe(std::string_view host, std::string_view text) {
   const std::uint32_t file = reading.sources.add("", whole);
   const SourceRange range{file, 0, static_cast<std::uint32_t>(whole.size())};
   const SourceRange end{file, range.end, range.end};
-  auto test = parse_probe(reading.sources.at(file).text, reading.said);
+  auto test = parse_probe(reading.sources.at(file).text, reading.diagnostics);
   if (!test) return reading;
   if (test->target == ConnectionSyntax::Target::Port && !test->port && !(test->port = usual_port(*test, end))) {
-    report(reading.said, DiagnosticSeverity::Error, Code::MissingOption, end, "no port is given",
+    report(reading.diagnostics, DiagnosticSeverity::Error, Code::MissingOption, end, "no port is given",
            "write 'port NUMBER'");
     return reading;
   }
   ConnectionReading read = read_connection(*test, range, std::string(host), engine::Limits{});
   const bool is_right = read.errors.empty();
   for (ConnectionFault& fault : read.errors)
-    report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place, std::move(fault.message),
-           std::move(fault.remedy));
+    report(reading.diagnostics, DiagnosticSeverity::Error, Code::InvalidConnection, fault.place,
+           std::move(fault.message), std::move(fault.remedy));
   const std::string wrong = is_right ? protocols::fault(read.plan) : std::string{};
   // What rules are only warned of may be what makes this probe impossible.
   for (ConnectionFault& fault : read.warnings)
-    report(reading.said, wrong.empty() ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error,
+    report(reading.diagnostics, wrong.empty() ? DiagnosticSeverity::Warning : DiagnosticSeverity::Error,
            Code::InvalidConnection, fault.place, std::move(fault.message), std::move(fault.remedy));
   if (!wrong.empty() && read.warnings.empty())
-    report(reading.said, DiagnosticSeverity::Error, Code::InvalidConnection, end, wrong);
+    report(reading.diagnostics, DiagnosticSeverity::Error, Code::InvalidConnection, end, wrong);
   if (is_right && wrong.empty()) reading.plan = std::move(read.plan);
   return reading;
 }

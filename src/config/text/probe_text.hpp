@@ -14,7 +14,7 @@ namespace healer::config {
 
 struct ProbeReading {
   std::optional<protocols::ProbePlan> plan;  ///< absent: `said` has an error
-  Diagnostics said;
+  Diagnostics diagnostics;
   Sources sources;  ///< what `said` is about
 };
 

@@ -12,7 +12,7 @@
 namespace healer::config {
 namespace {
 
-constexpr std::size_t kLookedBack = 4096;
+constexpr std::size_t kSearchedBack = 4096;
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool separates(char c) { return is_blank(c) || c == ',' || c == ';' || c == '(' || c == ')' || c == '='; }
@@ -62,7 +62,7 @@ std::vector<Part> secret_headers(std::string_view list) {
 }
 
 /// What the grammar takes for a secret.
-std::vector<Part> told_secrets(std::string_view line, std::string_view before) {
+std::vector<Part> stated_secrets(std::string_view line, std::string_view before) {
   const std::string text = std::string(before) + std::string(line);
   const grammar::TokenStream stream = grammar::lex(text);
   std::vector<Part> parts;
@@ -107,12 +107,12 @@ std::string without_secrets(std::string_view line, std::string_view before) {
   const auto blank = [&shown](std::size_t begin, std::size_t end) {
     if (begin < end) std::fill(shown.begin() + static_cast<long>(begin), shown.begin() + static_cast<long>(end), '*');
   };
-  if (before.size() > kLookedBack) {
-    before.remove_prefix(before.size() - kLookedBack);
+  if (before.size() > kSearchedBack) {
+    before.remove_prefix(before.size() - kSearchedBack);
     before.remove_prefix(std::min(before.find('\n'), before.size() - 1) + 1);  // from a line's beginning
   }
   const std::vector<Part> earlier = parts_of(before);
-  const auto said_before = [&](std::size_t back, std::string_view word) {
+  const auto stands_before = [&](std::size_t back, std::string_view word) {
     return earlier.size() >= back &&
            iequals(before.substr(earlier[earlier.size() - back].begin,
                                  earlier[earlier.size() - back].end - earlier[earlier.size() - back].begin),
@@ -120,7 +120,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
   };
   const std::vector<Part> parts = parts_of(line);
   const auto is = [&](std::size_t i, std::size_t back, std::string_view word) {
-    if (i < back) return said_before(back - i, word);
+    if (i < back) return stands_before(back - i, word);
     const Part& part = parts[i - back];
     return !part.quoted && iequals(line.substr(part.begin, part.end - part.begin), word);
   };
@@ -146,7 +146,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
     const std::size_t password = word.find(':', user);
     if (at != std::string_view::npos && password < at) blank(begin + password + 1, begin + at);
   }
-  for (const Part& part : told_secrets(line, before)) blank(part.begin, part.end);
+  for (const Part& part : stated_secrets(line, before)) blank(part.begin, part.end);
   return shown;
 }
 

@@ -47,7 +47,7 @@ std::string matter_of(std::string_view text) {
 }
 
 /// Texts of a change or a match: they fail again each time, and never recover.
-bool is_news(std::string_view text) {
+bool is_new_entry(std::string_view text) {
   return text.find("changed") != std::string_view::npos || text.starts_with("content match");
 }
 
@@ -56,7 +56,7 @@ class Standing {
  public:
   /// Whether this is news.
   bool failed(const std::string& service, std::string_view text) {
-    return is_news(text) || failed_.insert({to_lower(service), matter_of(text)}).second;
+    return is_new_entry(text) || failed_.insert({to_lower(service), matter_of(text)}).second;
   }
   bool recovered(const std::string& service, std::string_view text) {
     return failed_.erase({to_lower(service), matter_of(text)}) > 0;
@@ -158,14 +158,14 @@ Decisions decisions_of_monit(std::string_view log) {
     }
     if (!result.from) result.from = when;
     result.to = when;
-    const std::optional<MonitLine> said = read_line(line);
-    if (!said) continue;
-    const std::string& service = said->service;
+    const std::optional<MonitLine> entry = read_line(line);
+    if (!entry) continue;
+    const std::string& service = entry->service;
     const auto add = [&](std::string what) {
       result.list.push_back(
-          {.when = *when, .service = service, .what = std::move(what), .text = std::string(said->text)});
+          {.when = *when, .service = service, .what = std::move(what), .text = std::string(entry->text)});
     };
-    const std::string_view text = said->text;
+    const std::string_view text = entry->text;
     const bool is_program = text.starts_with("start: ") || text.starts_with("stop: ") || text.starts_with("restart: ");
     if (text.starts_with("trying to restart")) {
       restarting.insert(service);
@@ -176,9 +176,9 @@ Decisions decisions_of_monit(std::string_view log) {
       if (!restarting.contains(service)) add(std::string(text.substr(0, text.find(':'))));
     } else {
       restarting.erase(service);
-      if (said->priority == "error") {
+      if (entry->priority == "error") {
         if (standing.failed(service, text)) add("failed");
-      } else if (said->priority == "info" && standing.recovered(service, text)) {
+      } else if (entry->priority == "info" && standing.recovered(service, text)) {
         add("recovered");
       }
     }

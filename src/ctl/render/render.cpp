@@ -29,9 +29,9 @@ std::string describe(const RunView& run) {
 }
 
 /// "3 s ago, in 2 ms: process is running with pid 4242".
-std::string describe_look(const RunView& look, const Style& style) {
-  std::string text = fmt::format("{}, in {}", ago(look.when, style), format_duration(look.elapsed));
-  if (!look.output.empty()) text += fmt::format(": {}", trim(look.output));
+std::string describe_check(const RunView& check, const Style& style) {
+  std::string text = fmt::format("{}, in {}", ago(check.when, style), format_duration(check.elapsed));
+  if (!check.output.empty()) text += fmt::format(": {}", trim(check.output));
   return text;
 }
 
@@ -286,7 +286,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
   }
   text += supervision(status, style);
   if (status.last && status.last->outcome == "looked") {
-    text += field("last check", describe_look(*status.last, style), style);
+    text += field("last check", describe_check(*status.last, style), style);
   } else if (status.last) {
     text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
     text += output_field(status.last->output, style);

@@ -54,8 +54,8 @@ struct Line {
   void add(std::string_view name, const std::string& value) {
     const std::string_view its = subject_of(name);
     // A part needs no name where it follows what it is a part of.
-    const std::string_view said = its == subject && name.starts_with(its) ? name.substr(its.size()) : name;
-    values.push_back(printable(fmt::format("{} {}", said, value)));
+    const std::string_view words = its == subject && name.starts_with(its) ? name.substr(its.size()) : name;
+    values.push_back(printable(fmt::format("{} {}", words, value)));
     subject = its;
   }
 };

@@ -17,8 +17,8 @@
 namespace healer {
 namespace {
 
+using control::TopAppearance;
 using control::TopKey;
-using control::TopLook;
 
 constexpr int kEscapeDelay = 25;  // ms after which an escape is a key of its own
 
@@ -74,20 +74,20 @@ void Screen::measure() {
 
 void Screen::spoilt() { clearok(curscr, TRUE); }
 
-int Screen::attributes(TopLook look) const {
+int Screen::attributes(TopAppearance appearance) const {
   const auto painted = [this](Pair pair, chtype without) {
     return static_cast<int>(colour_ ? static_cast<chtype>(COLOR_PAIR(pair)) : without);
   };
-  switch (look) {
-    case TopLook::Plain: return A_NORMAL;
-    case TopLook::Strong: return A_BOLD;
-    case TopLook::Title:
-    case TopLook::Chosen: return static_cast<int>(A_REVERSE);
-    case TopLook::Failed: return painted(kRed, A_NORMAL) | static_cast<int>(A_BOLD);
-    case TopLook::Failing: return painted(kYellow, A_BOLD);
-    case TopLook::Running: return painted(kGreen, A_NORMAL);
-    case TopLook::Waiting: return painted(kCyan, A_NORMAL);
-    case TopLook::Faint: return static_cast<int>(A_DIM);
+  switch (appearance) {
+    case TopAppearance::Plain: return A_NORMAL;
+    case TopAppearance::Strong: return A_BOLD;
+    case TopAppearance::Title:
+    case TopAppearance::Chosen: return static_cast<int>(A_REVERSE);
+    case TopAppearance::Failed: return painted(kRed, A_NORMAL) | static_cast<int>(A_BOLD);
+    case TopAppearance::Failing: return painted(kYellow, A_BOLD);
+    case TopAppearance::Running: return painted(kGreen, A_NORMAL);
+    case TopAppearance::Waiting: return painted(kCyan, A_NORMAL);
+    case TopAppearance::Faint: return static_cast<int>(A_DIM);
   }
   return A_NORMAL;
 }
@@ -98,7 +98,7 @@ void Screen::draw(std::span<const control::TopLine> lines) {
   for (const control::TopLine& line : lines) {
     if (move(row++, 0) == ERR) break;
     for (const control::TopPiece& piece : line) {
-      attrset(attributes(piece.look));
+      attrset(attributes(piece.appearance));
       addnstr(piece.text.data(), static_cast<int>(piece.text.size()));
     }
   }

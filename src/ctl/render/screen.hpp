@@ -33,7 +33,7 @@ class Screen {
 
  private:
   explicit Screen(bool colour);
-  [[nodiscard]] int attributes(control::TopLook look) const;
+  [[nodiscard]] int attributes(control::TopAppearance appearance) const;
 
   bool colour_;
 };

@@ -21,13 +21,13 @@ constexpr std::size_t kNextWidth = 7;
 constexpr std::size_t kShortestTopName = 8;
 constexpr std::size_t kShortestWhat = 10;
 
-TopLook look_of(std::string_view word) {
-  if (is_down(word) || word == "error") return TopLook::Failed;
-  if (word == "failing" || word == "unknown" || word == "warning") return TopLook::Failing;
-  if (word == "running") return TopLook::Running;
-  if (word == "initialising") return TopLook::Waiting;
-  if (word == "unmonitored") return TopLook::Faint;
-  return TopLook::Plain;
+TopAppearance appearance_of(std::string_view word) {
+  if (is_down(word) || word == "error") return TopAppearance::Failed;
+  if (word == "failing" || word == "unknown" || word == "warning") return TopAppearance::Failing;
+  if (word == "running") return TopAppearance::Running;
+  if (word == "initialising") return TopAppearance::Waiting;
+  if (word == "unmonitored") return TopAppearance::Faint;
+  return TopAppearance::Plain;
 }
 
 std::string_view order_name(TopOrder order) {
@@ -150,7 +150,7 @@ Top::Plan Top::plan() const {
 std::vector<TopLine> Top::frame(WallTime now) const {
   std::vector<TopLine> lines;
   if (mode_ == Mode::Pane) {
-    lines.push_back({{pad(fit(printable(pane_.title), size_.columns), size_.columns), TopLook::Title}});
+    lines.push_back({{pad(fit(printable(pane_.title), size_.columns), size_.columns), TopAppearance::Title}});
     for (std::size_t i = 0; i < pane_rows(); ++i) {
       const std::size_t line = pane_.first + i;
       lines.push_back({{line < pane_.lines.size() ? fit(pane_.lines[line], size_.columns) : std::string{}}});
@@ -158,7 +158,7 @@ std::vector<TopLine> Top::frame(WallTime now) const {
     const bool more = pane_.first + pane_rows() < pane_.lines.size();
     const std::string foot = fmt::format("q goes back{}{}{}", more ? ", there is more below" : "",
                                          pane_.note.empty() ? "" : "; ", pane_.note);
-    lines.push_back({{fit(foot, size_.columns), TopLook::Faint}});
+    lines.push_back({{fit(foot, size_.columns), TopAppearance::Faint}});
   } else {
     const Plan plan = this->plan();
     if (size_.rows > kHeadRows + 2) add_head(lines, now);
@@ -172,14 +172,15 @@ std::vector<TopLine> Top::frame(WallTime now) const {
 }
 
 void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
-  const auto whole = [this](const std::string& text, TopLook look) {
-    return TopLine{{pad(fit(text, size_.columns), size_.columns), look}};
+  const auto whole = [this](const std::string& text, TopAppearance appearance) {
+    return TopLine{{pad(fit(text, size_.columns), size_.columns), appearance}};
   };
   if (!lost_.empty()) {
     const std::string since = known_ ? fmt::format(" since {}", full_seconds(now - taken_)) : "";
-    lines.push_back(whole(fmt::format("no answer{}, trying again: {}", since, printable(lost_)), TopLook::Failed));
+    lines.push_back(
+        whole(fmt::format("no answer{}, trying again: {}", since, printable(lost_)), TopAppearance::Failed));
   } else if (!known_) {
-    lines.push_back(whole("asking healerd", TopLook::Title));
+    lines.push_back(whole("asking healerd", TopAppearance::Title));
   } else {
     const DaemonView& daemon = data_.daemon;
     std::string text =
@@ -190,13 +191,14 @@ void Top::add_head(std::vector<TopLine>& lines, WallTime now) const {
     if (daemon.stale)
       text = fmt::format("the rules on disk are not loaded: {}; healer {}, up {}", printable(daemon.stale->error),
                          printable(daemon.version), full_seconds(daemon.up));
-    lines.push_back(whole(text, daemon.stale ? TopLook::Failed : TopLook::Title));
+    lines.push_back(whole(text, daemon.stale ? TopAppearance::Failed : TopAppearance::Title));
   }
   if (!known_) return lines.insert(lines.end(), kHeadRows - 1, TopLine{}), void();
   std::string totals = std::string(trim(render_totals(data_.totals, style(now))));
   if (!filter_.empty()) totals += fmt::format("; {} with \"{}\"", rows_.size(), filter_);
-  lines.push_back({{fit(totals, size_.columns), data_.totals.down() != 0 ? TopLook::Failed : TopLook::Plain}});
-  lines.push_back({{fit(rates_text(rates_, data_.daemon, style(now)), size_.columns), TopLook::Plain}});
+  lines.push_back(
+      {{fit(totals, size_.columns), data_.totals.down() != 0 ? TopAppearance::Failed : TopAppearance::Plain}});
+  lines.push_back({{fit(rates_text(rates_, data_.daemon, style(now)), size_.columns), TopAppearance::Plain}});
 }
 
 /// The titles of the list, and behind them how many services are above and below what is visible, which counts for more
@@ -213,9 +215,9 @@ TopLine Top::titles(TopLine line, std::size_t below) const {
   for (const std::string_view more : {" more", ""}) {
     const std::string text = note(more);
     if (left.size() + 2 + text.size() <= size_.columns)
-      return {{pad(left, size_.columns - text.size()) + text, TopLook::Title}};
+      return {{pad(left, size_.columns - text.size()) + text, TopAppearance::Title}};
   }
-  return {{pad(fit(note(""), size_.columns), size_.columns), TopLook::Title}};
+  return {{pad(fit(note(""), size_.columns), size_.columns), TopAppearance::Title}};
 }
 
 void Top::add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const {
@@ -226,34 +228,37 @@ void Top::add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime n
   const Columns columns = columns_of(size_.columns, longest);
   const auto cell = [this](std::string_view text, std::size_t width) { return pad(fit(text, width), width); };
   const auto line = [&](std::string_view name, std::string_view state, std::string_view lasted, std::string_view next,
-                        std::string_view what, TopLook look, TopLook state_look) {
-    TopLine pieces{{cell(name, columns.name), look}};
-    const auto add = [&](std::string_view text, std::size_t width, TopLook one) {
+                        std::string_view what, TopAppearance appearance, TopAppearance state_appearance) {
+    TopLine pieces{{cell(name, columns.name), appearance}};
+    const auto add = [&](std::string_view text, std::size_t width, TopAppearance one) {
       if (width == 0) return;
-      pieces.push_back({" ", look == TopLook::Chosen || look == TopLook::Title ? look : TopLook::Plain});
+      pieces.push_back({" ", appearance == TopAppearance::Chosen || appearance == TopAppearance::Title
+                                 ? appearance
+                                 : TopAppearance::Plain});
       pieces.push_back({cell(text, width), one});
     };
-    add(state, columns.state, state_look);
-    add(lasted, columns.lasted, look);
-    add(next, columns.next, look);
-    add(what, columns.what, look);
+    add(state, columns.state, state_appearance);
+    add(lasted, columns.lasted, appearance);
+    add(next, columns.next, appearance);
+    add(what, columns.what, appearance);
     return pieces;
   };
-  lines.push_back(
-      titles(line("SERVICE", "STATE", "FOR", "NEXT", "WHAT", TopLook::Title, TopLook::Title), rows_.size() - end));
+  lines.push_back(titles(line("SERVICE", "STATE", "FOR", "NEXT", "WHAT", TopAppearance::Title, TopAppearance::Title),
+                         rows_.size() - end));
   if (known_ && rows_.empty() && rows > 0)
     lines.push_back(
         {{fit(data_.services.empty() ? "no services" : "none with this name or state: Esc shows all", size_.columns),
-          TopLook::Faint}});
-  const Style looks = style(now);
+          TopAppearance::Faint}});
+  const Style text_style = style(now);
   for (std::size_t i = first_; i < end; ++i) {
     const ServiceSummary& service = data_.services[rows_[i]];
-    const TopLook state = service.dying && service.state == "running" ? TopLook::Failing : look_of(service.state);
-    const TopLook look = i == place_ ? TopLook::Chosen : TopLook::Plain;
+    const TopAppearance state =
+        service.dying && service.state == "running" ? TopAppearance::Failing : appearance_of(service.state);
+    const TopAppearance appearance = i == place_ ? TopAppearance::Chosen : TopAppearance::Plain;
     lines.push_back(line(printable(service.name), printable(service.state),
-                         service.since ? lasting(*service.since, looks) : "",
-                         service.next_run ? whole_seconds(*service.next_run) : "", printable(service.text), look,
-                         look == TopLook::Chosen ? look : state));
+                         service.since ? lasting(*service.since, text_style) : "",
+                         service.next_run ? whole_seconds(*service.next_run) : "", printable(service.text), appearance,
+                         appearance == TopAppearance::Chosen ? appearance : state));
   }
   for (std::size_t i = std::max<std::size_t>(end - first_, rows_.empty() && known_ ? 1 : 0); i < rows; ++i)
     lines.emplace_back();
@@ -262,7 +267,7 @@ void Top::add_services(std::vector<TopLine>& lines, std::size_t rows, WallTime n
 void Top::add_jobs(std::vector<TopLine>& lines, std::size_t rows) const {
   if (rows == 0) return;
   std::string title = fmt::format("UNDER WAY: {}", data_.jobs.size());
-  lines.push_back({{pad(fit(title, size_.columns), size_.columns), TopLook::Title}});
+  lines.push_back({{pad(fit(title, size_.columns), size_.columns), TopAppearance::Title}});
   for (std::size_t i = 0; i < rows; ++i) {
     const JobView& job = data_.jobs[i];
     // The number first: people type it, and the end of a line may be cut off.
@@ -276,31 +281,34 @@ void Top::add_jobs(std::vector<TopLine>& lines, std::size_t rows) const {
 
 void Top::add_records(std::vector<TopLine>& lines, std::size_t rows, WallTime now) const {
   if (rows == 0) return;
-  lines.push_back({{pad(fit("LAST", size_.columns), size_.columns), TopLook::Title}});
+  lines.push_back({{pad(fit("LAST", size_.columns), size_.columns), TopAppearance::Title}});
   for (std::size_t i = records_.size() - rows; i < records_.size(); ++i) {
     const RecordView& record = data_.records[records_[i]];
     const std::string text = fmt::format("{:>9}  {}: {}", ago(record.when, style(now)),
                                          record.service.empty() ? "healer" : record.service, trim(record.text));
-    lines.push_back({{fit(printable(text), size_.columns), look_of(record.severity)}});
+    lines.push_back({{fit(printable(text), size_.columns), appearance_of(record.severity)}});
   }
 }
 
 TopLine Top::foot() const {
-  const auto line = [this](std::string_view text, TopLook look) { return TopLine{{fit(text, size_.columns), look}}; };
+  const auto line = [this](std::string_view text, TopAppearance appearance) {
+    return TopLine{{fit(text, size_.columns), appearance}};
+  };
   switch (mode_) {
     case Mode::Question:
       return line(fmt::format("{} {}? y does it, any other key does not", to_string(asked_), printable(chosen_)),
-                  TopLook::Strong);
-    case Mode::Filter: return line(fmt::format("/{}_", filter_), TopLook::Strong);
+                  TopAppearance::Strong);
+    case Mode::Filter: return line(fmt::format("/{}_", filter_), TopAppearance::Strong);
     case Mode::Pause:
       return line(fmt::format("pause {} for how long (such as 2 hours; nothing: until it is resumed): {}_",
                               printable(chosen_), typed_),
-                  TopLook::Strong);
+                  TopAppearance::Strong);
     case Mode::List:
     case Mode::Pane: break;
   }
-  if (!message_.empty()) return line(printable(message_), message_good_ ? TopLook::Strong : TopLook::Failed);
-  return line("? help  q leave  / filter  Enter explain  o output  s start  t stop  r restart", TopLook::Faint);
+  if (!message_.empty())
+    return line(printable(message_), message_good_ ? TopAppearance::Strong : TopAppearance::Failed);
+  return line("? help  q leave  / filter  Enter explain  o output  s start  t stop  r restart", TopAppearance::Faint);
 }
 
 std::string render_top(const TopData& data, const Style& style) {

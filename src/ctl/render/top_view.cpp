@@ -162,7 +162,7 @@ void Top::resize(TopSize size) {
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
 
-std::optional<TopWish> Top::press(const TopKey& key) {
+std::optional<TopIntent> Top::press(const TopKey& key) {
   switch (mode_) {
     case Mode::List: return press_list(key);
     case Mode::Pane: return press_pane(key);
@@ -202,7 +202,7 @@ bool Top::move(const TopKey& key, std::size_t page, std::size_t size, std::size_
   return false;
 }
 
-std::optional<TopWish> Top::press_list(const TopKey& key) {
+std::optional<TopIntent> Top::press_list(const TopKey& key) {
   message_.clear();
   if (move(key, std::max<std::size_t>(plan().services, 1), rows_.size(), place_)) {
     scrolled_ = first_;
@@ -219,15 +219,15 @@ std::optional<TopWish> Top::press_list(const TopKey& key) {
   return key.text.size() == 1 ? letter(key.text.front()) : std::nullopt;
 }
 
-std::optional<TopWish> Top::letter(char letter) {
+std::optional<TopIntent> Top::letter(char letter) {
   const auto ask_first = [this](Verb verb) {
     if (chosen_.empty()) return;
     asked_ = verb;
     mode_ = Mode::Question;
   };
   switch (letter) {
-    case 'q': return TopWish{.kind = TopWish::Kind::Quit};
-    case ' ': return TopWish{.kind = TopWish::Kind::Refresh};
+    case 'q': return TopIntent{.kind = TopIntent::Kind::Quit};
+    case ' ': return TopIntent{.kind = TopIntent::Kind::Refresh};
     case 's': ask_first(Verb::Start); break;
     case 't': ask_first(Verb::Stop); break;
     case 'r': ask_first(Verb::Restart); break;
@@ -263,7 +263,7 @@ std::optional<TopWish> Top::letter(char letter) {
 }
 
 /// The filter, or how long a pause shall last, is typed.
-std::optional<TopWish> Top::press_line(const TopKey& key) {
+std::optional<TopIntent> Top::press_line(const TopKey& key) {
   std::string& text = mode_ == Mode::Filter ? filter_ : typed_;
   const bool filters = mode_ == Mode::Filter;
   switch (key.kind) {
@@ -286,7 +286,7 @@ std::optional<TopWish> Top::press_line(const TopKey& key) {
   return std::nullopt;
 }
 
-std::optional<TopWish> Top::press_pane(const TopKey& key) {
+std::optional<TopIntent> Top::press_pane(const TopKey& key) {
   const std::size_t rows = pane_rows();
   const std::size_t places = pane_.lines.size() - std::min(pane_.lines.size(), rows) + 1;
   if (move(key, rows, places, pane_.first)) {
@@ -297,38 +297,38 @@ std::optional<TopWish> Top::press_pane(const TopKey& key) {
   if (!leaves) return std::nullopt;
   mode_ = Mode::List;
   pane_ = {};
-  return TopWish{.kind = TopWish::Kind::Close};
+  return TopIntent{.kind = TopIntent::Kind::Close};
 }
 
-std::optional<TopWish> Top::act(Verb verb) {
+std::optional<TopIntent> Top::act(Verb verb) {
   if (chosen_.empty()) return std::nullopt;
-  TopWish wish{.kind = TopWish::Kind::Act, .request = {.verb = verb, .names = {chosen_}}};
+  TopIntent intent{.kind = TopIntent::Kind::Act, .request = {.verb = verb, .names = {chosen_}}};
   if (verb == Verb::Pause && !trim(typed_).empty()) {
-    wish.request.span = parse_duration(typed_);
-    if (!wish.request.span || *wish.request.span == Duration{0}) {
+    intent.request.span = parse_duration(typed_);
+    if (!intent.request.span || *intent.request.span == Duration{0}) {
       tell(fmt::format("\"{}\" is not a duration (such as 2 hours, or 90m): nothing was done", typed_), false);
       return std::nullopt;
     }
   }
   tell(fmt::format("{} {} ...", to_string(verb), chosen_), true);
-  return wish;
+  return intent;
 }
 
-std::optional<TopWish> Top::show(Verb verb, const std::string& title) {
+std::optional<TopIntent> Top::show(Verb verb, const std::string& title) {
   if (chosen_.empty()) return std::nullopt;
   const bool follows = verb == Verb::Output;
   pane_ = Pane{.title = title, .text = {}, .note = {}, .at_end = follows};
   mode_ = Mode::Pane;
-  return TopWish{.kind = TopWish::Kind::Show, .request = {.verb = verb, .names = {chosen_}, .follow = follows}};
+  return TopIntent{.kind = TopIntent::Kind::Show, .request = {.verb = verb, .names = {chosen_}, .follow = follows}};
 }
 
 /// Breaks the text of the pane into lines of the terminal's width.
 void Top::lay_out() {
   pane_.lines.clear();
   if (pane_.explanation) {
-    Style looks = style(pane_.when);
-    looks.civil = pane_.civil;
-    pane_.text = render_explanation(*pane_.explanation, looks);
+    Style text_style = style(pane_.when);
+    text_style.civil = pane_.civil;
+    pane_.text = render_explanation(*pane_.explanation, text_style);
   }
   for (std::string_view rest = pane_.text; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -48,11 +48,11 @@ enum class TopOrder : std::uint8_t { State, Name, Files, Next };
                                                    std::string_view filter);
 
 /// What a piece of a line looks like; the terminal knows how.
-enum class TopLook : std::uint8_t { Plain, Strong, Title, Chosen, Failed, Failing, Running, Waiting, Faint };
+enum class TopAppearance : std::uint8_t { Plain, Strong, Title, Chosen, Failed, Failing, Running, Waiting, Faint };
 
 struct TopPiece {
   std::string text;  ///< printable
-  TopLook look = TopLook::Plain;
+  TopAppearance appearance = TopAppearance::Plain;
 };
 using TopLine = std::vector<TopPiece>;
 
@@ -68,7 +68,7 @@ struct TopKey {
 };
 
 /// What a key asks for.
-struct TopWish {
+struct TopIntent {
   enum class Kind : std::uint8_t {
     Quit,
     Refresh,  ///< ask now
@@ -100,7 +100,7 @@ class Top {
 
   // The person and the terminal.
   void resize(TopSize size);
-  [[nodiscard]] std::optional<TopWish> press(const TopKey& key);
+  [[nodiscard]] std::optional<TopIntent> press(const TopKey& key);
   /// The service that the marker is on; empty: there is none.
   [[nodiscard]] const std::string& chosen() const { return chosen_; }
 
@@ -128,12 +128,12 @@ class Top {
     std::size_t records = 0;
   };
 
-  std::optional<TopWish> press_list(const TopKey& key);
-  std::optional<TopWish> press_line(const TopKey& key);
-  std::optional<TopWish> press_pane(const TopKey& key);
-  std::optional<TopWish> letter(char letter);
-  std::optional<TopWish> act(Verb verb);
-  std::optional<TopWish> show(Verb verb, const std::string& title);
+  std::optional<TopIntent> press_list(const TopKey& key);
+  std::optional<TopIntent> press_line(const TopKey& key);
+  std::optional<TopIntent> press_pane(const TopKey& key);
+  std::optional<TopIntent> letter(char letter);
+  std::optional<TopIntent> act(Verb verb);
+  std::optional<TopIntent> show(Verb verb, const std::string& title);
   bool move(const TopKey& key, std::size_t page, std::size_t size, std::size_t& place) const;
   void arrange();
   void keep_visible();

@@ -99,7 +99,7 @@ struct Commit {
     return !healings.empty() || !ended_healings.empty() || !targets.empty() || !workflows.empty() || closed_brakes;
   }
   /// Whether it holds anything but services as they were seen: what is recorded, was done, or is to be done.
-  [[nodiscard]] bool tells_of_deeds() const {
+  [[nodiscard]] bool reports_actions() const {
     return !records.empty() || !forgotten.empty() || !pending.empty() || !started.empty() || !ended.empty() ||
            !handed_over.empty() || !jobs.empty() || !moved_jobs.empty() || !ended_jobs.empty() || of_healings() ||
            wide_pauses;
@@ -108,7 +108,7 @@ struct Commit {
   /// relies on it.
   [[nodiscard]] Durability durability() const {
     if (by_person || of_healings()) return Durability::Synced;
-    return tells_of_deeds() || awaited ? Durability::Written : Durability::Gathered;
+    return reports_actions() || awaited ? Durability::Written : Durability::Gathered;
   }
 };
 
@@ -125,9 +125,9 @@ struct PendingExec {
 struct DamagedHealing {
   HealingId id{};
   std::string target{};
-  std::string workflow{};  ///< of its plan
-  std::string service{};   ///< whose rule it was
-  std::string told{};      ///< the last record of it
+  std::string workflow{};     ///< of its plan
+  std::string service{};      ///< whose rule it was
+  std::string last_record{};  ///< the last record of it
 
   bool operator==(const DamagedHealing&) const = default;
 };

@@ -168,7 +168,7 @@ struct ReloadFailed {
 };
 
 /// What there is to say of a list; people are told, too, where it `alerts`.
-struct ListTold {
+struct ListReported {
   std::string text;
   bool alerts = false;
 };

@@ -26,17 +26,18 @@ struct AlertTaken;
 struct MailOutcome;
 struct Swap;
 struct ReloadFailed;
-struct ListTold;
+struct ListReported;
 struct StateDamaged;
 struct ListsDoubted;
 struct Command;
 struct Stopping;
 }  // namespace event
 
-using Event = std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
-                           event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
-                           event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded,
-                           event::Answered, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                           event::ListTold, event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
+using Event =
+    std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
+                 event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
+                 event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded, event::Answered,
+                 event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed, event::ListReported,
+                 event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

@@ -157,14 +157,14 @@ struct Facts {
 
 /// Whether what was to be looked at was found.
 enum class Answer : std::uint8_t {
-  Told,    ///< it is there, and tells of itself
-  Absent,  ///< it is not there; Evidence::output says why
-  Unknown  ///< nobody could tell: Evidence::output says why, and all is as it was before
+  Present,  ///< it is there, and tells of itself
+  Absent,   ///< it is not there; Evidence::output says why
+  Unknown   ///< nobody could tell: Evidence::output says why, and all is as it was before
 };
 
 /// What was seen. Output is shared, never copied.
 struct Evidence {
-  Answer answer = Answer::Told;
+  Answer answer = Answer::Present;
   Outcome outcome = Outcome::Exited;
   std::uint32_t errors = 0;  ///< bytes of `output` that came on stderr
   std::int64_t status = 0;

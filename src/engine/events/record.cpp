@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning"
 
 constexpr std::array<std::string_view, 4> kDoubts{"none", "younger", "foreign", "confirmed"};
 
-constexpr std::array<std::string_view, 3> kTold{"alerted", "kept", "acknowledged"};
+constexpr std::array<std::string_view, 3> kNotified{"alerted", "kept", "acknowledged"};
 
 constexpr std::array<std::string_view, kEventKinds> kEvents{
     "action",   "bytein",    "byteout",    "checksum",  "connection", "content",  "data",       "exec",
@@ -47,11 +47,11 @@ RecordKind record_kind(std::string_view name) {
 
 std::string_view to_string(Doubt doubt) { return kDoubts[static_cast<std::size_t>(doubt)]; }
 
-std::string_view to_string(Told told) { return kTold[static_cast<std::size_t>(told)]; }
+std::string_view to_string(Notified notified) { return kNotified[static_cast<std::size_t>(notified)]; }
 
-Told told_of(std::string_view name) {
-  const auto found = std::ranges::find(kTold, name);
-  return found == kTold.end() ? Told::Alerted : static_cast<Told>(found - kTold.begin());
+Notified notified_of(std::string_view name) {
+  const auto found = std::ranges::find(kNotified, name);
+  return found == kNotified.end() ? Notified::Alerted : static_cast<Notified>(found - kNotified.begin());
 }
 
 std::string_view to_string(EventKind kind) { return kEvents[static_cast<std::size_t>(kind)]; }

@@ -24,7 +24,7 @@ enum class Brake : std::uint8_t {
   Again,    ///< it was refused or has failed, and is tried again later
   Storm,    ///< others may be about to fail, too
   Secrets,  ///< whether its secrets can be read is not known yet
-  Look,     ///< its target did not fail when it was checked once more
+  Check,    ///< its target did not fail when it was checked once more
   Workflow  ///< there is no such workflow
 };
 

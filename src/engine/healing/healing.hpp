@@ -117,7 +117,7 @@ struct Healing {
   bool approved_early = false;           ///< while a brake held it: the approval lasts until that lets it go
   bool seen = false;                     ///< Held: its groups have been judged since it was asked for
   bool refused = false;                  ///< Held: people were told so
-  bool told_long = false;                ///< Held, Between: people were told that it waits
+  bool notified_long = false;            ///< Held, Between: people were told that it waits
   std::optional<WallTime> held_since{};  ///< Held, Between: since when something holds it back
 
   std::uint32_t round = 0;     ///< of the try; 0: none has begun
@@ -234,7 +234,7 @@ struct ClosedBrake {
   double above = 0;
   std::optional<double> until{};
   WallTime since{};
-  bool told = true;  ///< people know: not while all that is not well is only paused
+  bool notified = true;  ///< people know: not while all that is not well is only paused
   bool operator==(const ClosedBrake&) const = default;
 };
 

@@ -246,7 +246,7 @@ void Healings::resume(HealingWorld& world, const std::set<ActionId>& lives) {
     if (Healing* const still = find(id)) go_on(world, *still);
   }
   verify_all(world);
-  stir(world);
+  reevaluate(world);
 }
 
 /// healer only watches from now on (shadow).
@@ -291,7 +291,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
         other.overridden_by = words_of(by);
       }
       world.save(other);
-      stir(world);
+      reevaluate(world);
     }
     world
         .record(RecordKind::HealingHeld, Severity::Info, block.name,
@@ -336,7 +336,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
                           id.number()))
       .subject = id.number();
   world.save(kept);
-  stir(world);
+  reevaluate(world);
   return {describe(kept) + " ", id, fmt::format(" (healing {})", id.number())};
 }
 
@@ -353,16 +353,16 @@ Duration Healings::gathers() const {
   return std::min(kGather + Duration{much}, kLongestGather);
 }
 
-void Healings::stir(HealingWorld& world) {
-  if (!heeds_runs() && memory_.closed.empty()) return;
-  stirred_ = true;
+void Healings::reevaluate(HealingWorld& world) {
+  if (!follows_runs() && memory_.closed.empty()) return;
+  must_reevaluate_ = true;
   const Duration soon = world.now().mono + gathers();
   consider_at_ = std::min(consider_at_.value_or(soon), soon);
   next_ = std::min(next_.value_or(*consider_at_), *consider_at_);
 }
 
-void Healings::looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {
-  if (!heeds_runs()) return;
+void Healings::checked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear) {
+  if (!follows_runs()) return;
   if (!healings_.empty()) judged_[service.number()] = world.now().mono;
   if (const auto progress = verifying_.find(service); progress != verifying_.end() && began >= progress->second.since) {
     Progress& now = progress->second;
@@ -376,19 +376,19 @@ void Healings::looked(HealingWorld& world, ServiceId service, Duration began, st
     if (Healing* const healing = find(now.healing)) verify(world, *healing);
   }
   for (auto awaited = confirming_.begin(); awaited != confirming_.end();) {
-    auto& looks = awaited->second;
+    auto& checks = awaited->second;
     const HealingId id = awaited->first;
     ++awaited;
-    const auto look = looks.find(service);
-    if (look == looks.end()) continue;
-    if (began < look->second) {
-      world.look(service);
+    const auto check = checks.find(service);
+    if (check == checks.end()) continue;
+    if (began < check->second) {
+      world.check(service);
       continue;
     }
-    looks.erase(look);
-    if (Healing* const healing = find(id); healing != nullptr && looks.empty()) confirmed(world, *healing);
+    checks.erase(check);
+    if (Healing* const healing = find(id); healing != nullptr && checks.empty()) confirmed(world, *healing);
   }
-  stir(world);
+  reevaluate(world);
 }
 
 void Healings::wake(HealingWorld& world) {
@@ -397,14 +397,14 @@ void Healings::wake(HealingWorld& world) {
     if (Healing* const healing = find(id); healing != nullptr && healing->has_place()) go_on(world, *healing);
   verify_all(world);
   for (auto& [service, progress] : verifying_)
-    if (world.now().mono - progress.looked >= world.graph().settings->cycle_length()) {
-      progress.looked = world.now().mono;
-      world.look(service);
+    if (world.now().mono - progress.checked >= world.graph().settings->cycle_length()) {
+      progress.checked = world.now().mono;
+      world.check(service);
     }
-  if (consider_at_ && *consider_at_ <= world.now().mono) stirred_ = true;
+  if (consider_at_ && *consider_at_ <= world.now().mono) must_reevaluate_ = true;
   for (const auto& [id, healing] : healings_)
-    if (healing.not_before && healing.not_before->over(world.now())) stirred_ = true;
-  if (stirred_) consider(world);
+    if (healing.not_before && healing.not_before->over(world.now())) must_reevaluate_ = true;
+  if (must_reevaluate_) consider(world);
   const Instant now = world.now();
   std::erase_if(memory_.targets, [&](TargetMemory& memory) {
     note_recovery(world, memory);  // where its services, or their rules, have gone
@@ -478,7 +478,7 @@ Healings::Answer Healings::reset(HealingWorld& world, std::string_view workflow,
   const std::string text =
       fmt::format("workflow {} reset by {}{}", memory.workflow, by, was_open ? ": its breaker is closed again" : "");
   world.record(RecordKind::HealingStep, Severity::Info, {}, text);
-  stir(world);
+  reevaluate(world);
   return {true, text + left_alone(world, workflow)};
 }
 

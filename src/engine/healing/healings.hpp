@@ -80,9 +80,9 @@ class Healings {
   /// Begins of what a person has asked for all that may begin. What came of each, in words.
   std::vector<std::string> begin(HealingWorld& world, const std::vector<Asked>& all);
   /// Something that brakes or conditions ask for may have changed.
-  void stir(HealingWorld& world);
+  void reevaluate(HealingWorld& world);
   /// A run of the service that began at `began` has ended. `clear`: no test of it held; nothing: it had no answer.
-  void looked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear);
+  void checked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear);
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   void answered(HealingWorld& world, const event::Answered& answer);
   /// What world.bring() was to do is done, or has failed.
@@ -132,8 +132,8 @@ class Healings {
   /// Whether the program is one that was told to end.
   [[nodiscard]] bool ends(ActionId action) const;
   [[nodiscard]] bool idle() const { return healings_.empty(); }
-  /// Whether runs of services are to be told to looked().
-  [[nodiscard]] bool heeds_runs() const { return !healings_.empty() || !memory_.targets.empty(); }
+  /// Whether runs of services are to be told to checked().
+  [[nodiscard]] bool follows_runs() const { return !healings_.empty() || !memory_.targets.empty(); }
   [[nodiscard]] const std::map<HealingId, Healing>& all() const { return healings_; }
   [[nodiscard]] const HealingMemory& memory() const { return memory_; }
   /// Completes the program of a step that is released again: its environment and place are not saved with it. False: a
@@ -161,8 +161,8 @@ class Healings {
   /// empty.
   [[nodiscard]] static std::string way_out(const BrakeVerdict& brake, const Healing& healing);
   /// What they would say if the service were to be healed so now.
-  [[nodiscard]] std::vector<BrakeVerdict> would_say(const HealingWorld& world, ServiceId service,
-                                                    const HealOrder& order) const;
+  [[nodiscard]] std::vector<BrakeVerdict> preview_brakes(const HealingWorld& world, ServiceId service,
+                                                         const HealOrder& order) const;
   /// How much of the group of each closed brake is not well now, and when it opens, for people, in their order: "4 of 6
   /// in group nodes are not well; goes on at less than 20 %".
   [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
@@ -219,7 +219,7 @@ class Healings {
   struct Progress {
     HealingId healing;                      ///< that awaits it: a service is of one target, and a target in one healing
     Duration since{0};                      ///< mono: runs that began before do not count
-    Duration looked{0};                     ///< mono: when a look was last asked for
+    Duration checked{0};                    ///< mono: when a look was last asked for
     std::uint32_t clear = 0;                ///< runs in a row in which no test held
     std::optional<Duration> clear_since{};  ///< mono
   };
@@ -271,14 +271,14 @@ class Healings {
   [[nodiscard]] std::string abandon(HealingWorld& world, Healing& healing, const std::string& why);
   void end_abandoned(HealingWorld& world, Healing& healing);
   void end_what_lost_its_target(HealingWorld& world);
-  [[nodiscard]] std::vector<ServiceId> looked_at(const HealingWorld& world, std::string_view target) const;
+  [[nodiscard]] std::vector<ServiceId> checked_for(const HealingWorld& world, std::string_view target) const;
   [[nodiscard]] static bool is_gone(const Graph& graph, const Trigger& trigger);
 
   // steps (healings_steps.cpp)
   /// `doubts`: how often it was begun before, and nobody saw its end.
   void begin_guard(HealingWorld& world, Healing& healing, std::uint32_t doubts = 0);
   [[nodiscard]] bool has_secrets(HealingWorld& world, Healing& healing);
-  void secrets_looked_at(HealingWorld& world, Healing& healing, const event::Answered& answer);
+  void secrets_checked(HealingWorld& world, Healing& healing, const event::Answered& answer);
   void refuse(HealingWorld& world, Healing& healing, const std::string& by, const std::string& why,
               std::string_view output);
   void begin_try(HealingWorld& world, Healing& healing);
@@ -383,7 +383,7 @@ class Healings {
   std::unordered_map<std::uint32_t, Duration> judged_;  // when a service was judged last, while something waits
   bool stopping_ = false;
   mutable bool counted_ = false;  // the groups, in this turn
-  bool stirred_ = false;
+  bool must_reevaluate_ = false;
   std::optional<Duration> consider_at_;  // mono: when all that waits is asked again
   std::optional<Duration> next_;
 };

@@ -78,7 +78,7 @@ bool has_lost_written_row(const Graph& next, const Variables& row) {
 }  // namespace
 
 /// Whose state says how the target is: its services, and what they are made of.
-std::vector<ServiceId> Healings::looked_at(const HealingWorld& world, std::string_view target) const {
+std::vector<ServiceId> Healings::checked_for(const HealingWorld& world, std::string_view target) const {
   std::vector<ServiceId> all;
   const auto add = [&](auto&& self, ServiceId service) -> void {
     if (std::ranges::find(all, service) != all.end()) return;
@@ -100,7 +100,7 @@ std::vector<std::string> Healings::taken_away(HealingWorld& world, const std::se
            std::ranges::any_of(members, [&](ServiceId member) { return self(self, member); });
   };
   const auto names = [&](ServiceId service) { return services.contains(service); };
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   for (const HealingId id : ids()) {
     Healing& healing = healings_.at(id);
     if (healing.is_abandoned()) continue;
@@ -108,16 +108,16 @@ std::vector<std::string> Healings::taken_away(HealingWorld& world, const std::se
     if (healing.stage < Stage::Guarding && !healing.has_begun()) {
       const auto named = std::ranges::find_if(own, names);
       if (named == own.end()) continue;
-      told.push_back(fmt::format("healing {} of {} with {} is dropped: it had not begun", id.number(), healing.target,
-                                 healing.plan->name));
+      messages.push_back(fmt::format("healing {} of {} with {} is dropped: it had not begun", id.number(),
+                                     healing.target, healing.plan->name));
       end(world, healing, HealingEnd::Dropped, fmt::format("{} was {}", graph.at(*named).name, how));
       continue;
     }
-    if (std::ranges::none_of(looked_at(world, healing.target), names)) continue;
+    if (std::ranges::none_of(checked_for(world, healing.target), names)) continue;
     if (std::ranges::any_of(own, [&](ServiceId service) { return is_watched(is_watched, service); })) continue;
-    told.push_back(abandon(world, healing, fmt::format("its target was {}", how)));
+    messages.push_back(abandon(world, healing, fmt::format("its target was {}", how)));
   }
-  return told;
+  return messages;
 }
 
 /// What people are told who have done so.
@@ -230,7 +230,7 @@ void Healings::reloaded(HealingWorld& world, const std::set<HealingId>& taken) {
     if (healing.stage < Stage::Guarding && !healing.has_begun()) judge_anew(world, healing);
   }
   verify_all(world);
-  stir(world);
+  reevaluate(world);
 }
 
 /// Whether nobody asks for it so any more.

@@ -24,7 +24,7 @@ constexpr std::string_view kNobodyInTime = "nobody in time";
 }  // namespace
 
 bool Healings::wants_approval(const HealingWorld& world, const Healing& healing) const {
-  if (!healing.approved_by.empty() || healing.plan->only_tells()) return false;
+  if (!healing.approved_by.empty() || healing.plan->only_alerts()) return false;
   if (healing.mode == HealingMode::Approval) return true;
   const std::optional<Approval>& approval = healing.plan->approval;
   if (!approval || healing.rehearses()) return false;
@@ -104,7 +104,7 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
                       is_rule(kept.by) ? "its rule" : words_of(kept.by), kept.id.number(), former.number()))
       .subject = kept.id.number();
   world.save(kept);
-  stir(world);
+  reevaluate(world);
 }
 
 Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std::string& by, std::string_view plan) {

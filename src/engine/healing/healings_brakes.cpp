@@ -118,7 +118,7 @@ Healings::Census Healings::census(const HealingWorld& world, std::string_view gr
 /// The brakes of a healing's plan by group; the default one by each group of its target.
 std::vector<std::pair<std::string, PauseWhile>> Healings::pauses_of(const Healing& healing) const {
   std::vector<std::pair<std::string, PauseWhile>> brakes;
-  if (healing.plan->only_tells()) return brakes;
+  if (healing.plan->only_alerts()) return brakes;
   for (const PauseWhile& brake : healing.plan->pauses) {
     if (!brake.group.empty()) {
       brakes.emplace_back(to_lower(brake.group), brake);
@@ -156,7 +156,7 @@ void Healings::watch_brakes(HealingWorld& world) {
                                 .above = brake.above,
                                 .until = brake.until,
                                 .since = world.now().wall,
-                                .told = false});
+                                .notified = false});
       changed = true;
       world.record(RecordKind::HealingHeld, Severity::Error, {},
                    fmt::format("workflow {} is paused: {}, more than {}", healing.plan->name, describe(now, group),
@@ -165,9 +165,9 @@ void Healings::watch_brakes(HealingWorld& world) {
   }
   // Whether a brake of the same workflow that is closed, and told, holds back all that this one does: the same machines
   // may be a list and a group.
-  const auto is_told_of = [&](const ClosedBrake& closed) {
+  const auto is_reported = [&](const ClosedBrake& closed) {
     return std::ranges::any_of(memory_.closed, [&](const ClosedBrake& other) {
-      return &other != &closed && other.told && iequals(other.workflow, closed.workflow) &&
+      return &other != &closed && other.notified && iequals(other.workflow, closed.workflow) &&
              std::ranges::all_of(targets_, [&](const Target& one) {
                return !is_in(one.name, closed.group) || is_in(one.name, other.group);
              });
@@ -176,10 +176,10 @@ void Healings::watch_brakes(HealingWorld& world) {
   std::map<std::string, std::vector<const ClosedBrake*>> closed_now;  // people are told once of each workflow
   for (ClosedBrake& closed : memory_.closed) {
     // What people have paused, or the rules for a while, is no news to them.
-    if (closed.told || census(world, closed.group).ill_percent() <= closed.above) continue;
+    if (closed.notified || census(world, closed.group).ill_percent() <= closed.above) continue;
     changed = true;
-    if (!is_told_of(closed)) closed_now[to_lower(closed.workflow)].push_back(&closed);
-    closed.told = true;
+    if (!is_reported(closed)) closed_now[to_lower(closed.workflow)].push_back(&closed);
+    closed.notified = true;
   }
   for (const auto& [workflow, brakes] : closed_now) {
     std::string why;
@@ -191,10 +191,11 @@ void Healings::watch_brakes(HealingWorld& world) {
       if (healing.waits() && iequals(healing.plan->name, workflow) &&
           std::ranges::any_of(brakes, [&](const ClosedBrake* one) { return is_in(healing.target, one->group); }))
         held.push_back(healing.target);
-    world.tell_all("Healing paused", effect::Cause::State::Failed,
-                   fmt::format("workflow {} is paused: {}; held back: {}; `healerctl heal NAME --override pause` heals "
-                               "one of them none the less",
-                               brakes.front()->workflow, why, named(held)));
+    world.notify_everyone(
+        "Healing paused", effect::Cause::State::Failed,
+        fmt::format("workflow {} is paused: {}; held back: {}; `healerctl heal NAME --override pause` heals "
+                    "one of them none the less",
+                    brakes.front()->workflow, why, named(held)));
   }
   std::vector<ClosedBrake> opened;
   std::erase_if(memory_.closed, [&](const ClosedBrake& closed) {
@@ -217,17 +218,18 @@ void Healings::watch_brakes(HealingWorld& world) {
     changed = true;
     world.record(RecordKind::HealingStep, Severity::Info, {},
                  fmt::format("workflow {} goes on: {}", closed.workflow, describe(now, closed.group)));
-    if (closed.told) opened.push_back(closed);
+    if (closed.notified) opened.push_back(closed);
     return true;
   });
   std::map<std::string, std::string> texts;
   for (const ClosedBrake& closed : opened) {
-    if (is_told_of(closed)) continue;  // something that people were told of holds the same back still
+    if (is_reported(closed)) continue;  // something that people were told of holds the same back still
     const auto [text, is_first] = texts.try_emplace(to_lower(closed.workflow));
     text->second += is_first ? fmt::format("workflow {} goes on: ", closed.workflow) : "; ";
     text->second += describe(census(world, closed.group), closed.group);
   }
-  for (const auto& [workflow, text] : texts) world.tell_all("Healing resumed", effect::Cause::State::Succeeded, text);
+  for (const auto& [workflow, text] : texts)
+    world.notify_everyone("Healing resumed", effect::Cause::State::Succeeded, text);
   if (changed) world.save(memory_.closed);
 }
 
@@ -247,7 +249,7 @@ BrakeVerdict Healings::verdict_of(const HealingWorld& world, const Healing& heal
     return other.stage == Stage::Confirming && other.place_in_queue() < healing.place_in_queue();
   };
   const auto counts = [&](const Healing& other) {
-    return other.id != healing.id && other.rehearses() == healing.rehearses() && !other.plan->only_tells() &&
+    return other.id != healing.id && other.rehearses() == healing.rehearses() && !other.plan->only_alerts() &&
            (!of_workflow || iequals(other.plan->name, plan)) && in_group(other.target);
   };
   std::size_t count = 0;
@@ -302,10 +304,10 @@ BrakeVerdict Healings::limit_verdict(const HealingWorld& world, const Healing& h
 }
 
 std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const Healing& healing) const {
-  std::vector<BrakeVerdict> said;
+  std::vector<BrakeVerdict> all_verdicts;
   const auto say = [&](Brake brake, std::string why, std::string well = {}) {
     const bool lets = why.empty();
-    said.push_back({.brake = brake, .lets = lets, .text = lets ? std::move(well) : std::move(why)});
+    all_verdicts.push_back({.brake = brake, .lets = lets, .text = lets ? std::move(well) : std::move(why)});
   };
   const Instant now = world.now();
   std::string other;
@@ -315,11 +317,11 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
       other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
     else if (iequals(rival.target, healing.target) &&
              (rival.place_in_queue() < healing.place_in_queue() || rival.stage == Stage::Confirming) &&
-             !rival.plan->only_tells() && other.empty())
+             !rival.plan->only_alerts() && other.empty())
       other = fmt::format("healing {} of it was requested before", rival.id.number());
   });
   say(Brake::OneAtATime, std::move(other));
-  if (healing.plan->only_tells()) return said;
+  if (healing.plan->only_alerts()) return all_verdicts;
 
   const std::vector<ServiceId> services = concerned(world, healing);
   std::string paused, busy, needs, list;
@@ -358,7 +360,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
     say(Brake::PauseWhile, {}, closed.empty() ? "" : "overridden by " + healing.overridden_by);
   else
     say(Brake::PauseWhile, std::move(closed));
-  said.push_back(limit_verdict(world, healing));
+  all_verdicts.push_back(limit_verdict(world, healing));
   const TargetMemory* const rest = target_memory(healing.target, healing.rehearses());
   const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
   if (rest != nullptr && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
@@ -368,7 +370,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
                     rest->healing.number(), healing.target));
   const auto lasts = [&](Brake brake, Duration time, std::string why, std::string well = {}) {
     say(brake, std::move(why), std::move(well));
-    if (!said.back().lets) said.back().left = time;
+    if (!all_verdicts.back().lets) all_verdicts.back().left = time;
   };
   if (healing.overrides.cooldown)
     say(Brake::Cooldown, {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
@@ -381,7 +383,7 @@ std::vector<BrakeVerdict> Healings::verdicts(const HealingWorld& world, const He
   if (healing.stage == Stage::Held && !healing.seen)
     lasts(Brake::Storm, healing.asked + world.graph().settings->cycle_length() - now.wall,
           judged_since(world, healing) ? "" : "waits up to one cycle to see whether others fail, too");
-  return said;
+  return all_verdicts;
 }
 
 /// Whether it is asked for only by rules that say nothing of the target: no name server has answered when they were

@@ -9,8 +9,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/events/commit.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/healing/healings.hpp"
-#include "engine/healing/told.hpp"
 #include "engine/rules/rule.hpp"
 #include "engine/rules/service.hpp"
 
@@ -26,7 +26,7 @@ void Healings::reached(HealingWorld& world, Healing& healing, HealingEnd how) {
     ++memory.counts.abandoned;
     return world.save(memory);
   }
-  if (healing.escalated && healing.plan->only_tells()) return;  // the failure was counted when it was handed on
+  if (healing.escalated && healing.plan->only_alerts()) return;  // the failure was counted when it was handed on
   if (how == HealingEnd::Failed || how == HealingEnd::Interrupted) return failed(world, healing);
   WorkflowMemory& memory = workflow_memory(healing.plan->name);
   memory.active = world.now().wall;
@@ -69,14 +69,14 @@ void Healings::failed(HealingWorld& world, Healing& healing) {
       memory.workflow, memory.failures.size(), format_duration(breaker->within),
       fmt::join(memory.failed_targets(), ", "), memory.workflow);
   world.record(RecordKind::HealingHeld, Severity::Error, {}, text);
-  world.tell_all("Healing stopped", effect::Cause::State::Failed, text);
+  world.notify_everyone("Healing stopped", effect::Cause::State::Failed, text);
 }
 
 void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const std::string& why) {
   const Instant now = world.now();
   const bool bad = how == HealingEnd::Failed || how == HealingEnd::Interrupted || how == HealingEnd::Refused ||
                    (how == HealingEnd::Rejected);
-  const bool brakes = !healing.plan->only_tells() || healing.escalated;
+  const bool brakes = !healing.plan->only_alerts() || healing.escalated;
   const bool called = how == HealingEnd::Called;
   const std::string text = fmt::format("{} {}{}{}{}", describe(healing), called ? "ended: " : "", to_string(how),
                                        why.empty() ? "" : ": ", why);
@@ -95,7 +95,8 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   const bool touched = healing.locks() || how == HealingEnd::WouldRun || healing.round > 0;
   if (touched && brakes) {
     const std::shared_ptr<const Workflow> asked = world.graph().workflow(healing.workflow);
-    const Duration cooldown = healing.plan->only_tells() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
+    const Duration cooldown =
+        healing.plan->only_alerts() && asked != nullptr ? asked->cooldown : healing.plan->cooldown;
     TargetMemory target{.target = healing.target,
                         .rehearsed = healing.rehearses(),
                         .cooldown = Deadline::in(cooldown, now),
@@ -110,16 +111,17 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   }
   if (how != HealingEnd::Dropped && !(how == HealingEnd::Done && !brakes)) {
     const bool well = how == HealingEnd::Verified || how == HealingEnd::Done;
-    std::string said = called ? fmt::format("{}. {}", text, healing.cause->description) : text;
+    std::string text_of_alert = called ? fmt::format("{}. {}", text, healing.cause->description) : text;
     if (const TargetMemory* const rest = target_memory(healing.target, false);
         rest != nullptr && rest->healing == healing.id && rest->in_vain())
-      said += fmt::format("\nRules heal {} again only after it has recovered; `healerctl heal {}` does at once.",
-                          healing.target, healing.target);
+      text_of_alert +=
+          fmt::format("\nRules heal {} again only after it has recovered; `healerctl heal {}` does at once.",
+                      healing.target, healing.target);
     world.tell(healing, called ? "Healing ended" : fmt::format("Healing {}", to_string(how)),
                how == HealingEnd::Abandoned ? effect::Cause::State::Changed
                : well                       ? effect::Cause::State::Succeeded
                                             : effect::Cause::State::Failed,
-               said);
+               text_of_alert);
   }
   const HealingId id = healing.id;
   const std::string target = healing.target;
@@ -130,7 +132,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
       for (const ServiceId member : world.seen_by(service)) world.recover(member);
       world.recover(service);
     }
-  stir(world);
+  reevaluate(world);
   plan_wake(world);
 }
 
@@ -155,10 +157,10 @@ void Healings::lost(HealingWorld& world, const DamagedHealing& damaged) {
   std::string target = damaged.target;
   std::string workflow = damaged.workflow;
   Record last;
-  last.text = damaged.told;
-  if (const auto told = told_of(last, graph)) {
-    if (target.empty()) target = told->target;
-    if (workflow.empty()) workflow = told->workflow;
+  last.text = damaged.last_record;
+  if (const auto report = healing_report_of(last, graph)) {
+    if (target.empty()) target = report->target;
+    if (workflow.empty()) workflow = report->workflow;
   }
   const auto service = damaged.service.empty() ? std::nullopt : graph.find(damaged.service);
   if (target.empty() && service) target = graph.at(*service).target();
@@ -169,7 +171,7 @@ void Healings::lost(HealingWorld& world, const DamagedHealing& damaged) {
                                              : fmt::format("a healing of {} is", target);
   const std::string text = fmt::format("{} interrupted: the state file was damaged", which);
   world.record(RecordKind::HealingFailed, Severity::Error, {}, text).subject = number;
-  world.tell_all("Healing interrupted", effect::Cause::State::Failed, text);
+  world.notify_everyone("Healing interrupted", effect::Cause::State::Failed, text);
   if (!target.empty()) rest(world, target, false, HealingEnd::Interrupted, damaged.id, workflow);
 }
 

@@ -174,7 +174,7 @@ bool Healings::leave_out_secrets(event::Answered& answer) const {
 
 void Healings::answered(HealingWorld& world, const event::Answered& answer) {
   for (const auto& [id, check] : secret_checks_)
-    if (check.flight == answer.request) return secrets_looked_at(world, healings_.at(id), answer);
+    if (check.flight == answer.request) return secrets_checked(world, healings_.at(id), answer);
   for (auto& [id, healing] : healings_) {
     for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
       StepRun& run = healing.under_way[i];
@@ -218,25 +218,26 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
     const JsonTest& test = http.expect_json[i];
     const std::optional<std::string> value = i < answer.values.size() ? answer.values[i] : std::nullopt;
     if (is_met(test, value)) continue;
-    const std::string said = describe_value(step, test, answer, i);
+    const std::string difference = describe_value(step, test, answer, i);
     return fails(fmt::format("answered {}, but {}", answer.status,
-                             said.empty() ? fmt::format("{} is not as expected", test.filter) : said));
+                             difference.empty() ? fmt::format("{} is not as expected", test.filter) : difference));
   }
   if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
     return run_over(world, healing, step, run, StepEnd::Failed,
                     fmt::format("{}: answered {}, but {}", what, answer.status, why), once_done(terms));
-  const std::string told = fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
-  if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, told);
+  const std::string description =
+      fmt::format("{} answered {} in {}", what, answer.status, format_duration(answer.elapsed));
+  if (!http.until) return run_over(world, healing, step, run, StepEnd::Done, description);
   if (healing.is_abandoned())
-    return run_over(world, healing, step, run, StepEnd::Done, told + "; its result is not awaited");
+    return run_over(world, healing, step, run, StepEnd::Done, description + "; its result is not awaited");
   run.begin(State::Polling);
   run.action = {};
-  run.request = told;
+  run.request = description;
   run.due = Deadline::in(http.until->within, world.now());
   polls_[{healing.id, index_of(healing, run)}] = {.next = world.now().mono};
   world
       .record(RecordKind::HealingStep, Severity::Info, healing.service,
-              fmt::format("{}, step \"{}\": {}; polling every {}", describe(healing), step.name, told,
+              fmt::format("{}, step \"{}\": {}; polling every {}", describe(healing), step.name, description,
                           format_duration(http.until->every)))
       .subject = healing.id.number();
   world.save(healing);
@@ -338,8 +339,8 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
   for (std::size_t i = 0; i < until.failed.size(); ++i) {
     const std::optional<std::string> value = value_of(until.met.size() + i);
     if (!is_met(until.failed[i], value)) continue;
-    const std::string said = describe_value(step, until.failed[i], answer, until.met.size() + i);
-    return over(false, fmt::format(", and then failed{}", said.empty() ? "" : ": " + said));
+    const std::string difference = describe_value(step, until.failed[i], answer, until.met.size() + i);
+    return over(false, fmt::format(", and then failed{}", difference.empty() ? "" : ": " + difference));
   }
   for (std::size_t i = 0; i < until.met.size(); ++i) {
     if (is_met(until.met[i], value_of(i))) continue;

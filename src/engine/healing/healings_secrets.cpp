@@ -44,7 +44,7 @@ bool Healings::has_secrets(HealingWorld& world, Healing& healing) {
   return false;
 }
 
-void Healings::secrets_looked_at(HealingWorld& world, Healing& healing, const event::Answered& answer) {
+void Healings::secrets_checked(HealingWorld& world, Healing& healing, const event::Answered& answer) {
   SecretCheck& check = secret_checks_[healing.id];
   check.flight = ActionId{};
   check.there = answer.kind == event::Answered::Kind::Whole;

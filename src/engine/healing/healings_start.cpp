@@ -57,7 +57,7 @@ bool Healings::trigger_stands(const HealingWorld& world, const Trigger& trigger)
 }
 
 bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
-  if (healing.escalated && healing.plan->only_tells()) return true;
+  if (healing.escalated && healing.plan->only_alerts()) return true;
   if (!healing.escalated && healing.round == 0)
     return trigger_stands(world, {healing.service, healing.rule}) ||
            std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
@@ -98,8 +98,8 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const BrakeVerdi
   const bool by_plan = brake.brake == Brake::Again && (healing.stage == Stage::Between || healing.refused);
   if (!healing.held_since && !by_plan) healing.held_since = now;
   const bool stopped = brake.brake == Brake::Breaker;
-  if (healing.told_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
-  healing.told_long = true;
+  if (healing.notified_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
+  healing.notified_long = true;
   std::string text = fmt::format(
       "{} {}: {}", describe(healing),
       stopped ? "is held back" : "has been held back for " + format_duration(now - *healing.held_since), reason);
@@ -113,7 +113,7 @@ void Healings::note_held(HealingWorld& world, Healing& healing, const BrakeVerdi
 /// All that waits, the oldest first; what cannot start lets others pass.
 void Healings::consider(HealingWorld& world) {
   if (stopping_) return;
-  stirred_ = false;
+  must_reevaluate_ = false;
   consider_at_.reset();
   forget_counts();
   for (const auto& [id, healing] : healings_) keep_active(world, healing.plan->name);
@@ -148,7 +148,7 @@ std::optional<Duration> Healings::asked_again(const HealingWorld& world) const {
     waits = true;
     if (healing.stage == Stage::Held && !healing.seen)
       in(healing.asked + world.graph().settings->cycle_length() - now.wall);
-    if (!healing.told_long) in(healing.held_since.value_or(healing.asked) + kLongHeld - now.wall);
+    if (!healing.notified_long) in(healing.held_since.value_or(healing.asked) + kLongHeld - now.wall);
     add_spans(healing.plan->limits);
   }
   if (!waits) return std::nullopt;
@@ -165,9 +165,9 @@ std::optional<Duration> Healings::asked_again(const HealingWorld& world) const {
 bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (healing.stage == Stage::Confirming) {
     // Who is not watched any more is not looked at either.
-    auto& looks = confirming_[healing.id];
-    std::erase_if(looks, [&](const auto& look) { return world.health(look.first) == Health::Unmonitored; });
-    if (!looks.empty()) return false;
+    auto& checks = confirming_[healing.id];
+    std::erase_if(checks, [&](const auto& check) { return world.health(check.first) == Health::Unmonitored; });
+    if (!checks.empty()) return false;
     confirmed(world, healing);
     return true;
   }
@@ -220,7 +220,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     return true;
   }
   if (!has_secrets(world, healing)) return false;
-  if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_tells())
+  if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_alerts())
     take(world, healing);
   else
     confirm(world, healing);
@@ -269,17 +269,17 @@ bool Healings::wait_again(HealingWorld& world, Healing& healing) {
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
   healing.wait_for("its target is checked once more");
-  auto& looks = confirming_[healing.id];
-  looks.clear();
+  auto& checks = confirming_[healing.id];
+  checks.clear();
   const auto add = [&](const std::string& name) {
     if (const auto service = world.graph().find(name))
-      for (const ServiceId member : world.seen_by(*service)) looks.emplace(member, world.now().mono);
+      for (const ServiceId member : world.seen_by(*service)) checks.emplace(member, world.now().mono);
   };
   add(healing.service);
   for (const Trigger& one : healing.also) add(one.service);
   world.save(healing);
-  if (looks.empty()) return confirmed(world, healing);
-  for (const auto& [member, since] : std::map(looks)) world.look(member);
+  if (checks.empty()) return confirmed(world, healing);
+  for (const auto& [member, since] : std::map(checks)) world.check(member);
 }
 
 void Healings::confirmed(HealingWorld& world, Healing& healing) {
@@ -289,7 +289,8 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
   std::optional<bool> holds;
   const auto ask = [&](const Trigger& one) {
     const auto service = world.graph().find(one.service);
-    if (const auto told = service ? world.holds_now(*service, one.rule) : std::nullopt) holds = *told || holds == true;
+    if (const auto current = service ? world.holds_now(*service, one.rule) : std::nullopt)
+      holds = *current || holds == true;
   };
   ask({healing.service, healing.rule});
   for (const Trigger& one : healing.also) ask(one);
@@ -301,7 +302,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     healing.not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
     healing.failure =
         holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
-    note_held(world, healing, {.brake = Brake::Look, .lets = false, .text = healing.failure});
+    note_held(world, healing, {.brake = Brake::Check, .lets = false, .text = healing.failure});
     world.save(healing);
     return;
   }

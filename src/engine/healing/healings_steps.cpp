@@ -129,7 +129,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     forget_counts();
     std::optional<BrakeVerdict> brake;
     if (!condition_stands(world, healing))
-      brake = {.brake = Brake::Look, .lets = false, .text = "its target no longer fails"};
+      brake = {.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
     // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
     for (const BrakeVerdict& verdict : verdicts(world, healing))
       if (!brake && !verdict.lets &&
@@ -140,7 +140,7 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     if (!wait_again(world, healing)) return;
     note_held(world, healing, *brake);
     world.save(healing);
-    return stir(world);
+    return reevaluate(world);
   }
   if (end_of_guard.end == StepEnd::InDoubt && !run.restore({.repeatable = true}))  // it asks, and changes nothing
     return begin_guard(world, healing, run.doubts);
@@ -162,13 +162,13 @@ void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& 
   healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
   healing.wait_for("again: " + healing.failure, Brake::Again);
   world.save(healing);
-  stir(world);
+  reevaluate(world);
 }
 
 void Healings::begin_try(HealingWorld& world, Healing& healing) {
   WorkflowMemory& memory = workflow_memory(healing.plan->name);
   const Instant now = world.now();
-  if (!healing.plan->only_tells()) {
+  if (!healing.plan->only_alerts()) {
     memory.tries.push_back({.when = now.wall, .target = to_lower(healing.target), .rehearsed = healing.rehearses()});
     std::erase_if(memory.tries, [&](const WorkflowMemory::Try& one) { return one.when < now.wall - kLongestLimit; });
     if (memory.tries.size() > kMostTries) memory.tries.erase(memory.tries.begin());
@@ -188,7 +188,7 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
     text += fmt::format(", overriding {} (by {})", to_string(healing.overrides), healing.overridden_by);
   world.record(RecordKind::HealingBegun, Severity::Warning, healing.service, text).subject = healing.id.number();
   // That another plan takes over was told with the failure of the one before.
-  if (healing.round == 1 && !healing.plan->only_tells() && !healing.escalated)
+  if (healing.round == 1 && !healing.plan->only_alerts() && !healing.escalated)
     world.tell(healing, "Healing begun", effect::Cause::State::Changed,
                fmt::format("{}: {}\n{}", text, healing.cause->description, what_comes(*healing.plan)));
   world.save(healing);
@@ -211,9 +211,9 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
                                          healing.plan->tries, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
     healing.held_since.reset();
-    healing.told_long = false;
+    healing.notified_long = false;
     world.save(healing);
-    return stir(world);
+    return reevaluate(world);
   }
   give_up(world, healing);
 }
@@ -259,9 +259,9 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
         if (now.stage == Stage::Cancelling)
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
         return end(world, now,
-                   verifies_itself(now.plan->steps)          ? HealingEnd::Verified
-                   : now.escalated && now.plan->only_tells() ? HealingEnd::Called
-                                                             : HealingEnd::Done,
+                   verifies_itself(now.plan->steps)           ? HealingEnd::Verified
+                   : now.escalated && now.plan->only_alerts() ? HealingEnd::Called
+                                                              : HealingEnd::Done,
                    {});
       }
       now.under_way.resize(runs_of(now.steps()[now.position]));
@@ -353,14 +353,14 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     run.due = Deadline::in(recovered->within, world.now());
     for (const ServiceId service : services_of(world.graph(), healing.target))
       for (const ServiceId member : world.seen_by(service))
-        verifying_[member] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
-    bool looks = false;
+        verifying_[member] = {.healing = healing.id, .since = world.now().mono, .checked = world.now().mono};
+    bool checks = false;
     for (const auto& [service, progress] : verifying_) {
       if (progress.healing != healing.id) continue;
-      looks = true;
-      world.look(service);
+      checks = true;
+      world.check(service);
     }
-    if (!looks && recovered->or_gone && is_gone(world, healing))
+    if (!checks && recovered->or_gone && is_gone(world, healing))
       return run_over(world, healing, step, run, StepEnd::Done, "gone");
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
@@ -382,7 +382,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
                fmt::format("{} failed: {}\nIt goes on with {}. {}", describe(healing), healing.failure, plan->name,
                            what_comes(*plan)));
     healing.held_since.reset();
-    healing.told_long = false;
+    healing.notified_long = false;
     failed(world, healing);
     auto cause = std::make_shared<effect::Cause>(*healing.cause);
     cause->description = fmt::format("{} failed: {}", healing.plan->name, healing.failure);
@@ -399,7 +399,7 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     ++workflow_memory(plan->name).counts.proposed;
     world.save(workflow_memory(plan->name));
     world.save(healing);
-    return stir(world);
+    return reevaluate(world);
   }
   world.save(healing);
 }
@@ -550,8 +550,8 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
   for (const ServiceId service : seen) {
     if (const auto known = verifying_.find(service); known != verifying_.end() && known->second.healing == healing.id)
       continue;
-    verifying_[service] = {.healing = healing.id, .since = world.now().mono, .looked = world.now().mono};
-    world.look(service);
+    verifying_[service] = {.healing = healing.id, .since = world.now().mono, .checked = world.now().mono};
+    world.check(service);
     newcomer = true;
   }
   if (newcomer) return;

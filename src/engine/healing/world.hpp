@@ -65,8 +65,8 @@ class HealingWorld {
 
   // What is done.
   [[nodiscard]] virtual IdSource& ids() = 0;
-  /// Looks at a service soon, without counting. Healings::looked() tells of the end.
-  virtual void look(ServiceId service) = 0;
+  /// Looks at a service soon, without counting. Healings::checked() tells of the end.
+  virtual void check(ServiceId service) = 0;
   /// Starts a program of a healing when the journal knows of it; Healings::program_ended() tells of its end.
   virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                        std::shared_ptr<const effect::Place> place, std::string_view step) = 0;
@@ -91,7 +91,7 @@ class HealingWorld {
   virtual void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
                     const std::string& text) = 0;
   /// The same of what is no single healing's: a brake that closes, a list.
-  virtual void tell_all(std::string_view event, effect::Cause::State state, const std::string& text) = 0;
+  virtual void notify_everyone(std::string_view event, effect::Cause::State state, const std::string& text) = 0;
   virtual Record& record(RecordKind kind, Severity severity, std::string service, std::string text) = 0;
   /// What is journalled at the end of this turn.
   virtual void save(const Healing& healing) = 0;

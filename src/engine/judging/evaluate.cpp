@@ -64,18 +64,18 @@ class Evaluation {
   std::optional<bool> operator()(const Linked& test) const {
     if (seen_.run.answer == Answer::Unknown) return std::nullopt;
     const bool up =
-        seen_.run.answer == Answer::Told && attribute_of(seen_.run, Attribute::Link) != Value(std::string("down"));
+        seen_.run.answer == Answer::Present && attribute_of(seen_.run, Attribute::Link) != Value(std::string("down"));
     // A link with errors fails one that is to be up, and one that is to be down is up none the less.
     return up == test.up || (!test.up && attribute_of(seen_.run, Attribute::LinkErrors).has_value());
   }
 
   std::optional<bool> operator()(const Present& test) const {
     if (seen_.run.answer == Answer::Unknown) return std::nullopt;
-    return (seen_.run.answer == Answer::Told) == test.wanted;
+    return (seen_.run.answer == Answer::Present) == test.wanted;
   }
 
   std::optional<bool> operator()(const Matches& test) const {
-    if (seen_.run.answer != Answer::Told) return std::nullopt;
+    if (seen_.run.answer != Answer::Present) return std::nullopt;
     return seen_.run.outcome != Outcome::NotStarted &&
            (seen_.run.matches >> test.pattern & 1U) == (test.negated ? 0U : 1U);
   }
@@ -175,16 +175,16 @@ Metrics all_figures(const Facts& facts) {
 }
 
 const ProcessFacts* process_of(const Evidence& run) {
-  const bool there = run.answer == Answer::Told && run.facts != nullptr && run.facts->process;
+  const bool there = run.answer == Answer::Present && run.facts != nullptr && run.facts->process;
   return there ? &*run.facts->process : nullptr;
 }
 
 std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
   if (what == Attribute::Status) return run.status;
   if (const ProcessFacts* process = process_of(run)) return attribute_of(*process, what);
-  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  if (run.answer != Answer::Present || run.facts == nullptr) return std::nullopt;
   if (const auto& path = run.facts->path)
-    if (std::optional<Value> told = attribute_of(*path, what)) return told;
+    if (std::optional<Value> stated = attribute_of(*path, what)) return stated;
   const auto& known = run.facts->attributes;
   const auto found = std::ranges::find(known, what, &std::pair<Attribute, Value>::first);
   return found != known.end() ? std::optional(found->second) : std::nullopt;
@@ -193,13 +193,13 @@ std::optional<Value> attribute_of(const Evidence& run, Attribute what) {
 std::optional<double> value_of(const Evidence& run, Metric metric) {
   if (metric == Metric::Status) return static_cast<double>(run.status);
   if (metric == Metric::ExitStatus && run.facts != nullptr) return run.facts->metrics.get(metric);  // it is not there
-  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  if (run.answer != Answer::Present || run.facts == nullptr) return std::nullopt;
   const std::optional<double> value = figure_of(*run.facts, metric);
   return value && unit_of(metric) == Unit::Seconds ? std::floor(*value) : value;
 }
 
 std::optional<double> value_of(const Evidence& run, const Total& test) {
-  if (run.answer != Answer::Told || run.facts == nullptr) return std::nullopt;
+  if (run.answer != Answer::Present || run.facts == nullptr) return std::nullopt;
   const auto found = std::ranges::find_if(run.facts->further->totals, [&](const TotalSeen& total) {
     return total.what == test.what && total.span == test.span;
   });
@@ -208,7 +208,7 @@ std::optional<double> value_of(const Evidence& run, const Total& test) {
 
 const ConnectionSeen* connection_of(const Evidence& run, const Reached& test) {
   const bool tried =
-      run.answer == Answer::Told && run.facts != nullptr && test.probe < run.facts->further->connections.size();
+      run.answer == Answer::Present && run.facts != nullptr && test.probe < run.facts->further->connections.size();
   return tried ? &run.facts->further->connections[test.probe] : nullptr;
 }
 
@@ -414,17 +414,17 @@ std::string_view words_of_test(const ServiceBlock& block, const Test& test) {
 
 bool lacks_inodes(const Test& test, const Evidence& run) {
   const auto* compare = std::get_if<Compare>(&test);
-  return compare != nullptr && counts_inodes(compare->what) && run.answer == Answer::Told &&
+  return compare != nullptr && counts_inodes(compare->what) && run.answer == Answer::Present &&
          !value_of(run, compare->what);
 }
 
 bool is_unknowable(const Test& test, const Evidence& run, const Evidence* before) {
-  if (run.answer != Answer::Told || run.facts == nullptr || !std::visit(Missing(run), test)) return false;
+  if (run.answer != Answer::Present || run.facts == nullptr || !std::visit(Missing(run), test)) return false;
   // How a foreground process has ended is known while it is not there.
   const auto* compare = std::get_if<Compare>(&test);
   if (compare != nullptr && compare->what == Metric::ExitStatus) return true;
   if (lacks_inodes(test, run)) return true;
-  if (before == nullptr || before->answer != Answer::Told || before->facts == nullptr) return false;
+  if (before == nullptr || before->answer != Answer::Present || before->facts == nullptr) return false;
   // A rate is of one process: of one that was started since there is none yet.
   const ProcessFacts* now = process_of(run);
   const ProcessFacts* then = process_of(*before);

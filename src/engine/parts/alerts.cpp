@@ -66,7 +66,7 @@ void Alerts::send_of_daemon(const std::string& text, std::string_view action, Tu
 void Alerts::forget_acknowledged(ServiceId id, Turn& turn) {
   const auto known = acknowledged_.find(id);
   if (known == acknowledged_.end() || std::ranges::any_of(rules_.of(id), [](const RuleState& rule) {
-        return rule.status == RuleStatus::Failed && rule.told == Told::Acknowledged;
+        return rule.status == RuleStatus::Failed && rule.notified == Notified::Acknowledged;
       }))
     return;
   acknowledged_.erase(known);
@@ -77,7 +77,7 @@ void Alerts::forget_acknowledged(ServiceId id, Turn& turn) {
 
 bool Alerts::keeps(ServiceId id) const {
   return std::ranges::any_of(rules_.of(id), [](const RuleState& rule) {
-    return rule.status == RuleStatus::Failed && rule.told == Told::Kept;
+    return rule.status == RuleStatus::Failed && rule.notified == Notified::Kept;
   });
 }
 

@@ -34,7 +34,7 @@ Health Composites::health(ServiceId id) const {
   return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
 }
 
-Evidence Composites::look(ServiceId id, bool counts_nameless) const {
+Evidence Composites::check(ServiceId id, bool counts_nameless) const {
   MembersSeen seen;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (names.size() < MembersSeen::kNamed) names.push_back(name);
@@ -63,7 +63,7 @@ Evidence Composites::look(ServiceId id, bool counts_nameless) const {
     }
   }
   Evidence evidence;
-  evidence.answer = seen.whole > 0 ? Answer::Told : Answer::Unknown;
+  evidence.answer = seen.whole > 0 ? Answer::Present : Answer::Unknown;
   evidence.output = std::make_shared<const std::string>(describe(seen));
   auto facts = std::make_shared<Facts>();
   facts->further.edit().members = std::move(seen);
@@ -96,7 +96,7 @@ bool Composites::holds_nameless(ServiceId id, const Rule& rule) const {
   if (graph_->at(id).has_members())
     return asks.operator()<Members>() &&
            std::ranges::any_of(graph_->members[id.index()], [&](ServiceId one) { return fails_nameless(one); }) &&
-           !holds_in(look(id, false));
+           !holds_in(check(id, false));
   if (state.trouble->unknown || !state.last || !asks.operator()<Reached>()) return false;
   const std::optional<Evidence> other = without_nameless(*state.last);
   return other && !holds_in(*other);

@@ -41,7 +41,7 @@ class Composites {
   /// stays so.
   [[nodiscard]] Health health(ServiceId id) const;
   /// What a composite sees of its members. `counts_nameless`: those too that only fail as no name server has answered.
-  [[nodiscard]] Evidence look(ServiceId id, bool counts_nameless = true) const;
+  [[nodiscard]] Evidence check(ServiceId id, bool counts_nameless = true) const;
   /// Whether the condition of a rule would not have held in the last run without what failed as no name server has
   /// answered: that says nothing of the other side.
   [[nodiscard]] bool holds_nameless(ServiceId id, const Rule& rule) const;

@@ -36,11 +36,11 @@ class Judge {
 
   /// Whether the condition of a rule holds; none: it says nothing of this run.
   [[nodiscard]] std::optional<bool> is_bad(std::uint32_t i) const {
-    const std::optional<bool> told = holds(*rule(i)->condition, run_.seen);
+    const std::optional<bool> result = holds(*rule(i)->condition, run_.seen);
     // A process that is still down has not recovered from its restart limit, whatever this run counts.
-    const bool still_down = told == false && rule(i)->counts_restarts() && states_[i].status == RuleStatus::Failed &&
+    const bool still_down = result == false && rule(i)->counts_restarts() && states_[i].status == RuleStatus::Failed &&
                             run_.block.has_process() && process_of(run_.seen.run) == nullptr;
-    return still_down ? std::nullopt : told;
+    return still_down ? std::nullopt : result;
   }
 
   void one(std::uint32_t i, bool bad) {
@@ -77,15 +77,15 @@ class Judge {
     now.since_fired = 1;
     now.past.set(&RulePast::again, rule(i)->action.is_job() ? Window{~std::uint64_t{0}} : Window{});
     now.past.set(&RulePast::changed, run_.now.wall);
-    now.told = run_.in_maintenance ? Told::Kept : Told::Alerted;
+    now.notified = run_.in_maintenance ? Notified::Kept : Notified::Alerted;
     decide(i, What::Fire);
   }
 
   void recover(std::uint32_t i) {
     RuleState& now = states_[i];
-    done_.decisions.push_back({.rule = i, .what = What::Recover, .told = now.told});
+    done_.decisions.push_back({.rule = i, .what = What::Recover, .notified = now.notified});
     now.status = RuleStatus::Ok;
-    now.told = Told::Alerted;
+    now.notified = Notified::Alerted;
     now.window = {};
     now.since_fired = 0;
     now.past.set(&RulePast::again, {});
@@ -106,7 +106,7 @@ class Judge {
     if (rule(i)->each_run) return decide(i, What::Fire);
     if (action.is_job() && due_again(rule(i), now, run_.now.mono)) decide(i, What::Again);
     if (action.kind == ActionKind::Unmonitor) decide(i, What::Again);  // held back while its target was healed
-    if (now.told == Told::Kept && !run_.in_maintenance) decide(i, What::Tell);
+    if (now.notified == Notified::Kept && !run_.in_maintenance) decide(i, What::Tell);
     if (repeats) decide(i, What::Repeat);
     decide(i, What::Remind);
   }
@@ -116,7 +116,8 @@ class Judge {
   void try_again(std::uint32_t i) {
     const RuleState& now = states_[i];
     const Reason reason = run_.reason;
-    if (now.status == RuleStatus::Failed && now.told == Told::Kept && !run_.in_maintenance) decide(i, What::Tell);
+    if (now.status == RuleStatus::Failed && now.notified == Notified::Kept && !run_.in_maintenance)
+      decide(i, What::Tell);
     if (reason == Reason::Asked || reason == Reason::Member || reason == Reason::Healing) return;
     if (now.status != RuleStatus::Failed || !rule(i)->action.is_job()) return;
     if (due_again(rule(i), now, run_.now.mono) || (reason == Reason::Death && rule(i)->tolerance.immediate()))

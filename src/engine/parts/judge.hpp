@@ -38,8 +38,8 @@ struct RuleDecision {
     Again,
     Tell  ///< its alert was kept back while there was maintenance
   } what = What::Fire;
-  std::uint32_t count = 1;    ///< runs since the firing
-  Told told = Told::Alerted;  ///< until now
+  std::uint32_t count = 1;                ///< runs since the firing
+  Notified notified = Notified::Alerted;  ///< until now
   std::shared_ptr<const effect::Cause> cause{};
 };
 

@@ -24,13 +24,13 @@ Presence Presence::believed() {
   return presence;
 }
 
-PresenceDoing Presence::on(PresenceEvent event) {
+PresenceReaction Presence::on(PresenceEvent event) {
   const auto [state, doing] = next(state_, event);
   state_ = state;
   return doing;
 }
 
-PresenceDoing Presence::on(PresenceEvent event, std::string how) {
+PresenceReaction Presence::on(PresenceEvent event, std::string how) {
   gone_.set(&Gone::how, std::move(how));
   return on(event);
 }
@@ -48,11 +48,11 @@ void Child::adopt(ActionId action) {
   about_ = {.action = action, .adopted = true};
 }
 
-ChildDoing Child::told(std::int64_t pid, std::uint64_t ticks, Duration mono) {
+ChildReaction Child::reported(std::int64_t pid, std::uint64_t ticks, Duration mono) {
   about_.pid = pid;
   about_.start_ticks = ticks;
   about_.since = mono;
-  return on(ChildEvent::Told);
+  return on(ChildEvent::PidReported);
 }
 
 void Child::keep(std::int64_t pid, std::uint64_t ticks, Duration mono) {
@@ -60,13 +60,13 @@ void Child::keep(std::int64_t pid, std::uint64_t ticks, Duration mono) {
   about_ = {.pid = pid, .start_ticks = ticks, .since = mono};
 }
 
-ChildDoing Child::ended(std::string how, std::optional<std::int64_t> status) {
+ChildReaction Child::ended(std::string how, std::optional<std::int64_t> status) {
   const bool silent = about_.silent;
   about_ = {};
   last_end_ = std::move(how);
-  ChildDoing doing = on(ChildEvent::Ended);
-  if (silent && doing == ChildDoing::End) doing = ChildDoing::Death;  // nobody wanted it to be gone
-  last_status_ = doing == ChildDoing::Death ? status : std::nullopt;
+  ChildReaction doing = on(ChildEvent::Ended);
+  if (silent && doing == ChildReaction::End) doing = ChildReaction::Death;  // nobody wanted it to be gone
+  last_status_ = doing == ChildReaction::Death ? status : std::nullopt;
   return doing;
 }
 
@@ -75,7 +75,7 @@ void Child::let_go() {
   on(ChildEvent::Ended);
 }
 
-ChildDoing Child::on(ChildEvent event) {
+ChildReaction Child::on(ChildEvent event) {
   const auto [state, doing] = next(state_, event);
   state_ = state;
   return doing;

@@ -21,7 +21,7 @@
 //
 // CHILD. There is one at most.
 //
-//              Begun     Adopted   Told        Word       Lasted  Resumed   EndTold  Ended        Kept
+//              Begun     Adopted   PidReported Word       Lasted  Resumed   EndAsked Ended        Kept
 //   None       Starting  Believed  .           .          .       .         .        .            Former
 //   Starting   .         Believed  Living, go  Believed*  .       .         Ending   None, death  .
 //   Believed   .         Believed  Ready, go   .          .       Starting  Ending   None, death  .
@@ -88,20 +88,20 @@ enum class PresenceEvent : std::uint8_t {
 };
 inline constexpr std::size_t kPresenceEvents = 7;
 
-enum class PresenceDoing : std::uint8_t {
+enum class PresenceReaction : std::uint8_t {
   None,
   WakeDependents,  ///< it has come up: what waits for it is looked at again
   CountEnd,        ///< its life has ended: its length is held against its next start, or for it
   Settle           ///< an administrator may restart it: it is looked at again when the dust has settled
 };
 
-using PresenceMachine = Machine<PresenceState, PresenceEvent, PresenceDoing, kPresenceStates, kPresenceEvents>;
+using PresenceMachine = Machine<PresenceState, PresenceEvent, PresenceReaction, kPresenceStates, kPresenceEvents>;
 
 inline constexpr PresenceMachine kPresence = [] {
   using enum PresenceState;
-  constexpr auto kWake = PresenceDoing::WakeDependents;
-  constexpr auto kCount = PresenceDoing::CountEnd;
-  constexpr auto kSettle = PresenceDoing::Settle;
+  constexpr auto kWake = PresenceReaction::WakeDependents;
+  constexpr auto kCount = PresenceReaction::CountEnd;
+  constexpr auto kSettle = PresenceReaction::Settle;
   // clang-format off
   return PresenceMachine{{{
       // Found         Missing           Stopped   Missed             Died        Started     Retargeted
@@ -137,9 +137,9 @@ class Presence {
   [[nodiscard]] bool is_settling(Duration mono) const { return gone_->settling && mono < *gone_->settling; }
 
   /// Moves on; what is to be done about it.
-  PresenceDoing on(PresenceEvent event);
+  PresenceReaction on(PresenceEvent event);
   /// The same of Died and Missed, with what how() says from now on.
-  PresenceDoing on(PresenceEvent event, std::string how);
+  PresenceReaction on(PresenceEvent event, std::string how);
   /// What becomes of its death is waited for until then.
   void settle(Duration mono) { gone_.set(&Gone::settling, mono); }
 
@@ -170,35 +170,35 @@ inline constexpr std::size_t kChildStates = 7;
 [[nodiscard]] std::string_view to_string(ChildState state);
 
 enum class ChildEvent : std::uint8_t {
-  Begun,    ///< healer starts one
-  Adopted,  ///< from an earlier daemon, or an earlier service of that name
-  Told,     ///< its number
-  Word,     ///< its own, that it is ready
-  Lasted,   ///< as long as it takes to be ready; or its word may have gone unheard
-  Resumed,  ///< its start was not done when an earlier daemon ended
-  EndTold,  ///< it was told to end
-  Ended,    ///< or is not found any more, where it is Former
-  Kept      ///< the process that its former rules have found
+  Begun,        ///< healer starts one
+  Adopted,      ///< from an earlier daemon, or an earlier service of that name
+  PidReported,  ///< its number
+  Word,         ///< its own, that it is ready
+  Lasted,       ///< as long as it takes to be ready; or its word may have gone unheard
+  Resumed,      ///< its start was not done when an earlier daemon ended
+  EndAsked,     ///< it was told to end
+  Ended,        ///< or is not found any more, where it is Former
+  Kept          ///< the process that its former rules have found
 };
 inline constexpr std::size_t kChildEvents = 9;
 
-enum class ChildDoing : std::uint8_t {
+enum class ChildReaction : std::uint8_t {
   None,
   GoOn,   ///< what waits for it goes on
   Death,  ///< nobody told it to end
   End     ///< it was told to
 };
 
-using ChildMachine = Machine<ChildState, ChildEvent, ChildDoing, kChildStates, kChildEvents>;
+using ChildMachine = Machine<ChildState, ChildEvent, ChildReaction, kChildStates, kChildEvents>;
 
 inline constexpr ChildMachine kChild = [] {
   using enum ChildState;
-  constexpr auto kGo = ChildDoing::GoOn;
-  constexpr auto kDeath = ChildDoing::Death;
-  constexpr auto kEnd = ChildDoing::End;
+  constexpr auto kGo = ChildReaction::GoOn;
+  constexpr auto kDeath = ChildReaction::Death;
+  constexpr auto kEnd = ChildReaction::End;
   // clang-format off
   return ChildMachine{{{
-    // Begun      Adopted     Told           Word             Lasted      Resumed     EndTold   Ended           Kept
+    // Begun      Adopted     PidReported    Word             Lasted      Resumed     EndAsked  Ended           Kept
     {{{Starting}, {Believed}, {None},        {None},          {None},     {None},     {None},   {None},         {Former}}},
     {{{Starting}, {Believed}, {Living, kGo}, {Believed, kGo}, {Starting}, {Starting}, {Ending}, {None, kDeath}, {Starting}}},
     {{{Believed}, {Believed}, {Ready, kGo},  {Believed},      {Believed}, {Starting}, {Ending}, {None, kDeath}, {Believed}}},
@@ -259,19 +259,19 @@ class Child {
   /// One that runs by `action` already, in place of any other.
   void adopt(ActionId action);
   /// Its number is told.
-  ChildDoing told(std::int64_t pid, std::uint64_t ticks, Duration mono);
+  ChildReaction reported(std::int64_t pid, std::uint64_t ticks, Duration mono);
   /// The process that its former rules have found. Requires: there is none.
   void keep(std::int64_t pid, std::uint64_t ticks, Duration mono);
   /// It has ended, `how`, with that exit status; or is not found any more.
-  ChildDoing ended(std::string how, std::optional<std::int64_t> status = {});
+  ChildReaction ended(std::string how, std::optional<std::int64_t> status = {});
   /// It must tell so often that it is well.
   void watch(Duration every) { about_.watched = every; }
   /// It did not: that is known, or it is ended for it.
   void fall_silent(bool ended) { (ended ? about_.silent : about_.held) = true; }
   /// It is the service's no longer, whatever becomes of it.
   void let_go();
-  /// Word, Lasted, Resumed, EndTold: what carries nothing.
-  ChildDoing on(ChildEvent event);
+  /// Word, Lasted, Resumed, EndAsked: what carries nothing.
+  ChildReaction on(ChildEvent event);
 
  private:
   ChildState state_ = ChildState::None;

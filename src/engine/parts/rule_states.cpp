@@ -38,7 +38,7 @@ void RuleStates::add_tests(const ServiceBlock& block) {
 
 bool RuleStates::passes(ServiceId id, const Evidence& seen) const {
   const Place& place = places_[id.index()];
-  if (!place.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Told) return false;
+  if (!place.resting || seen.outcome != Outcome::Exited || seen.answer != Answer::Present) return false;
   for (std::size_t i = place.first; i < place.first + place.count; ++i) {
     const PlainTest& test = *tests_[i];
     if (test.kind == PlainTest::Kind::Other) return false;
@@ -70,7 +70,7 @@ std::vector<RuleDecision> RuleStates::recover(ServiceId id, const Seen* seen, Wa
     if (rule->mode != Mode::Latched) continue;
     const bool failed = states[i].status == RuleStatus::Failed;
     const std::optional<EventKind> fired_as = states[i].past->event;
-    const Told told = states[i].told;
+    const Notified notified = states[i].notified;
     states[i] = RuleState{.status = RuleStatus::Ok,
                           .accepted = states[i].accepted,
                           .judged = true,
@@ -79,14 +79,14 @@ std::vector<RuleDecision> RuleStates::recover(ServiceId id, const Seen* seen, Wa
     if (!failed || seen == nullptr) continue;
     decisions.push_back({.rule = i,
                          .what = RuleDecision::What::Recover,
-                         .told = told,
+                         .notified = notified,
                          .cause = cause_of(block, rule, *seen, fired_as.value_or(rule->event), true, now)});
   }
   places_[id.index()].resting = std::ranges::all_of(states, &RuleState::resting);
   return decisions;
 }
 
-void RuleStates::told(ServiceId id, std::uint32_t rule) { edit(id)[rule].told = Told::Alerted; }
+void RuleStates::notified(ServiceId id, std::uint32_t rule) { edit(id)[rule].notified = Notified::Alerted; }
 
 void RuleStates::job_done(ServiceId id) {
   const std::vector<Rule>& rules = graph_->at(id).rules;
@@ -104,7 +104,7 @@ bool RuleStates::acknowledge(ServiceId id) {
   bool any = false;
   for (RuleState& rule : edit(id)) {
     if (rule.status != RuleStatus::Failed) continue;
-    rule.told = Told::Acknowledged;
+    rule.notified = Notified::Acknowledged;
     any = true;
   }
   return any;

@@ -50,7 +50,7 @@ class RuleStates {
   /// those that stood failed until now; nothing where nobody has seen the service, `seen` being null.
   [[nodiscard]] std::vector<RuleDecision> recover(ServiceId id, const Seen* seen, WallTime now);
   /// People have been told now of what was kept from them.
-  void told(ServiceId id, std::uint32_t rule);
+  void notified(ServiceId id, std::uint32_t rule);
   /// A job for the service is done: for its rules that want one the count begins again.
   void job_done(ServiceId id);
 

@@ -28,7 +28,7 @@ std::optional<Duration> Timetable::next() const {
   std::optional<Duration> next = wheel_.next();
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (late_at_) earlier(*late_at_);
-  if (!looks_.empty()) earlier(std::get<Duration>(*looks_.begin()));
+  if (!checks_.empty()) earlier(std::get<Duration>(*checks_.begin()));
   return next;
 }
 
@@ -88,7 +88,7 @@ void Timetable::reschedule(ServiceId id, const Schedule& schedule, std::optional
 
 // ---- clock --------------------------------------------------------------------------------------------------------
 
-void Timetable::heed_clock(std::span<const ServiceId> services, Instant now) {
+void Timetable::follow_clock(std::span<const ServiceId> services, Instant now) {
   const Duration before = clock_offset_;
   if (std::chrono::abs(now.wall.time_since_epoch() - now.mono - before) <= seconds{1}) return;
   set_clock(now);
@@ -114,13 +114,13 @@ bool Timetable::turn(ServiceId id, const Schedule& schedule, Instant now) {
   return true;
 }
 
-void Timetable::look_later(ServiceId id, Reason reason, Duration when) { looks_.emplace(when, id, reason); }
+void Timetable::check_later(ServiceId id, Reason reason, Duration when) { checks_.emplace(when, id, reason); }
 
-std::optional<Timetable::Look> Timetable::take_look(Duration now) {
-  if (looks_.empty() || std::get<Duration>(*looks_.begin()) > now) return std::nullopt;
-  const auto [when, service, reason] = *looks_.begin();
-  looks_.erase(looks_.begin());
-  return Look{service, reason};
+std::optional<Timetable::DueCheck> Timetable::take_check(Duration now) {
+  if (checks_.empty() || std::get<Duration>(*checks_.begin()) > now) return std::nullopt;
+  const auto [when, service, reason] = *checks_.begin();
+  checks_.erase(checks_.begin());
+  return DueCheck{service, reason};
 }
 
 // ---- flights ------------------------------------------------------------------------------------------------------
@@ -167,10 +167,10 @@ std::optional<Timetable::Overruns> Timetable::sum_up(Instant now) {
     ++sum.services;
     ++late;
   }
-  const bool news = sum.runs > std::exchange(newly_late_, 0);
+  const bool changes = sum.runs > std::exchange(newly_late_, 0);
   late_at_.reset();
   if (!late_.empty()) late_at_ = now.mono + kLatePause;
-  return news ? std::optional(sum) : std::nullopt;
+  return changes ? std::optional(sum) : std::nullopt;
 }
 
 }  // namespace healer::engine

@@ -108,7 +108,7 @@ class Timetable {
 
   // ---- clock
   /// A step of the wall clock moves the minutes that cron schedules wait for: those of `services` are looked at anew.
-  void heed_clock(std::span<const ServiceId> services, Instant now);
+  void follow_clock(std::span<const ServiceId> services, Instant now);
   /// The wall clock less the steady one, as it was last heeded.
   [[nodiscard]] Duration clock_offset() const { return clock_offset_; }
   void set_clock(Instant now) { clock_offset_ = now.wall.time_since_epoch() - now.mono; }
@@ -118,13 +118,13 @@ class Timetable {
   [[nodiscard]] bool turn(ServiceId id, const Schedule& schedule, Instant now);
 
   // ---- looks
-  struct Look {
+  struct DueCheck {
     ServiceId service;
     Reason reason;
   };
-  void look_later(ServiceId id, Reason reason, Duration when);
+  void check_later(ServiceId id, Reason reason, Duration when);
   /// One that is due, and is not any more.
-  [[nodiscard]] std::optional<Look> take_look(Duration now);
+  [[nodiscard]] std::optional<DueCheck> take_check(Duration now);
 
   // ---- flights
   /// A number that no run has had.
@@ -162,11 +162,11 @@ class Timetable {
   CivilClock civil_;
   std::vector<Times> times_;
   Wheel wheel_;
-  std::vector<Wheel::Entry> due_;                            // scratch of take_due
-  std::set<std::tuple<Duration, ServiceId, Reason>> looks_;  // beside the times
-  Duration clock_offset_{0};                                 // wall - mono
-  std::set<ServiceId> late_;                                 // the services with Times::left_out
-  std::uint32_t newly_late_ = 0;                             // of them, in this minute
+  std::vector<Wheel::Entry> due_;                             // scratch of take_due
+  std::set<std::tuple<Duration, ServiceId, Reason>> checks_;  // beside the times
+  Duration clock_offset_{0};                                  // wall - mono
+  std::set<ServiceId> late_;                                  // the services with Times::left_out
+  std::uint32_t newly_late_ = 0;                              // of them, in this minute
   std::optional<Duration> late_at_;  // mono: when what was left out is summed up; none: nothing was
   std::uint64_t next_run_ = 1;
 };

@@ -72,9 +72,9 @@ struct AttributeRow {
   bool differs = false;  ///< `failed WORDS VALUE` is a test of it
   bool changes = false;  ///< `changed WORDS` is a test of it
   EventKind event{};
-  AttributeSentence sentence{};  ///< empty: it has words of its own (engine/words/cause)
-  bool recovers = false;         ///< a change of it is over in the next run: it may have an `else`
-  bool told = false;             ///< a change of it alerts, as in Monit, where no rule tests it
+  AttributeSentence sentence{};   ///< empty: it has words of its own (engine/words/cause)
+  bool recovers = false;          ///< a change of it is over in the next run: it may have an `else`
+  bool alerts_on_change = false;  ///< a change of it alerts, as in Monit, where no rule tests it
 };
 
 /// What the header of a service names.

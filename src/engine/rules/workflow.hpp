@@ -48,7 +48,7 @@ struct Workflow {
 
   bool operator==(const Workflow& other) const { return key == other.key; }
   /// Whether all it does is to tell people: it has no brakes and needs no guard.
-  [[nodiscard]] bool only_tells() const;
+  [[nodiscard]] bool only_alerts() const;
 };
 
 }  // namespace healer::engine

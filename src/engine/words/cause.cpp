@@ -50,7 +50,7 @@ constexpr std::array<std::array<std::string_view, 3>, kEventKinds> kTexts{{
 }};
 
 /// Program output as Monit tells it: up to the first NUL, without white space around it.
-std::string_view told(std::string_view output) { return trim(output.substr(0, output.find('\0'))); }
+std::string_view first_part(std::string_view output) { return trim(output.substr(0, output.find('\0'))); }
 
 std::string_view or_none(std::string_view output) { return output.empty() ? "no output" : output; }
 
@@ -108,7 +108,7 @@ class Account {
   }
 
   std::string operator()(const Linked& test) const {
-    if (seen_.run.answer != Answer::Told) return std::string(output_of(seen_.run));
+    if (seen_.run.answer != Answer::Present) return std::string(output_of(seen_.run));
     const std::optional<Value> errors = attribute_of(seen_.run, Attribute::LinkErrors);
     if (errors && failed_ && !test.up) return format_value(*errors);
     return "link " + format_value(attribute_of(seen_.run, Attribute::Link).value_or(std::string("up")));
@@ -120,7 +120,7 @@ class Account {
     const Value* first = first_value(seen_.memory, test);
     const Value wanted = test.wanted ? *test.wanted : first != nullptr ? *first : Value(std::string());
     const Value now = attribute_of(seen_.run, test.what).value_or(nothing_like(wanted));
-    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, wanted);
+    return sentence_of(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, wanted);
   }
 
   std::string operator()(const Changed& test) const {
@@ -137,15 +137,15 @@ class Account {
     if (row == nullptr) return {};
     const Value now = attribute_of(seen_.run, test.what).value_or(std::int64_t{0});
     const bool changed = failed_ && before != nullptr;
-    return told(changed ? row->sentence.changed : row->sentence.unchanged, *row, now,
-                before != nullptr ? *before : now);
+    return sentence_of(changed ? row->sentence.changed : row->sentence.unchanged, *row, now,
+                       before != nullptr ? *before : now);
   }
 
   std::string operator()(const Worded& test) const {
     const AttributeRow* row = block_.kind->find(test.what);
     if (row == nullptr) return {};
     const Value now = attribute_of(seen_.run, test.what).value_or(std::string());
-    return told(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, test.text);
+    return sentence_of(failed_ ? row->sentence.failed : row->sentence.succeeded, *row, now, test.text);
   }
 
   /// Whatever the test asks, it is told what has happened.
@@ -161,14 +161,14 @@ class Account {
   }
 
   std::string operator()(const Present& test) const {
-    const bool there = seen_.run.answer == Answer::Told;
+    const bool there = seen_.run.answer == Answer::Present;
     if (block_.has_process()) {
       // Of healer's own child it is known how it ended.
       if (block_.foreground() && !there && seen_.run.output) return *seen_.run.output;
       return describe_existence(seen_.run);
     }
     const CheckKind& kind = *block_.kind;
-    if (there) return told(test.wanted || kind.returned.empty() ? kind.present : kind.returned);
+    if (there) return sentence_of(test.wanted || kind.returned.empty() ? kind.present : kind.returned);
     const std::string_view why = output_of(seen_.run);
     return why.empty() ? describe_absence(block_) : std::string(why);
   }
@@ -197,7 +197,7 @@ class Account {
 
  private:
   /// A sentence on whether it is there.
-  [[nodiscard]] std::string told(std::string_view sentence) const {
+  [[nodiscard]] std::string sentence_of(std::string_view sentence) const {
     return fmt::format(fmt::runtime(sentence), fmt::arg("path", path()));
   }
 
@@ -212,15 +212,15 @@ class Account {
   }
 
   /// A sentence on an attribute.
-  [[nodiscard]] std::string told(std::string_view sentence, const AttributeRow& row, const Value& now,
-                                 const Value& before) const {
+  [[nodiscard]] std::string sentence_of(std::string_view sentence, const AttributeRow& row, const Value& now,
+                                        const Value& before) const {
     return fmt::format(fmt::runtime(sentence), fmt::arg("name", block_.name), fmt::arg("path", path()),
                        fmt::arg("now", written(row.form, now)), fmt::arg("before", written(row.form, before)));
   }
 
   static std::string_view shown_output(const Value& output) {
     const std::string* text = text_in(output);
-    return text != nullptr ? engine::told(*text) : std::string_view{};
+    return text != nullptr ? engine::first_part(*text) : std::string_view{};
   }
 
   static std::string written(Form form, const Value& value) {
@@ -368,8 +368,8 @@ std::string describe_left(std::span<const LeftProcess> left) {
 }
 
 std::string describe_existence(const Evidence& run) {
-  const bool told = run.facts != nullptr && run.facts->process;
-  if (!told) return "process is not running";
+  const bool known = run.facts != nullptr && run.facts->process;
+  if (!known) return "process is not running";
   const ProcessFacts& process = *run.facts->process;
   return process.zombie ? fmt::format("process with pid {} is a zombie", process.pid)
                         : fmt::format("process is running with pid {}", process.pid);
@@ -379,7 +379,7 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
                               std::string_view output) {
   const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
   const bool timed_out = outcome == Outcome::TimedOut;
-  std::string reason(told(output));
+  std::string reason(first_part(output));
   if (reason.empty()) {
     reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
   } else {
@@ -415,7 +415,7 @@ std::string_view telling_line(std::string_view output, std::size_t errors) {
   std::string_view fatal, on_stderr, error, last;
   for (std::size_t begin = 0; begin < output.size();) {
     const std::size_t end = std::min(output.find('\n', begin), output.size());
-    const std::string_view line = told(output.substr(begin, end - begin));
+    const std::string_view line = first_part(output.substr(begin, end - begin));
     if (!line.empty()) {
       const std::string lower = to_lower(line);
       last = line;
@@ -443,7 +443,7 @@ std::string describe_end(const event::ActionEnded& end) {
   if (end.outcome == Outcome::Signalled) text.insert(0, "was ");
   if (end.unseen) text = fmt::format("ended{}; exit status unknown (started by a previous healerd)", after);
   if (end.left != 0) text += fmt::format(" (process {}, which had left its session, was ended with it)", end.left);
-  const std::string_view output = told(end.output);
+  const std::string_view output = first_part(end.output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);  // of no line at all: the whole
   return last.empty() ? text : fmt::format("{}: {}", text, last);
 }
@@ -453,11 +453,11 @@ std::string describe_action(std::string_view verb, bool done) {
 }
 
 std::string describe_status(std::int64_t status, bool failed, std::string_view output) {
-  return fmt::format("status {} ({}) -- {}", failed ? "failed" : "succeeded", status, or_none(told(output)));
+  return fmt::format("status {} ({}) -- {}", failed ? "failed" : "succeeded", status, or_none(first_part(output)));
 }
 
 std::string describe_run(const Evidence& run, bool failed, Duration timeout) {
-  const std::string_view output = run.output ? told(*run.output) : std::string_view{};
+  const std::string_view output = run.output ? first_part(*run.output) : std::string_view{};
   std::string reason;
   if (run.outcome == Outcome::TimedOut) reason = describe_timeout(timeout);
   if (run.outcome == Outcome::Signalled) reason = fmt::format("killed by signal {}", run.status);
@@ -466,15 +466,15 @@ std::string describe_run(const Evidence& run, bool failed, Duration timeout) {
 }
 
 std::string describe_changed(std::int64_t before, std::int64_t now, std::string_view output) {
-  return fmt::format("status changed ({} -> {}) -- {}", before, now, or_none(told(output)));
+  return fmt::format("status changed ({} -> {}) -- {}", before, now, or_none(first_part(output)));
 }
 
 std::string describe_unchanged(std::int64_t status, std::string_view output) {
-  return fmt::format("status didn't change ({}) -- {}", status, or_none(told(output)));
+  return fmt::format("status didn't change ({}) -- {}", status, or_none(first_part(output)));
 }
 
 std::string describe_content(bool holds, std::string_view output) {
-  return fmt::format("content {} on program output:\n{}{}", holds ? "match" : "doesn't match", told(output),
+  return fmt::format("content {} on program output:\n{}{}", holds ? "match" : "doesn't match", first_part(output),
                      holds ? "\n" : "");
 }
 

@@ -292,7 +292,7 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
   return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
 }
 
-std::string untold(const Rule& rule, const ServiceState& state) {
+std::string unreported(const Rule& rule, const ServiceState& state) {
   if (!state.last || holds(*rule->condition, Seen{*state.last, state.memory, state.starts->restarted})) return {};
   for (const Test& asked : rule->condition->tests) {
     const auto* test = std::get_if<Reached>(&asked);
@@ -360,10 +360,10 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   const ServiceBlock& block = graph.at(step.service);
   if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
   if (const RunningAction* const lacking = engine.lacks(job)) return action_waits_for(*lacking);
-  if (job.held_until && !job.left_told.empty())
-    return fmt::format("{}, which an earlier start has left, to {}", job.left_told,
+  if (job.held_until && !job.left_reported.empty())
+    return fmt::format("{}, which an earlier start has left, to {}", job.left_reported,
                        job.left_signal != 0 ? "end" : "come up or end");
-  if (job.phase == Job::Phase::Looking) return fmt::format("a check of {}", block.name);
+  if (job.phase == Job::Phase::Checking) return fmt::format("a check of {}", block.name);
   if (block.foreground() && step.kind != Bringing::Stop) return fmt::format("{} to be ready", block.name);
   if (job.action != ActionId{} && !job.action_ended) return "its program to end";
   if (step.kind != Bringing::Stop) return fmt::format("the process of {} to appear", block.name);
@@ -392,7 +392,7 @@ Explanation explain(const Engine& engine, ServiceId service, Instant now) {
     if (state.trouble->unknown) account.now = "is not known now; " + account.now;
     if (const std::string missing = never_judged(block, rule, states[i], state); !missing.empty())
       account.now = fmt::format("cannot be judged: {}", missing);
-    else if (const std::string why = untold(rule, state); !why.empty() && !state.trouble->unknown)
+    else if (const std::string why = unreported(rule, state); !why.empty() && !state.trouble->unknown)
       account.now = fmt::format("was not reported by the last run ({}); {}", why, account.now);
     if (state.monitored) {
       account.if_failed = if_failed(rule, states[i], hold, next);

@@ -29,7 +29,7 @@ enum class Condition : std::uint8_t {
 /// is never more than Running, for a change is no failure, nor is a restart before there are too many).
 [[nodiscard]] Condition condition_of(const Rule& rule, const RuleState& state);
 /// Why the last run says nothing of a rule: what came of a connection that it asks for; empty: the run has told.
-[[nodiscard]] std::string untold(const Rule& rule, const ServiceState& state);
+[[nodiscard]] std::string unreported(const Rule& rule, const ServiceState& state);
 [[nodiscard]] Condition condition_of(const Engine& engine, ServiceId service);
 
 /// "3 of the last 5 runs failed; 3 are needed", or the same in time; empty for a rule that a single run decides.

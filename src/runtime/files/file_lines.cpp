@@ -80,11 +80,11 @@ class Sieve {
   }
 
   /// As Monit tells it: a line that is cut ends in dots.
-  static void tell(std::string& told, std::string_view text, bool is_cut) {
-    if (told.ends_with(kMore) && told.size() > kMostTold) return;
-    told += text;
-    told += is_cut ? kMore : "\n";
-    if (told.size() > kMostTold) told += kMore;
+  static void tell(std::string& text_found, std::string_view text, bool is_cut) {
+    if (text_found.ends_with(kMore) && text_found.size() > kMostListed) return;
+    text_found += text;
+    text_found += is_cut ? kMore : "\n";
+    if (text_found.size() > kMostListed) text_found += kMore;
   }
 
   const engine::LinesSpec& spec_;
@@ -134,7 +134,7 @@ struct Known {
   std::int64_t size = 0;
 };
 
-Result<Known> look_at(int folder, const char* path, int flags) {
+Result<Known> inspect(int folder, const char* path, int flags) {
   struct ::statx seen {};
   if (::statx(folder, path, flags, STATX_INO | STATX_BTIME | STATX_SIZE, &seen) != 0) return system_error(errno, path);
   const bool has_birth = (seen.stx_mask & STATX_BTIME) != 0;
@@ -145,7 +145,7 @@ Result<Known> look_at(int folder, const char* path, int flags) {
   return Known{static_cast<std::int64_t>(seen.stx_ino + born * kPrime), static_cast<std::int64_t>(seen.stx_size)};
 }
 
-Result<Known> look_at(const Descriptor& file) { return look_at(file.get(), "", AT_EMPTY_PATH); }
+Result<Known> inspect(const Descriptor& file) { return inspect(file.get(), "", AT_EMPTY_PATH); }
 
 std::int64_t identity_of(const Result<Known>& seen) { return seen ? seen->identity : 0; }
 
@@ -188,11 +188,11 @@ class RotatedSearch {
       else if (!entry.path().filename().string().starts_with(name))
         others.push_back(entry.path());
       else
-        look(entry.path());
+        check(entry.path());
     });
-    for (const std::filesystem::path& other : others) look(other);
+    for (const std::filesystem::path& other : others) check(other);
     for (const std::filesystem::path& folder : folders)
-      for_each_in(folder, [&](const std::filesystem::directory_entry& entry) { look(entry.path()); });
+      for_each_in(folder, [&](const std::filesystem::directory_entry& entry) { check(entry.path()); });
     return std::move(found_);
   }
 
@@ -205,10 +205,10 @@ class RotatedSearch {
       visit(*entry);
   }
 
-  void look(const std::filesystem::path& path) {
-    if (found_ || identity_of(look_at(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW)) != identity_) return;
+  void check(const std::filesystem::path& path) {
+    if (found_ || identity_of(inspect(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW)) != identity_) return;
     auto file = open_regular(path, Links::Refused);
-    if (file && identity_of(look_at(*file)) == identity_) found_ = std::move(*file);
+    if (file && identity_of(inspect(*file)) == identity_) found_ = std::move(*file);
   }
 
   std::int64_t identity_;
@@ -218,11 +218,11 @@ class RotatedSearch {
 
 /// The rest of a file that another has taken the place of. True: the next reading goes on there.
 Result<bool> read_rotated(const Descriptor& rotated, const engine::ReadPosition& from, bool goes_on, NewLines& read) {
-  const Result<Known> old = look_at(rotated);
+  const Result<Known> old = inspect(rotated);
   const auto ended =
       read_from(rotated.get(), from.offset, left_of(old ? old->size : 0, from.offset), !goes_on, read.text);
   if (!ended) return ended.error();
-  const Result<Known> now = look_at(rotated);
+  const Result<Known> now = inspect(rotated);
   if (goes_on || (now && *ended < now->size)) {
     read.position = {from.file, *ended, beginning_of(rotated, *ended)};
     return true;
@@ -237,7 +237,7 @@ Result<NewLines> read_lines(const std::string& path, const std::optional<engine:
   const auto opened = open_regular(path);
   if (!opened) return opened.error();
   const Descriptor& file = *opened;
-  const Result<Known> seen = look_at(file);
+  const Result<Known> seen = inspect(file);
   if (!seen) return system_error(seen.error().code, "cannot read " + printable(path));
   NewLines read{.position = {seen->identity, from ? from->offset : seen->size}, .text = {}};
   if (from && from->file != read.position.file) {

@@ -32,6 +32,6 @@ struct NewLines {
 [[nodiscard]] Result<std::vector<std::string>> sift(std::string_view text, const engine::LinesSpec& spec);
 
 inline constexpr std::size_t kMostBytes = 4 * 1024 * 1024;  ///< of a file that are read in one run
-inline constexpr std::size_t kMostTold = 4 * 1024;          ///< of the lines that fulfil a pattern
+inline constexpr std::size_t kMostListed = 4 * 1024;        ///< of the lines that fulfil a pattern
 
 }  // namespace healer::runtime

@@ -19,7 +19,7 @@
 #include "engine/rules/attribute.hpp"
 #include "engine/rules/plan.hpp"
 #include "runtime/files/mount_guard.hpp"
-#include "runtime/inspection/path_look.hpp"
+#include "runtime/inspection/path_inspection.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/result.hpp"

@@ -19,7 +19,7 @@
 #include "engine/events/evidence.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/files/safe_path.hpp"
-#include "runtime/inspection/path_look.hpp"
+#include "runtime/inspection/path_inspection.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {

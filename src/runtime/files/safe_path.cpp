@@ -38,7 +38,7 @@ class Walk {
         here_ = here_.parent_path();
         continue;
       }
-      if (const auto allowed = look_at_folder(); !allowed) return allowed.error();
+      if (const auto allowed = inspect_folder(); !allowed) return allowed.error();
       struct stat facts {};
       const std::filesystem::path next = here_ / part;
       if (::lstat(next.c_str(), &facts) != 0) {
@@ -77,7 +77,7 @@ class Walk {
     parts_.insert(parts_.begin(), added.begin(), added.end());
   }
 
-  Result<void> look_at_folder() {
+  Result<void> inspect_folder() {
     struct stat facts {};
     if (::lstat(here_.c_str(), &facts) != 0)
       return system_error(errno, fmt::format("cannot look at {}", here_.string()));

@@ -41,7 +41,7 @@ class AncestryReader {
   pid_t self_;
   std::int64_t left_ = kMostAtOnce;  // reads
   Duration refilled_{0};
-  std::deque<std::pair<Duration, pid_t>> looked_at_;
+  std::deque<std::pair<Duration, pid_t>> checked_at_;
   std::unordered_set<pid_t> known_;  // of these
 };
 

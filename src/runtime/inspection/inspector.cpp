@@ -66,46 +66,46 @@ Inspector::~Inspector() = default;
 
 // ---- what is asked
 
-void Inspector::look_for_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
-                                 std::shared_ptr<const engine::ServiceBlock> block) {
+void Inspector::find_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                             std::shared_ptr<const engine::ServiceBlock> block) {
   if (block->foreground()) watch_.forget(run.service);  // of what it was before a reload
-  Look& look = add(run);
-  look.own = {static_cast<pid_t>(run.pid), run.start_ticks};
-  look.left_by = run.left_by;
-  look.came_by = run.came_by;
+  Inspection& inspection = add(run);
+  inspection.own = {static_cast<pid_t>(run.pid), run.start_ticks};
+  inspection.left_by = run.left_by;
+  inspection.came_by = run.came_by;
   Memory& memory = memory_of(run.service);
-  const Duration pace = memory.last_look ? look.begun - *memory.last_look : kFreshForTotals;
-  memory.last_look = look.begun;
-  look.wish = {.attribute = wanted.attribute,
-               .total_descriptors = wanted.total_descriptors,
-               .of_children = wanted.of_children,
-               .load = wanted.load,
-               .shares = block->shares_memory};
+  const Duration pace = memory.last_inspection ? inspection.begun - *memory.last_inspection : kFreshForTotals;
+  memory.last_inspection = inspection.begun;
+  inspection.query = {.attribute = wanted.attribute,
+                      .total_descriptors = wanted.total_descriptors,
+                      .of_children = wanted.of_children,
+                      .load = wanted.load,
+                      .shares = block->shares_memory};
   if (memory.whole_at) {
-    const Duration age = look.begun - *memory.whole_at;
+    const Duration age = inspection.begun - *memory.whole_at;
     const bool due = age >= (memory.transfers.has_former() ? kFreshForPeople : kShortestMean);
-    look.wish.known = memory.identity;
-    look.wish.owner = wanted.owner || due;
-    look.wish.transfers = wanted.transfers || due;
-    look.wish.descriptors = wanted.descriptors || due;
-    look.wish.memory = wanted.memory || due;
-    look.wish.total_memory = (wanted.memory && wanted.descendants) || due;
+    inspection.query.known = memory.identity;
+    inspection.query.owner = wanted.owner || due;
+    inspection.query.transfers = wanted.transfers || due;
+    inspection.query.descriptors = wanted.descriptors || due;
+    inspection.query.memory = wanted.memory || due;
+    inspection.query.total_memory = (wanted.memory && wanted.descendants) || due;
   }
-  if (!memory.died && pace >= kFreshForTotals) look.walk_age = std::min(pace, kFreshForPeople);
-  if (wanted.descendants) look.walk_age = kFreshForTotals;
-  if (!block->process->pattern.empty()) look.walk_age = kFreshForPatterns;
-  look.block = std::move(block);
+  if (!memory.died && pace >= kFreshForTotals) inspection.walk_age = std::min(pace, kFreshForPeople);
+  if (wanted.descendants) inspection.walk_age = kFreshForTotals;
+  if (!block->process->pattern.empty()) inspection.walk_age = kFreshForPatterns;
+  inspection.block = std::move(block);
 }
 
 void Inspector::read_system(const engine::effect::Measure& run) {
   add(run).read = [this, id = run.run.number()]() -> Loop::Callback {
-    return [this, id, seen = look_at_system()]() mutable { found_system(id, seen); };
+    return [this, id, seen = inspect_system()]() mutable { found_system(id, seen); };
   };
 }
 
 /// A look that is begun in this turn of the loop.
-Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
-  auto made = std::make_unique<Look>();
+Inspector::Inspection& Inspector::add(const engine::effect::Measure& run) {
+  auto made = std::make_unique<Inspection>();
   made->service = run.service;
   made->run = run.run.number();
   made->begun = mono_now();
@@ -115,13 +115,13 @@ Inspector::Look& Inspector::add(const engine::effect::Measure& run) {
 }
 
 /// Until it is answered, at the latest when that has lasted too long.
-Inspector::Look& Inspector::keep(std::unique_ptr<Look> made) {
-  Look& look = *made;
-  while (!expiries_.empty() && !looks_.contains(expiries_.front().run)) expiries_.pop_front();
-  if (expiries_.empty() && path_looks_.empty()) patience_.set_deadline(look.begun + options_.patience);
-  expiries_.push_back({look.begun + options_.patience, look.run});
-  looks_.insert_or_assign(look.run, std::move(made));
-  return look;
+Inspector::Inspection& Inspector::keep(std::unique_ptr<Inspection> made) {
+  Inspection& inspection = *made;
+  while (!expiries_.empty() && !inspections_.contains(expiries_.front().run)) expiries_.pop_front();
+  if (expiries_.empty() && path_inspections_.empty()) patience_.set_deadline(inspection.begun + options_.patience);
+  expiries_.push_back({inspection.begun + options_.patience, inspection.run});
+  inspections_.insert_or_assign(inspection.run, std::move(made));
+  return inspection;
 }
 
 void Inspector::flush_at_end_of_turn() {
@@ -136,12 +136,12 @@ void Inspector::expire() {
   const Duration now = mono_now();
   while (!expiries_.empty()) {
     const Expiry first = expiries_.front();
-    const auto entry = looks_.find(first.run);
-    const bool waits = entry != looks_.end() && !entry->second->is_patient;
+    const auto entry = inspections_.find(first.run);
+    const bool waits = entry != inspections_.end() && !entry->second->is_patient;
     if (waits && first.at > now) break;
     expiries_.pop_front();
     if (!waits || entry->second->begun + options_.patience > now) continue;
-    if (Look& late = *entry->second; late.meanwhile)
+    if (Inspection& late = *entry->second; late.meanwhile)
       answer(first.run, late.meanwhile, std::move(late.meanwhile_output), Answer::Absent);
     else
       fail(first.run, too_late());
@@ -149,8 +149,8 @@ void Inspector::expire() {
   expire_paths(now);
   std::optional<Duration> next;
   if (!expiries_.empty()) next = expiries_.front().at;
-  if (!path_looks_.empty()) {
-    const Duration of_paths = path_looks_.front()->begun + options_.patience;
+  if (!path_inspections_.empty()) {
+    const Duration of_paths = path_inspections_.front()->begun + options_.patience;
     next = std::min(next.value_or(of_paths), of_paths);
   }
   if (next) patience_.set_deadline(next);
@@ -168,7 +168,7 @@ std::string Inspector::too_late() const {
 
 void Inspector::cancel(engine::RunId run) {
   cancel_path(run);
-  looks_.erase(run.number());
+  inspections_.erase(run.number());
   sums_.cancel(run.number());
 }
 
@@ -201,17 +201,17 @@ void Inspector::flush() {
   bool old = false;
   Tasks tasks;
   for (const std::uint64_t run : std::exchange(fresh_, {})) {
-    const auto entry = looks_.find(run);
-    if (entry == looks_.end()) continue;
-    Look& look = *entry->second;
-    const bool walk_will_do = table_.snapshot != nullptr && now - table_.taken <= look.walk_age;
-    if (look.walk_age > Duration{0} && !walk_will_do) {
+    const auto entry = inspections_.find(run);
+    if (entry == inspections_.end()) continue;
+    Inspection& inspection = *entry->second;
+    const bool walk_will_do = table_.snapshot != nullptr && now - table_.taken <= inspection.walk_age;
+    if (inspection.walk_age > Duration{0} && !walk_will_do) {
       for_walk_.push_back(run);
       old = true;
-    } else if (look.by_pattern()) {
+    } else if (inspection.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look, tasks);
+      submit(inspection, tasks);
     }
   }
   pool_.submit(std::move(tasks));
@@ -237,15 +237,15 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
   table_.add(*snapshot);
   Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_walk_, {})) {
-    const auto entry = looks_.find(run);
-    if (entry == looks_.end()) continue;
-    Look& look = *entry->second;
-    if (look.begun - table_.taken > look.walk_age) {
+    const auto entry = inspections_.find(run);
+    if (entry == inspections_.end()) continue;
+    Inspection& inspection = *entry->second;
+    if (inspection.begun - table_.taken > inspection.walk_age) {
       for_walk_.push_back(run);  // it came so late in a long walk that it needs one of its own
-    } else if (look.by_pattern()) {
+    } else if (inspection.by_pattern()) {
       for_commands_.push_back(run);
     } else {
-      submit(look, tasks);
+      submit(inspection, tasks);
     }
   }
   pool_.submit(std::move(tasks));
@@ -257,15 +257,15 @@ void Inspector::walked(const Result<std::shared_ptr<const ProcSnapshot>>& snapsh
 void Inspector::read_commands() {
   Tasks tasks;
   for (const std::uint64_t run : std::exchange(for_commands_, {})) {
-    const auto entry = looks_.find(run);
-    if (entry == looks_.end()) continue;
-    Look& look = *entry->second;
-    if (commands_ == nullptr || commands_->snapshot->taken() + kFreshForPatterns < look.begun) {
+    const auto entry = inspections_.find(run);
+    if (entry == inspections_.end()) continue;
+    Inspection& inspection = *entry->second;
+    if (commands_ == nullptr || commands_->snapshot->taken() + kFreshForPatterns < inspection.begun) {
       for_commands_.push_back(run);
       continue;
     }
-    look.commands = commands_;
-    submit(look, tasks);
+    inspection.commands = commands_;
+    submit(inspection, tasks);
   }
   pool_.submit(std::move(tasks));
   if (for_commands_.empty()) return;
@@ -310,53 +310,53 @@ void Inspector::note_clock() {
   booted_ = booted;
 }
 
-void Inspector::submit(Look& look, Tasks& tasks) {
-  const auto refused = [this, run = look.run](const Error& error) { fail(run, error.what); };
-  if (look.read) {
-    tasks.push_back({std::move(look.read), refused});
+void Inspector::submit(Inspection& inspection, Tasks& tasks) {
+  const auto refused = [this, run = inspection.run](const Error& error) { fail(run, error.what); };
+  if (inspection.read) {
+    tasks.push_back({std::move(inspection.read), refused});
     return;
   }
-  const ProcessIdentity watched = watch_.watched(look.service);
+  const ProcessIdentity watched = watch_.watched(inspection.service);
   const bool may_watch = !watch_.full() || watched != ProcessIdentity{};
   note_clock();
-  Request request{look.run,  look.block,     look.own,          look.wish,       look.commands, watched,
-                  may_watch, options_.stuck, options_.programs, options_.groups, look.came_by,  stepped_};
-  if (look.wish.shares && look.wish.total_memory) request.walk = table_.snapshot;
+  Request request{inspection.run, inspection.block, inspection.own,    inspection.query, inspection.commands, watched,
+                  may_watch,      options_.stuck,   options_.programs, options_.groups,  inspection.came_by,  stepped_};
+  if (inspection.query.shares && inspection.query.total_memory) request.walk = table_.snapshot;
   tasks.push_back({[this, request = std::move(request), guard = guard_]() -> Loop::Callback {
                      auto seen = std::make_shared<Found>(find(request, *guard));
-                     if (request.wish.load && seen->look) add_load(seen->look->metrics);
-                     if (request.walk != nullptr && seen->look && !seen->look->facts.zombie)
-                       seen->shares = shares_of_descendants(*request.walk, seen->look->sample.pid);
+                     if (request.query.load && seen->inspection) add_load(seen->inspection->metrics);
+                     if (request.walk != nullptr && seen->inspection && !seen->inspection->facts.zombie)
+                       seen->shares = shares_of_descendants(*request.walk, seen->inspection->sample.pid);
                      return [this, run = request.run, seen] { found(run, *seen); };
                    },
                    refused});
 }
 
 /// At all of the process, for what was known of it is no more.
-void Inspector::look_again(Look& look) {
-  look.wish.known = {};
+void Inspector::check_again(Inspection& inspection) {
+  inspection.query.known = {};
   Tasks tasks;
-  submit(look, tasks);
+  submit(inspection, tasks);
   pool_.submit(std::move(tasks));
 }
 
 /// Whether the walk at hand tells of the descendants of that process.
-bool Inspector::shows_totals(const Look& look, const ProcessIdentity& identity) const {
+bool Inspector::shows_totals(const Inspection& inspection, const ProcessIdentity& identity) const {
   if (table_.snapshot == nullptr) return false;
   // Whoever has waited for a walk is given it, however long his own look took after that.
-  if (look.walk_age > Duration{0} && look.walk_age <= kFreshForTotals) return true;
-  if (look.walk_age == Duration{0} && mono_now() - table_.taken > kGoodEnough) return false;
+  if (inspection.walk_age > Duration{0} && inspection.walk_age <= kFreshForTotals) return true;
+  if (inspection.walk_age == Duration{0} && mono_now() - table_.taken > kGoodEnough) return false;
   const ProcStat* seen = table_.snapshot->find(identity.pid);  // it may be younger than the walk
   return seen != nullptr && seen->start_ticks == identity.start_ticks;
 }
 
 /// Takes a look up into what is known of the process, and adds to it what it has left out. False: it is another
 /// process by now, of which nobody knows that.
-bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Facts& facts) {
-  const ProcessIdentity seen{look.sample.pid, look.sample.start_ticks};
+bool Inspector::Memory::add(const ProcessInspection& inspection, Duration when, engine::Facts& facts) {
+  const ProcessIdentity seen{inspection.sample.pid, inspection.sample.start_ticks};
   const bool is_same = identity == seen && whole_at;
-  if (!is_same && !look.is_whole()) return false;
-  if (!look.has_owner) {
+  if (!is_same && !inspection.is_whole()) return false;
+  if (!inspection.has_owner) {
     facts.process->uid = owner.uid;
     facts.process->euid = owner.euid;
     facts.process->gid = owner.gid;
@@ -369,10 +369,10 @@ bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Fact
   }
   identity = seen;
   died = false;
-  if (const auto& former = process.add(look.sample)) add_means(facts.metrics, *former, look.sample);
-  if (look.sample.io)
-    if (const auto& former = transfers.add(look.sample)) add_transfers(facts.metrics, *former, look.sample);
-  if (look.is_whole()) {
+  if (const auto& former = process.add(inspection.sample)) add_means(facts.metrics, *former, inspection.sample);
+  if (inspection.sample.io)
+    if (const auto& former = transfers.add(inspection.sample)) add_transfers(facts.metrics, *former, inspection.sample);
+  if (inspection.is_whole()) {
     whole_at = when;
     owner = *facts.process;
     rest = {};
@@ -381,67 +381,67 @@ bool Inspector::Memory::add(const ProcessLook& look, Duration when, engine::Fact
         rest.set(metric, value);
   } else {
     for (const auto& [metric, value] : rest.all())
-      if (engine::is_of_transfers(metric) ? !look.has_transfers
-          : engine::is_of_memory(metric)  ? !look.has_memory
-                                          : !look.has_descriptors)
+      if (engine::is_of_transfers(metric) ? !inspection.has_transfers
+          : engine::is_of_memory(metric)  ? !inspection.has_memory
+                                          : !inspection.has_descriptors)
         facts.metrics.set(metric, value);
   }
   return true;
 }
 
 void Inspector::found(std::uint64_t run, Found& found) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;  // cancelled, or it came too late
+  const auto entry = inspections_.find(run);
+  if (entry == inspections_.end()) return;  // cancelled, or it came too late
   if (found.unknown) return fail(run, found.output);
-  Look& look = *entry->second;
+  Inspection& inspection = *entry->second;
   auto facts = std::make_shared<engine::Facts>();
-  if (found.look) {
-    facts->process = std::move(found.look->facts);
-    facts->metrics = found.look->metrics;
-    const ProcessIdentity identity{found.look->sample.pid, found.look->sample.start_ticks};
-    const auto kept = memories_.find(look.service.number());
-    const bool is_known = kept != memories_.end() && kept->second->add(*found.look, look.begun, *facts);
-    if (!is_known && !found.look->is_whole()) return look_again(look);
+  if (found.inspection) {
+    facts->process = std::move(found.inspection->facts);
+    facts->metrics = found.inspection->metrics;
+    const ProcessIdentity identity{found.inspection->sample.pid, found.inspection->sample.start_ticks};
+    const auto kept = memories_.find(inspection.service.number());
+    const bool is_known = kept != memories_.end() && kept->second->add(*found.inspection, inspection.begun, *facts);
+    if (!is_known && !found.inspection->is_whole()) return check_again(inspection);
     if (is_known && !facts->process->zombie) {
       if (found.shares) kept->second->shares = found.shares;
-      if (shows_totals(look, identity))
-        add_totals(facts->metrics, table_, found.look->sample, look.wish, kept->second->shares);
-      if (!look.block->foreground()) watch_.watch(look.service, identity, std::move(found.pidfd));
+      if (shows_totals(inspection, identity))
+        add_totals(facts->metrics, table_, found.inspection->sample, inspection.query, kept->second->shares);
+      if (!inspection.block->foreground()) watch_.watch(inspection.service, identity, std::move(found.pidfd));
     }
   }
   const bool running = facts->process && !facts->process->zombie;
-  if (!running && (look.left_by != engine::ActionId{} || look.came_by != engine::ActionId{}))
-    return search(look, std::move(facts), std::move(found.output));
-  answer(run, std::move(facts), std::move(found.output), running ? Answer::Told : Answer::Absent);
+  if (!running && (inspection.left_by != engine::ActionId{} || inspection.came_by != engine::ActionId{}))
+    return search(inspection, std::move(facts), std::move(found.output));
+  answer(run, std::move(facts), std::move(found.output), running ? Answer::Present : Answer::Absent);
 }
 
 /// For what an earlier start program has left. Reading the environment of a process may wait for that process.
-void Inspector::search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output) {
-  look.meanwhile = facts;
-  look.meanwhile_output = output;
-  const auto say = [this, run = look.run, facts, output](Leftovers left) {
+void Inspector::search(Inspection& inspection, std::shared_ptr<engine::Facts> facts, std::string output) {
+  inspection.meanwhile = facts;
+  inspection.meanwhile_output = output;
+  const auto say = [this, run = inspection.run, facts, output](Leftovers left) {
     auto all = std::make_shared<engine::Facts>(*facts);
     all->further.set(&engine::FurtherFacts::left, std::move(left.processes));
     all->further.set(&engine::FurtherFacts::left_by, left.by);
     answer(run, std::move(all), output, Answer::Absent);
   };
   searcher_.submit(
-      [say, groups = options_.groups, left_by = look.left_by, came_by = look.came_by,
-       owners = owners_of(*look.block)]() -> Loop::Callback {
+      [say, groups = options_.groups, left_by = inspection.left_by, came_by = inspection.came_by,
+       owners = owners_of(*inspection.block)]() -> Loop::Callback {
         Leftovers left = find_leftovers(*groups, left_by, came_by, owners);
         return [say, left = std::move(left)] { say(left); };
       },
       [say](const Error&) { say({}); });
 }
 
-void Inspector::found_system(std::uint64_t run, SystemLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;
+void Inspector::found_system(std::uint64_t run, SystemInspection& inspection) {
+  const auto entry = inspections_.find(run);
+  if (entry == inspections_.end()) return;
   auto facts = std::make_shared<engine::Facts>();
-  facts->metrics = look.metrics;
-  if (const auto& former = memory_of(entry->second->service).system.add(look.sample))
-    add_means(facts->metrics, *former, look.sample);
-  answer(run, std::move(facts), {}, Answer::Told);
+  facts->metrics = inspection.metrics;
+  if (const auto& former = memory_of(entry->second->service).system.add(inspection.sample))
+    add_means(facts->metrics, *former, inspection.sample);
+  answer(run, std::move(facts), {}, Answer::Present);
 }
 
 // ---- answers
@@ -450,17 +450,17 @@ void Inspector::fail(std::uint64_t run, const std::string& why) {
   answer(run, std::make_shared<engine::Facts>(), why, Answer::Unknown);
 }
 
-void Inspector::fail_all(Looks& looks, const std::string& why) {
-  for (const std::uint64_t run : std::exchange(looks, {})) fail(run, why);
+void Inspector::fail_all(InspectionIds& inspections, const std::string& why) {
+  for (const std::uint64_t run : std::exchange(inspections, {})) fail(run, why);
 }
 
 void Inspector::answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output,
                        engine::Answer answer) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;
-  const std::unique_ptr<Look> look = std::move(entry->second);
-  looks_.erase(entry);
-  tell(look->service, engine::RunId(run), look->begun, std::move(facts), std::move(output), answer);
+  const auto entry = inspections_.find(run);
+  if (entry == inspections_.end()) return;
+  const std::unique_ptr<Inspection> inspection = std::move(entry->second);
+  inspections_.erase(entry);
+  tell(inspection->service, engine::RunId(run), inspection->begun, std::move(facts), std::move(output), answer);
 }
 
 void Inspector::tell(engine::ServiceId service, engine::RunId run, Duration begun,

@@ -58,9 +58,9 @@ struct ServiceBlock;
 
 namespace healer::runtime {
 
-struct FilesystemLook;
-struct NetworkLook;
-struct PathLook;
+struct FilesystemInspection;
+struct NetworkInspection;
+struct PathInspection;
 struct PidFile;
 
 class Inspector {
@@ -91,8 +91,8 @@ class Inspector {
   /// Looks for the process of a service; answered by event::Measured once, unless it is cancelled. The death of a
   /// process that was found alive is told by event::ProcessDied once, until another takes its place or the service is
   /// forgotten; not that of a foreground process, of which the look itself says which one it is.
-  void look_for_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
-                        std::shared_ptr<const engine::ServiceBlock> block);
+  void find_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                    std::shared_ptr<const engine::ServiceBlock> block);
   /// Reads the figures of the machine, for a service; answered in the same way.
   void read_system(const engine::effect::Measure& run);
   /// Reads what the file system says of the path of a service; answered in the same way.
@@ -119,22 +119,22 @@ class Inspector {
   [[nodiscard]] unsigned stuck() const { return pool_.stuck() + lines_.stuck(); }
 
  private:
-  struct Look;
+  struct Inspection;
   struct PathRun;
-  class PathLooks;
+  class PathInspections;
   struct Memory;
   struct Reader;
   struct Found;
   struct Request;
-  using Looks = std::vector<std::uint64_t>;
+  using InspectionIds = std::vector<std::uint64_t>;
   using Tasks = std::vector<WorkerPool::Task>;
   struct Expiry {
     Duration at;
     std::uint64_t run;
   };
 
-  Look& add(const engine::effect::Measure& run);
-  Look& keep(std::unique_ptr<Look> look);
+  Inspection& add(const engine::effect::Measure& run);
+  Inspection& keep(std::unique_ptr<Inspection> inspection);
   void flush_at_end_of_turn();
   void flush();
   void walk();
@@ -142,33 +142,33 @@ class Inspector {
   void read_commands();
   void commands_read(const std::shared_ptr<Reader>& reader,
                      const Result<std::shared_ptr<const ProcCommands>>& commands);
-  void submit(Look& look, Tasks& tasks);
+  void submit(Inspection& inspection, Tasks& tasks);
   void expire();
   template <typename Seen>
-  Loop::Callback told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&));
+  Loop::Callback deliver(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&));
   [[nodiscard]] Memory& memory_of(engine::ServiceId service);
   [[nodiscard]] static Found find(const Request& request, MountGuard& guard);
   [[nodiscard]] static Found find_own(const Request& request);
   [[nodiscard]] static std::string see(const PidFile& file, const Request& request, Found& found);
   static void find_last(const Request& request, const std::string& why, Found& found);
   void note_clock();
-  void look_again(Look& look);
-  [[nodiscard]] bool shows_totals(const Look& look, const ProcessIdentity& identity) const;
+  void check_again(Inspection& inspection);
+  [[nodiscard]] bool shows_totals(const Inspection& inspection, const ProcessIdentity& identity) const;
   void found(std::uint64_t run, Found& found);
-  void search(Look& look, std::shared_ptr<engine::Facts> facts, std::string output);
-  void found_system(std::uint64_t run, SystemLook& look);
+  void search(Inspection& inspection, std::shared_ptr<engine::Facts> facts, std::string output);
+  void found_system(std::uint64_t run, SystemInspection& inspection);
   void found_path(PathRun& run);
-  void look_at(PathRun run);
+  void inspect(PathRun run);
   void submit_paths();
   void expire_paths(Duration now);
   void cancel_path(engine::RunId run);
   void answer_path(PathRun& run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
   void fail_path(PathRun& run, std::string why);
   void sum(PathRun& run);
-  void found_filesystem(std::uint64_t run, FilesystemLook& look);
-  void found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkLook& look);
+  void found_filesystem(std::uint64_t run, FilesystemInspection& inspection);
+  void found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkInspection& inspection);
   void fail(std::uint64_t run, const std::string& why);
-  void fail_all(Looks& looks, const std::string& why);
+  void fail_all(InspectionIds& inspections, const std::string& why);
   void answer(std::uint64_t run, std::shared_ptr<const engine::Facts> facts, std::string output, engine::Answer answer);
   void tell(engine::ServiceId service, engine::RunId run, Duration begun, std::shared_ptr<const engine::Facts> facts,
             std::string output, engine::Answer answer);
@@ -178,17 +178,18 @@ class Inspector {
   Options options_;
   Sink sink_;
   ProcessWatch watch_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Look>> looks_;       ///< by RunId
-  std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;  ///< by ServiceId
-  Looks fresh_;                                                          ///< of this turn of the loop
-  Looks for_walk_;                                                       ///< wait for the walk that is under way
-  Looks for_commands_;                                 ///< wait for the command lines that are being read
-  std::shared_ptr<PathLooks> fresh_paths_;             ///< of this turn of the loop
-  std::shared_ptr<PathLooks> fresh_lines_;             ///< those of them that read the lines of files
-  std::deque<std::shared_ptr<PathLooks>> path_looks_;  ///< that were submitted, in their order; some are answered
-  bool flushing_ = false;                              ///< at the end of this turn
-  std::deque<Expiry> expiries_;                        ///< of looks, in their order; some have been answered
-  Loop::Timer patience_;                               ///< set while there are any
+  std::unordered_map<std::uint64_t, std::unique_ptr<Inspection>> inspections_;  ///< by RunId
+  std::unordered_map<std::uint32_t, std::unique_ptr<Memory>> memories_;         ///< by ServiceId
+  InspectionIds fresh_;                                                         ///< of this turn of the loop
+  InspectionIds for_walk_;                                                      ///< wait for the walk that is under way
+  InspectionIds for_commands_;                    ///< wait for the command lines that are being read
+  std::shared_ptr<PathInspections> fresh_paths_;  ///< of this turn of the loop
+  std::shared_ptr<PathInspections> fresh_lines_;  ///< those of them that read the lines of files
+  std::deque<std::shared_ptr<PathInspections>>
+      path_inspections_;         ///< that were submitted, in their order; some are answered
+  bool flushing_ = false;        ///< at the end of this turn
+  std::deque<Expiry> expiries_;  ///< of looks, in their order; some have been answered
+  Loop::Timer patience_;         ///< set while there are any
   bool walking_ = false;
   std::size_t walks_ = 0;
   std::optional<WallTime> booted_;   ///< when the machine was, by the wall clock of the last look

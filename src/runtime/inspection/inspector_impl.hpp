@@ -13,10 +13,10 @@
 #include "engine/events/evidence.hpp"
 #include "engine/events/measure.hpp"
 #include "runtime/files/file_sums.hpp"
-#include "runtime/inspection/filesystem_look.hpp"
+#include "runtime/inspection/filesystem_inspection.hpp"
 #include "runtime/inspection/inspector.hpp"
-#include "runtime/inspection/network_look.hpp"
-#include "runtime/inspection/path_look.hpp"
+#include "runtime/inspection/network_inspection.hpp"
+#include "runtime/inspection/path_inspection.hpp"
 #include "runtime/net/traffic.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -25,13 +25,13 @@ namespace healer::runtime {
 /// That of init.
 inline constexpr std::int64_t kFirstProcess = 1;
 
-struct Inspector::Look {
+struct Inspector::Inspection {
   engine::ServiceId service;
   std::uint64_t run = 0;
   std::shared_ptr<const engine::ServiceBlock> block;  // of a process
   ProcessIdentity own;                                // of a foreground process
   Duration begun{0};
-  ProcessWish wish;
+  ProcessQuery query;
   Duration walk_age{0};  // a walk that is older will not do; 0: none is needed
   engine::ActionId left_by;
   engine::ActionId came_by;
@@ -49,7 +49,7 @@ struct Inspector::Request {
   std::uint64_t run = 0;
   std::shared_ptr<const engine::ServiceBlock> block;
   ProcessIdentity own;
-  ProcessWish wish;
+  ProcessQuery query;
   std::shared_ptr<const ProcCommands> commands;
   ProcessIdentity watched;
   bool may_watch = false;
@@ -61,12 +61,12 @@ struct Inspector::Request {
   std::shared_ptr<const ProcSnapshot> walk{};  // null: nobody asks for the memory of descendants
 
   [[nodiscard]] bool is_of_start(const ProcessIdentity& process) const;
-  [[nodiscard]] ProcessWish wish_of(const PidFile& file) const;
+  [[nodiscard]] ProcessQuery query_of(const PidFile& file) const;
 };
 
 /// What a look at a process has found.
 struct Inspector::Found {
-  std::optional<ProcessLook> look;
+  std::optional<ProcessInspection> inspection;
   bool unknown = false;  // it could not be looked for
   std::string output;
   Descriptor pidfd;
@@ -85,20 +85,20 @@ struct Inspector::PathRun {
   bool answered = false;                           // or cancelled: what is seen is nobody's any more
   Duration begun{0};
   // The worker's, until it is told.
-  Result<PathLook> seen = PathLook{};
+  Result<PathInspection> seen = PathInspection{};
 };
 
 /// Looks at paths that are begun in one turn of the loop: many, with little work each.
-class Inspector::PathLooks final : public WorkerPool::Series {
+class Inspector::PathInspections final : public WorkerPool::Series {
  public:
-  PathLooks(Inspector& inspector, Duration now)
+  PathInspections(Inspector& inspector, Duration now)
       : begun(now), inspector_(inspector), patience_(inspector.options_.stuck), guard_(inspector.guard_) {}
 
   [[nodiscard]] std::size_t size() const override { return runs.size(); }
   void work(std::size_t one) override;
   void tell(std::size_t one) override;
   void refuse(std::size_t one, const Error& why) override;
-  [[nodiscard]] bool is_told() const { return told_ == runs.size(); }
+  [[nodiscard]] bool is_answered() const { return answered_ == runs.size(); }
 
   const Duration begun;
   std::vector<PathRun> runs;
@@ -109,12 +109,12 @@ class Inspector::PathLooks final : public WorkerPool::Series {
   Inspector& inspector_;  // for the loop alone
   const Duration patience_;
   const std::shared_ptr<MountGuard> guard_;
-  std::size_t told_ = 0;
+  std::size_t answered_ = 0;
 };
 
 /// What is kept of a service between looks.
 struct Inspector::Memory {
-  std::optional<Duration> last_look;
+  std::optional<Duration> last_inspection;
   bool died = false;         // since it was found last
   ProcessIdentity identity;  // whose samples and figures they are
   Means<ProcessSample> process;
@@ -130,7 +130,7 @@ struct Inspector::Memory {
   FileSums sums;
   bool reading = false;  // its lines, on a thread
 
-  [[nodiscard]] bool add(const ProcessLook& look, Duration when, engine::Facts& facts);
+  [[nodiscard]] bool add(const ProcessInspection& inspection, Duration when, engine::Facts& facts);
 };
 
 }  // namespace healer::runtime

@@ -37,32 +37,35 @@ Duration longest(const std::vector<Duration>& spans) {
 void Inspector::read_interface(const engine::effect::Measure& run, const engine::measure::ReadInterface& wanted,
                                std::shared_ptr<const engine::ServiceBlock> block) {
   add(run).read = [this, id = run.run.number(), wanted, block = std::move(block)]() -> Loop::Callback {
-    auto seen = std::make_shared<NetworkLook>(look_at_network(block->other->interface));
+    auto seen = std::make_shared<NetworkInspection>(inspect_network(block->other->interface));
     return [this, id, wanted, seen] { found_interface(id, wanted, *seen); };
   };
 }
 
-void Inspector::found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted, NetworkLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;
+void Inspector::found_interface(std::uint64_t run, const engine::measure::ReadInterface& wanted,
+                                NetworkInspection& inspection) {
+  const auto entry = inspections_.find(run);
+  if (entry == inspections_.end()) return;
   Memory& memory = memory_of(entry->second->service);
-  if (look.answer == engine::Answer::Absent) {
+  if (inspection.answer == engine::Answer::Absent) {
     memory.interface = {};
     memory.traffic = {};
   }
-  if (look.sample) {
-    const InterfaceSample& sample = *look.sample;
+  if (inspection.sample) {
+    const InterfaceSample& sample = *inspection.sample;
     const auto& former = memory.interface.add(sample);
     // Of a link that is down nothing else is told, as in Monit; what it had carried before still counts.
-    if (former && former->interface == sample.interface && look.up) add_means(look.facts, *former, sample);
+    if (former && former->interface == sample.interface && inspection.up) add_means(inspection.facts, *former, sample);
     if (wanted.spans.empty()) {
       memory.traffic = {};
     } else {
       memory.traffic.add(sample, longest(wanted.spans));
-      if (look.up) look.facts.further.set(&engine::FurtherFacts::totals, totals_of(memory.traffic, wanted.spans));
+      if (inspection.up)
+        inspection.facts.further.set(&engine::FurtherFacts::totals, totals_of(memory.traffic, wanted.spans));
     }
   }
-  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
+  answer(run, std::make_shared<const engine::Facts>(std::move(inspection.facts)), std::move(inspection.output),
+         inspection.answer);
 }
 
 }  // namespace healer::runtime

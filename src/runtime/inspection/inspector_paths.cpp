@@ -27,58 +27,58 @@ void Inspector::read_path(const engine::effect::Measure& run, const engine::meas
     made.reads = !std::exchange(memory_of(run.service).reading, true);
     if (!made.reads) made.unread = fmt::format("the lines of {} are still being read", printable(made.block->path));
   }
-  look_at(std::move(made));
+  inspect(std::move(made));
 }
 
 /// With the others of this turn of the loop; a pattern may make it last for ever, and only those wait for that who read
 /// lines, too.
-void Inspector::look_at(PathRun run) {
-  auto& looks = run.reads ? fresh_lines_ : fresh_paths_;
-  if (looks == nullptr) looks = std::make_shared<PathLooks>(*this, mono_now());
-  looks->runs.push_back(std::move(run));
+void Inspector::inspect(PathRun run) {
+  auto& inspections = run.reads ? fresh_lines_ : fresh_paths_;
+  if (inspections == nullptr) inspections = std::make_shared<PathInspections>(*this, mono_now());
+  inspections->runs.push_back(std::move(run));
   flush_at_end_of_turn();
 }
 
 void Inspector::submit_paths() {
-  while (!path_looks_.empty() && path_looks_.front()->is_told()) path_looks_.pop_front();
-  const auto submit = [this](std::shared_ptr<PathLooks> looks, WorkerPool& pool) {
-    if (looks == nullptr) return;
-    if (expiries_.empty() && path_looks_.empty()) patience_.set_deadline(looks->begun + options_.patience);
-    path_looks_.push_back(looks);
-    pool.submit(std::move(looks));
+  while (!path_inspections_.empty() && path_inspections_.front()->is_answered()) path_inspections_.pop_front();
+  const auto submit = [this](std::shared_ptr<PathInspections> inspections, WorkerPool& pool) {
+    if (inspections == nullptr) return;
+    if (expiries_.empty() && path_inspections_.empty()) patience_.set_deadline(inspections->begun + options_.patience);
+    path_inspections_.push_back(inspections);
+    pool.submit(std::move(inspections));
   };
   submit(std::exchange(fresh_paths_, nullptr), pool_);
   submit(std::exchange(fresh_lines_, nullptr), lines_);
 }
 
 void Inspector::expire_paths(Duration now) {
-  while (!path_looks_.empty()) {
-    const std::shared_ptr<PathLooks> looks = path_looks_.front();
-    if (!looks->is_told() && looks->begun + options_.patience > now) break;
-    path_looks_.pop_front();
-    for (PathRun& run : looks->runs)
+  while (!path_inspections_.empty()) {
+    const std::shared_ptr<PathInspections> inspections = path_inspections_.front();
+    if (!inspections->is_answered() && inspections->begun + options_.patience > now) break;
+    path_inspections_.pop_front();
+    for (PathRun& run : inspections->runs)
       if (!run.answered) fail_path(run, too_late());
   }
 }
 
 void Inspector::cancel_path(engine::RunId id) {
-  const auto cancel = [id](PathLooks* looks) {
-    if (looks == nullptr || looks->is_told()) return;
-    const auto run = std::ranges::find(looks->runs, id, &PathRun::run);
-    if (run != looks->runs.end()) run->answered = true;
+  const auto cancel = [id](PathInspections* inspections) {
+    if (inspections == nullptr || inspections->is_answered()) return;
+    const auto run = std::ranges::find(inspections->runs, id, &PathRun::run);
+    if (run != inspections->runs.end()) run->answered = true;
   };
-  for (const auto& looks : path_looks_) cancel(looks.get());
+  for (const auto& inspections : path_inspections_) cancel(inspections.get());
   cancel(fresh_paths_.get());
   cancel(fresh_lines_.get());
 }
 
-void Inspector::PathLooks::work(std::size_t one) {
+void Inspector::PathInspections::work(std::size_t one) {
   PathRun& run = runs[one];
   const std::string& path = run.block->path;
   const std::uint64_t key = run.run.number();
   const std::string_view purpose = run.reads ? "read" : "look at";
-  run.seen = guard_->guarded({key, path, patience_, purpose}, [&] { return look_at_path(path, run.wanted.type); });
-  if (!run.reads || !run.seen || run.seen->answer != Answer::Told) return;
+  run.seen = guard_->guarded({key, path, patience_, purpose}, [&] { return inspect_path(path, run.wanted.type); });
+  if (!run.reads || !run.seen || run.seen->answer != Answer::Present) return;
   // Only the reading is up to its mount: a pattern that takes long is no fault of that.
   const auto read = guard_->guarded({key, path, patience_, "read"}, [&] { return read_lines(path, run.position); });
   auto lines = read ? sift(read->text, *run.block->lines) : read.error();
@@ -95,14 +95,14 @@ void Inspector::PathLooks::work(std::size_t one) {
   if (!read->missing.empty()) facts.attributes.push_back({engine::Attribute::LinesLost, read->missing});
 }
 
-void Inspector::PathLooks::tell(std::size_t one) {
+void Inspector::PathInspections::tell(std::size_t one) {
   PathRun& run = runs[one];
   end(run);
   if (!run.answered) inspector_.found_path(run);
 }
 
 /// Whether there is a file is looked at none the less, where its lines cannot be read.
-void Inspector::PathLooks::refuse(std::size_t one, const Error& why) {
+void Inspector::PathInspections::refuse(std::size_t one, const Error& why) {
   PathRun& run = runs[one];
   end(run);
   if (run.answered) return;
@@ -111,12 +111,12 @@ void Inspector::PathLooks::refuse(std::size_t one, const Error& why) {
   PathRun again = run;
   again.answered = again.reads = false;
   again.unread = why.what;
-  inspector_.look_at(std::move(again));
+  inspector_.inspect(std::move(again));
 }
 
 /// No thread is at it any more.
-void Inspector::PathLooks::end(PathRun& run) {
-  ++told_;
+void Inspector::PathInspections::end(PathRun& run) {
+  ++answered_;
   if (!run.reads) return;
   const auto kept = inspector_.memories_.find(run.service.number());
   if (kept != inspector_.memories_.end()) kept->second->reading = false;
@@ -124,16 +124,16 @@ void Inspector::PathLooks::end(PathRun& run) {
 
 void Inspector::found_path(PathRun& run) {
   if (!run.seen) return fail_path(run, run.seen.error().what);
-  PathLook& look = *run.seen;
-  if (look.answer == Answer::Told) {
+  PathInspection& inspection = *run.seen;
+  if (inspection.answer == Answer::Present) {
     if (run.wanted.lines && !run.reads) return fail_path(run, run.unread);
     if (run.wanted.checksums.any()) return sum(run);
   }
   static const auto kNothing = std::make_shared<const engine::Facts>();  // of all that are not there
-  if (look.answer == Answer::Absent)
-    answer_path(run, kNothing, std::move(look.output), look.answer);
+  if (inspection.answer == Answer::Absent)
+    answer_path(run, kNothing, std::move(inspection.output), inspection.answer);
   else
-    answer_path(run, std::move(look.facts), std::move(look.output), look.answer);
+    answer_path(run, std::move(inspection.facts), std::move(inspection.output), inspection.answer);
 }
 
 void Inspector::answer_path(PathRun& run, std::shared_ptr<const engine::Facts> facts, std::string output,
@@ -147,21 +147,21 @@ void Inspector::fail_path(PathRun& run, std::string why) {
 }
 
 void Inspector::read_filesystem(const engine::effect::Measure& run, std::shared_ptr<const engine::ServiceBlock> block) {
-  Look& look = add(run);
-  look.read = [this, id = look.run, block = std::move(block), patience = options_.stuck, guard = guard_] {
-    const auto see = [&]() -> Result<FilesystemLook> {
+  Inspection& inspection = add(run);
+  inspection.read = [this, id = inspection.run, block = std::move(block), patience = options_.stuck, guard = guard_] {
+    const auto see = [&]() -> Result<FilesystemInspection> {
       const auto mount = find_mount(block->path);
       if (!mount) return mount.error();
-      if (!*mount) return FilesystemLook{.answer = Answer::Absent};
-      return guard->guarded({id, (*mount)->point, patience, "look at"}, [&] { return look_at_filesystem(**mount); });
+      if (!*mount) return FilesystemInspection{.answer = Answer::Absent};
+      return guard->guarded({id, (*mount)->point, patience, "look at"}, [&] { return inspect_filesystem(**mount); });
     };
-    return told(id, see(), &Inspector::found_filesystem);
+    return deliver(id, see(), &Inspector::found_filesystem);
   };
 }
 
 /// On a worker: what the loop does with what was seen.
 template <typename Seen>
-Loop::Callback Inspector::told(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&)) {
+Loop::Callback Inspector::deliver(std::uint64_t run, Result<Seen> seen, void (Inspector::*then)(std::uint64_t, Seen&)) {
   return [this, run, then, kept = std::make_shared<Result<Seen>>(std::move(seen))] {
     if (!*kept) return fail(run, kept->error().what);
     (this->*then)(run, **kept);
@@ -179,35 +179,37 @@ void Inspector::sum(PathRun& run) {
   const FileSums& known = memory_of(run.service).sums;
   if (known.lasting && known.wanted == wanted && known.state == run.seen->state) {
     add(known);
-    return answer_path(run, facts, {}, Answer::Told);
+    return answer_path(run, facts, {}, Answer::Present);
   }
   run.answered = true;
-  auto look = std::make_unique<Look>();
-  look->service = run.service;
-  look->run = run.run.number();
-  look->begun = run.begun;
-  look->is_patient = true;  // it is known to be read
-  const std::uint64_t id = keep(std::move(look)).run;
+  auto inspection = std::make_unique<Inspection>();
+  inspection->service = run.service;
+  inspection->run = run.run.number();
+  inspection->begun = run.begun;
+  inspection->is_patient = true;  // it is known to be read
+  const std::uint64_t id = keep(std::move(inspection)).run;
   sums_.sum(id, run.block->path, wanted, [this, id, add, facts](const Result<FileSums>& sums) {
-    const auto entry = looks_.find(id);
-    if (entry == looks_.end()) return;
+    const auto entry = inspections_.find(id);
+    if (entry == inspections_.end()) return;
     if (!sums) return fail(id, sums.error().what);
     memory_of(entry->second->service).sums = *sums;
     add(*sums);
-    answer(id, facts, {}, Answer::Told);
+    answer(id, facts, {}, Answer::Present);
   });
 }
 
-void Inspector::found_filesystem(std::uint64_t run, FilesystemLook& look) {
-  const auto entry = looks_.find(run);
-  if (entry == looks_.end()) return;
+void Inspector::found_filesystem(std::uint64_t run, FilesystemInspection& inspection) {
+  const auto entry = inspections_.find(run);
+  if (entry == inspections_.end()) return;
   Means<DeviceSample>& means = memory_of(entry->second->service).device;
-  if (!look.device) {
+  if (!inspection.device) {
     means = {};
-  } else if (const auto& former = means.add(*look.device); former && former->device == look.device->device) {
-    add_means(look.facts.metrics, *former, *look.device);
+  } else if (const auto& former = means.add(*inspection.device);
+             former && former->device == inspection.device->device) {
+    add_means(inspection.facts.metrics, *former, *inspection.device);
   }
-  answer(run, std::make_shared<const engine::Facts>(std::move(look.facts)), std::move(look.output), look.answer);
+  answer(run, std::make_shared<const engine::Facts>(std::move(inspection.facts)), std::move(inspection.output),
+         inspection.answer);
 }
 
 }  // namespace healer::runtime

@@ -30,8 +30,8 @@ bool started_after(std::uint64_t start_ticks, std::int64_t written, const std::o
 
 }  // namespace
 
-ProcessWish Inspector::Request::wish_of(const PidFile& file) const {
-  ProcessWish of = wish;
+ProcessQuery Inspector::Request::query_of(const PidFile& file) const {
+  ProcessQuery of = query;
   of.owner = of.owner || file.named_by != 0;  // whether it may be signalled depends on that
   return of;
 }
@@ -85,7 +85,7 @@ Inspector::Found Inspector::find(const Request& request, MountGuard& guard) {
     }
     if (!why.empty()) find_last(request, why, found);
   }
-  if (!found.look && !found.unknown) found.output = fmt::format("process is not running ({})", why);
+  if (!found.inspection && !found.unknown) found.output = fmt::format("process is not running ({})", why);
   return found;
 }
 
@@ -94,16 +94,16 @@ std::string Inspector::see(const PidFile& file, const Request& request, Found& f
   const pid_t pid = file.pid;
   // First the handle, then the look: so a death in between is noticed.
   if (request.watched.pid != pid && request.may_watch) found.pidfd = open_pidfd(pid);
-  auto look = look_at_process(pid, request.wish_of(file));
-  if (!look) {
+  auto inspection = inspect_process(pid, request.query_of(file));
+  if (!inspection) {
     found.pidfd = {};
-    if (look.error().code == ESRCH) return look.error().what;
+    if (inspection.error().code == ESRCH) return inspection.error().what;
     found.unknown = true;
-    found.output = look.error().what;
+    found.output = inspection.error().what;
     return {};
   }
-  found.look = std::move(*look);
-  engine::ProcessFacts& facts = found.look->facts;
+  found.inspection = std::move(*inspection);
+  engine::ProcessFacts& facts = found.inspection->facts;
   facts.file = file.written;
   facts.younger = file.written != 0 && started_after(facts.start_ticks, file.written, request.stepped) &&
                   !request.is_of_start({pid, facts.start_ticks});
@@ -131,7 +131,7 @@ void Inspector::find_last(const Request& request, const std::string& why, Found&
     found = std::move(last);
     return;
   }
-  const engine::ProcessFacts& facts = last.look->facts;
+  const engine::ProcessFacts& facts = last.inspection->facts;
   if (facts.start_ticks != request.own.start_ticks || facts.zombie) return;
   found = std::move(last);
   found.output += fmt::format(", but {}", why);
@@ -142,12 +142,12 @@ Inspector::Found Inspector::find_own(const Request& request) {
   Found found;
   found.output = "process is not running";
   if (request.own.pid == 0) return found;
-  auto look = look_at_process(request.own.pid, request.wish_of({.pid = request.own.pid}));
-  if (!look) {
-    found.unknown = look.error().code != ESRCH;
-    if (found.unknown) found.output = look.error().what;
-  } else if (look->facts.start_ticks == request.own.start_ticks && !look->facts.zombie) {
-    found.look = std::move(*look);
+  auto inspection = inspect_process(request.own.pid, request.query_of({.pid = request.own.pid}));
+  if (!inspection) {
+    found.unknown = inspection.error().code != ESRCH;
+    if (found.unknown) found.output = inspection.error().what;
+  } else if (inspection->facts.start_ticks == request.own.start_ticks && !inspection->facts.zombie) {
+    found.inspection = std::move(*inspection);
     found.output = fmt::format("process is running with pid {}", request.own.pid);
   }
   return found;

@@ -245,7 +245,7 @@ std::string command_line(pid_t pid) {
 
 std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
                                                            const std::vector<uid_t>& owners,
-                                                           std::atomic<std::uint64_t>* looked) {
+                                                           std::atomic<std::uint64_t>* inspected) {
   const Directory directory(::opendir("/proc"));
   if (!directory) return std::nullopt;
   std::vector<MarkedProcess> found;
@@ -270,7 +270,7 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
     return std::string(environment.c_str() + at + wanted.size());
   };
   while (const dirent* entry = ::readdir(directory.get())) {
-    if (looked != nullptr) ++*looked;
+    if (inspected != nullptr) ++*inspected;
     const auto pid = as_pid(entry->d_name);
     if (!pid || *pid == ::getpid() || !owner_of(*pid) || !value_of(*pid)) continue;
     // Its number proves nothing; what it is between two looks that find the same process does.
@@ -287,10 +287,10 @@ std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& be
 
 // ---- one process
 
-Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
+Result<ProcessInspection> inspect_process(pid_t pid, const ProcessQuery& query) {
   const auto gone = [pid] { return Error{ESRCH, fmt::format("there is no process {}", pid)}; };
-  const bool only_stat = wish.known.pid == pid && !wish.attribute && !wish.owner && !wish.transfers &&
-                         !wish.descriptors && !(wish.shares && wish.memory);
+  const bool only_stat = query.known.pid == pid && !query.attribute && !query.owner && !query.transfers &&
+                         !query.descriptors && !(query.shares && query.memory);
   Descriptor folder = only_stat ? Descriptor() : open_folder(pid);
   const auto read = [&](const char* name, std::size_t most) {
     if (folder) return read_head(folder.get(), name, most);
@@ -309,53 +309,53 @@ Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish) {
   if (!line) return failed(line.error());
   const auto stat = parse_proc_stat(*line);
   if (!stat) return gone();
-  const bool known = wish.known == ProcessIdentity{pid, stat->start_ticks};
+  const bool known = query.known == ProcessIdentity{pid, stat->start_ticks};
   if (!known && !folder) folder = open_folder(pid);
-  ProcessLook look;
-  look.facts.pid = pid;
-  look.facts.parent = stat->parent;
-  look.facts.start_ticks = stat->start_ticks;
-  look.facts.zombie = stat->zombie();
-  look.has_owner = wish.owner || !known;
-  look.has_transfers = wish.transfers || !known;
-  look.has_descriptors = wish.descriptors || !known;
-  look.has_memory = !wish.shares || wish.memory || !known;
-  if (look.has_owner) {
+  ProcessInspection inspection;
+  inspection.facts.pid = pid;
+  inspection.facts.parent = stat->parent;
+  inspection.facts.start_ticks = stat->start_ticks;
+  inspection.facts.zombie = stat->zombie();
+  inspection.has_owner = query.owner || !known;
+  inspection.has_transfers = query.transfers || !known;
+  inspection.has_descriptors = query.descriptors || !known;
+  inspection.has_memory = !query.shares || query.memory || !known;
+  if (inspection.has_owner) {
     const auto status = read("status", kMostOfStatus);
     if (!status) return is_gone(status.error()) ? gone() : failed(status.error());
     if (number_of(*status, "Tgid:") != static_cast<std::uint64_t>(pid)) return gone();
     if (const auto uids = numbers_of(*status, "Uid:"); uids.size() >= 2) {
-      look.facts.uid = static_cast<std::uint32_t>(uids[0]);
-      look.facts.euid = static_cast<std::uint32_t>(uids[1]);
+      inspection.facts.uid = static_cast<std::uint32_t>(uids[0]);
+      inspection.facts.euid = static_cast<std::uint32_t>(uids[1]);
     }
-    look.facts.gid = static_cast<std::uint32_t>(number_of(*status, "Gid:").value_or(0));
+    inspection.facts.gid = static_cast<std::uint32_t>(number_of(*status, "Gid:").value_or(0));
   }
-  look.sample = {mono_now(), pid, stat->start_ticks, stat->cpu_ticks, std::nullopt};
-  if (stat->zombie()) return look;
+  inspection.sample = {mono_now(), pid, stat->start_ticks, stat->cpu_ticks, std::nullopt};
+  if (stat->zombie()) return inspection;
 
-  if (wish.attribute) look.facts.attribute = attribute_of(read("attr/current", kMostOfAttribute));
-  if (look.has_transfers) look.sample.io = io_of(read("io", kMostOfStatus));
+  if (query.attribute) inspection.facts.attribute = attribute_of(read("attr/current", kMostOfAttribute));
+  if (inspection.has_transfers) inspection.sample.io = io_of(read("io", kMostOfStatus));
   const double resident = static_cast<double>(stat->resident_pages) * page_size();
-  if (look.has_memory) {
-    const double bytes = wish.shares ? share_in(read("smaps_rollup", kMostOfStatus)).value_or(resident) : resident;
-    look.metrics.set(Metric::MemoryBytes, bytes);
-    look.metrics.set(Metric::MemoryPercent, 100 * bytes / all_memory());
+  if (inspection.has_memory) {
+    const double bytes = query.shares ? share_in(read("smaps_rollup", kMostOfStatus)).value_or(resident) : resident;
+    inspection.metrics.set(Metric::MemoryBytes, bytes);
+    inspection.metrics.set(Metric::MemoryPercent, 100 * bytes / all_memory());
   }
-  look.metrics.set(Metric::Threads, stat->threads);
-  const Duration uptime = look.sample.taken - start_time(stat->start_ticks);
-  look.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));
-  if (!look.has_descriptors) return look;
+  inspection.metrics.set(Metric::Threads, stat->threads);
+  const Duration uptime = inspection.sample.taken - start_time(stat->start_ticks);
+  inspection.metrics.set(Metric::Uptime, static_cast<double>(std::max<std::int64_t>(0, uptime.count() / 1000)));
+  if (!inspection.has_descriptors) return inspection;
   const auto limits = read("limits", kMostOfStatus);
   folder = {};  // it is no descriptor of healer's, where that is looked at
   if (const auto count = count_descriptors(pid)) {
-    look.metrics.set(Metric::FileDescriptors, static_cast<double>(*count));
+    inspection.metrics.set(Metric::FileDescriptors, static_cast<double>(*count));
     const auto limit = limits ? number_of(*limits, "Max open files") : std::nullopt;
     if (limit && *limit > 0) {
       const double percent = 100 * static_cast<double>(*count) / static_cast<double>(*limit);
-      look.metrics.set(Metric::FileDescriptorsPercent, percent);
+      inspection.metrics.set(Metric::FileDescriptorsPercent, percent);
     }
   }
-  return look;
+  return inspection;
 }
 
 void add_means(Metrics& metrics, const ProcessSample& former, const ProcessSample& present) {
@@ -392,7 +392,7 @@ double shares_of_descendants(const ProcSnapshot& snapshot, pid_t pid) {
   return bytes;
 }
 
-void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish,
+void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessQuery& query,
                 std::optional<double> shares) {
   const auto descendants = table.snapshot->descendants(process.pid);
   double of_children = 0;
@@ -407,13 +407,13 @@ void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& p
     const bool same = before != nullptr && before->start_ticks == one->start_ticks;
     ticks += one->cpu_ticks - (same ? std::min(before->cpu_ticks, one->cpu_ticks) : 0);
   }
-  if (wish.shares) of_children = shares.value_or(0);
+  if (query.shares) of_children = shares.value_or(0);
   const double resident = metrics.get(Metric::MemoryBytes).value_or(0) + of_children;
   metrics.set(Metric::Children, static_cast<double>(descendants.size()));
-  if (!wish.shares || shares) {
+  if (!query.shares || shares) {
     metrics.set(Metric::TotalMemoryBytes, resident);
     metrics.set(Metric::TotalMemory, 100 * resident / all_memory());
-    if (wish.of_children) {
+    if (query.of_children) {
       metrics.set(Metric::ChildrenMemoryBytes, of_children);
       metrics.set(Metric::ChildrenMemory, 100 * of_children / all_memory());
     }
@@ -422,9 +422,9 @@ void add_totals(Metrics& metrics, const ProcTable& table, const ProcessSample& p
     const Duration time = table.taken - table.former->taken();
     const double cpu = descendants.empty() ? 0 : cpu_percent(ticks, time, threads);
     if (const auto own = metrics.get(Metric::Cpu)) metrics.set(Metric::TotalCpu, *own + cpu);
-    if (wish.of_children) metrics.set(Metric::ChildrenCpu, cpu);
+    if (query.of_children) metrics.set(Metric::ChildrenCpu, cpu);
   }
-  if (const auto own = metrics.get(Metric::FileDescriptors); own && wish.total_descriptors) {
+  if (const auto own = metrics.get(Metric::FileDescriptors); own && query.total_descriptors) {
     double descriptors = *own;
     for (const ProcStat* one : descendants) {
       descriptors += static_cast<double>(count_descriptors(one->pid).value_or(0));

@@ -130,9 +130,8 @@ struct MarkedProcess {
 /// seen; nothing where nobody can be. Only those of `owners` (real uids) are asked: anybody can write a mark into an
 /// environment of his own, and as much beside it as he likes. May wait for any of them, as above;
 /// `looked` counts those that it has done with.
-[[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(const std::string& beginning,
-                                                                         const std::vector<uid_t>& owners,
-                                                                         std::atomic<std::uint64_t>* looked = nullptr);
+[[nodiscard]] std::optional<std::vector<MarkedProcess>> marked_processes(
+    const std::string& beginning, const std::vector<uid_t>& owners, std::atomic<std::uint64_t>* inspected = nullptr);
 
 /// What a process has used up to a moment.
 struct ProcessSample {
@@ -152,7 +151,7 @@ struct ProcessSample {
 };
 
 /// What is wanted of one process.
-struct ProcessWish {
+struct ProcessQuery {
   bool attribute = false;          ///< its security attribute
   bool total_descriptors = false;  ///< those of its descendants too
   bool of_children = false;        ///< what its descendants use without itself
@@ -169,7 +168,7 @@ struct ProcessWish {
 };
 
 /// What /proc says of one process.
-struct ProcessLook {
+struct ProcessInspection {
   engine::ProcessFacts facts;
   engine::Metrics metrics;  ///< what needs no former sample; nothing of a zombie
   ProcessSample sample;
@@ -184,7 +183,7 @@ struct ProcessLook {
 /// Looks at the process of that number. An Error with code ESRCH where there is none, or where it is a thread of
 /// another process; with another code where that is not known, for instance since /proc hides it. May wait for that
 /// process: not for the loop thread. Requires: proc_is_ours().
-[[nodiscard]] Result<ProcessLook> look_at_process(pid_t pid, const ProcessWish& wish);
+[[nodiscard]] Result<ProcessInspection> inspect_process(pid_t pid, const ProcessQuery& query);
 
 /// Adds the figures that are means since `former`, where that was the same process: what it has used of the cores, ...
 void add_means(engine::Metrics& metrics, const ProcessSample& former, const ProcessSample& present);
@@ -195,7 +194,7 @@ void add_transfers(engine::Metrics& metrics, const ProcessSample& former, const 
 [[nodiscard]] double shares_of_descendants(const ProcSnapshot& snapshot, pid_t pid);
 /// Adds the figures of a process with its descendants, by a table. Those of its own must be there already. `shares`:
 /// what the memory of its descendants is, where that is not all that is resident.
-void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process, const ProcessWish& wish,
-                std::optional<double> shares = {});
+void add_totals(engine::Metrics& metrics, const ProcTable& table, const ProcessSample& process,
+                const ProcessQuery& query, std::optional<double> shares = {});
 
 }  // namespace healer::runtime

@@ -91,23 +91,23 @@ void add_load(Metrics& metrics) {
   }
 }
 
-SystemLook look_at_system() {
-  SystemLook look;
-  add_load(look.metrics);
-  add_memory(look.metrics);
-  add_descriptors(look.metrics);
-  look.sample.taken = mono_now();
-  look.metrics.set(Metric::Uptime, static_cast<double>(look.sample.taken.count() / 1000));
+SystemInspection inspect_system() {
+  SystemInspection inspection;
+  add_load(inspection.metrics);
+  add_memory(inspection.metrics);
+  add_descriptors(inspection.metrics);
+  inspection.sample.taken = mono_now();
+  inspection.metrics.set(Metric::Uptime, static_cast<double>(inspection.sample.taken.count() / 1000));
   const std::string stat = contents("/proc/stat");
   if (stat.starts_with("cpu ")) {
     const auto ticks = leading_numbers<SystemSample::kFields>(stat.c_str() + 4);
-    std::ranges::transform(ticks, look.sample.ticks.begin(),
+    std::ranges::transform(ticks, inspection.sample.ticks.begin(),
                            [](double one) { return static_cast<std::uint64_t>(one); });
   }
   const std::string paging = contents("/proc/vmstat");
-  look.sample.paged_in = count_of(paging, "pswpin");
-  look.sample.paged_out = count_of(paging, "pswpout");
-  return look;
+  inspection.sample.paged_in = count_of(paging, "pswpin");
+  inspection.sample.paged_out = count_of(paging, "pswpout");
+  return inspection;
 }
 
 void add_means(Metrics& metrics, const SystemSample& former, const SystemSample& present) {

@@ -20,12 +20,12 @@ struct SystemSample {
   std::optional<std::uint64_t> paged_in, paged_out;  ///< pages that came from swap, and that went there, since the boot
 };
 
-struct SystemLook {
+struct SystemInspection {
   engine::Metrics metrics;  ///< what needs no former sample
   SystemSample sample;
 };
 /// Reads /proc: not for the loop thread.
-[[nodiscard]] SystemLook look_at_system();
+[[nodiscard]] SystemInspection inspect_system();
 
 /// Adds the load averages of the machine. Reads /proc: not for the loop thread.
 void add_load(engine::Metrics& metrics);

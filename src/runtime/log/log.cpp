@@ -139,16 +139,16 @@ struct Log::Impl {
   ServiceLogger logger{std::string(kIdentity)};  ///< standard error in the foreground, and the target
   ServiceLogger losses{std::string(kIdentity)};  ///< the target alone
   bool failed = false;                           ///< an entry did not reach the target
-  std::uint64_t lost_told = 0;                   ///< of `lost`
+  std::uint64_t reported_lost = 0;               ///< of `lost`
   std::string reason;                            ///< of the loss
-  bool reason_told = false;
+  bool reason_reported = false;
 
   Impl();
   void use(LogOptions others);
   void run();
   void emit(const Entry& entry);
   [[nodiscard]] bool reached(ServiceLogger& through, const Entry& entry);
-  void tell_losses();
+  void report_losses();
   void open_file_again();
 };
 
@@ -217,24 +217,24 @@ bool Log::Impl::reached(ServiceLogger& through, const Entry& entry) {
 }
 
 void Log::Impl::emit(const Entry& entry) {
-  tell_losses();
+  report_losses();
   if (reached(logger, entry)) return;
   ++lost;
   // Nobody reads the log now: standard error is the last resort, once.
-  if (!std::exchange(reason_told, true) && !options.echo)
+  if (!std::exchange(reason_reported, true) && !options.echo)
     std::fputs(fmt::format("{}: the log cannot be written: {}\n", kIdentity, reason).c_str(), stderr);
 }
 
-void Log::Impl::tell_losses() {
+void Log::Impl::report_losses() {
   const std::uint64_t now_lost = lost;
-  if (now_lost == lost_told) return;
+  if (now_lost == reported_lost) return;
   const Entry entry{Severity::Error, now().wall, "",
-                    fmt::format("{} log entries were lost: {}", now_lost - lost_told,
+                    fmt::format("{} log entries were lost: {}", now_lost - reported_lost,
                                 reason.empty() ? "they came faster than they could be written" : reason)};
   if (!reached(losses, entry)) return;
-  lost_told = now_lost;
+  reported_lost = now_lost;
   reason.clear();
-  reason_told = false;
+  reason_reported = false;
 }
 
 void Log::Impl::open_file_again() {

@@ -187,7 +187,7 @@ void MailLedger::telling(const std::string& address, const actions::MailKey& key
   write(line.substr(0, line.size() - 1) + " " + address + "\n");
 }
 
-void MailLedger::told(const std::string& address) {
+void MailLedger::mark_notified(const std::string& address) {
   dropped_.erase(address);
   if (!path_.empty()) (void)rewrite();
 }

@@ -61,7 +61,7 @@ class MailLedger {
   /// That mail tells of it, as soon as it waits...
   void telling(const std::string& address, const actions::MailKey& key);
   /// ...which it does now.
-  void told(const std::string& address);
+  void mark_notified(const std::string& address);
 
   /// The mail is no more.
   void forget(const actions::MailKey& key) {

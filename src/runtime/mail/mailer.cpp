@@ -93,8 +93,8 @@ void Mailer::stop(Duration grace) {
 }
 
 MailFigures Mailer::figures() const {
-  const std::lock_guard lock(impl_->told_mutex);
-  return impl_->told;
+  const std::lock_guard lock(impl_->figures_mutex);
+  return impl_->reported_figures;
 }
 
 std::size_t Mailer::waiting() const { return figures().waiting; }
@@ -146,18 +146,18 @@ void Mailer::Impl::run() {
 
 /// False where it was the last.
 bool Mailer::Impl::turn() {
-  take_news();
+  take_results();
   write_memory();
   // One time for both: a mail that was held when mails were merged does not go by itself a moment later.
   const WallTime wall = options.wall();
   merge_due(wall);
-  tell_dropped();
-  tell_figures();
+  report_dropped();
+  report_figures();
   const Clock::time_point now = Clock::now();
   Clock::time_point wake = now + hours{1};
-  if (tell_at) wake = std::min(wake, now + std::max(*tell_at - options.wall(), Duration{1}));
+  if (report_at) wake = std::min(wake, now + std::max(*report_at - options.wall(), Duration{1}));
   const std::optional<MailKey> mail = next_mail(now, wall, wake);
-  if (!mail) tell_figures();  // what a limit holds back is known by now
+  if (!mail) report_figures();  // what a limit holds back is known by now
   {
     const std::lock_guard lock(mutex);
     if (stopping && inbox.empty() && (!mail || now >= *stop_at)) return false;
@@ -176,7 +176,7 @@ bool Mailer::Impl::turn() {
 }
 
 /// Settings and alerts, in one go: an alert that was handed over after new settings is written by them.
-void Mailer::Impl::take_news() {
+void Mailer::Impl::take_results() {
   std::optional<Settings> fresh;
   std::vector<engine::effect::Alert> alerts;
   bool overflowed = false;
@@ -193,7 +193,7 @@ void Mailer::Impl::take_news() {
   for (const engine::effect::Alert& alert : alerts) store(alert);
   if (overflowed)
     log(Severity::Error, "mail queue: more alerts came than the disk could take; the rest is queued at the next start");
-  tell_figures();
+  report_figures();
 }
 
 void Mailer::Impl::use(Settings fresh) {
@@ -209,7 +209,7 @@ void Mailer::Impl::use(Settings fresh) {
       log(Severity::Warning, fmt::format("mail server {}: {}", describe(server), text));
     servers.push_back({server, {}, 0});
   }
-  said_no_servers = false;
+  logged_no_servers = false;
   // Other servers may take what these refused for now.
   for (auto& [key, mail] : mails) mail.not_before = {};
 }
@@ -297,9 +297,9 @@ void Mailer::Impl::disk_failed(const Error& error) {
 
 void Mailer::Impl::store(const engine::effect::Alert& alert) {
   if (servers.empty()) {
-    if (!alert.recipients.empty() && !std::exchange(said_no_servers, true))
+    if (!alert.recipients.empty() && !std::exchange(logged_no_servers, true))
       report(Outcome{alert.alert, Outcome::Kind::Dropped, "no mail is sent: no mail server is set (set mailserver)"});
-    tell_taken(alert.alert);
+    report_taken(alert.alert);
     return;
   }
   std::vector<MailKey> waiting;
@@ -349,7 +349,7 @@ void Mailer::Impl::store(const engine::effect::Alert& alert) {
     }
   }
   if (safe) {
-    tell_taken(alert.alert);
+    report_taken(alert.alert);
   } else {
     untaken[alert.alert.number()] = std::move(waiting);
   }
@@ -367,7 +367,7 @@ bool Mailer::Impl::make_room(std::uint64_t alert, std::size_t bytes) {
     auto oldest = std::ranges::find_if(mails, [&](const auto& known) { return may_go(known) && !known.second.urgent; });
     if (oldest == mails.end()) oldest = std::ranges::find_if(mails, may_go);
     if (oldest == mails.end()) return false;
-    if (!std::exchange(said_full, true))
+    if (!std::exchange(logged_full, true))
       log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", mails.size()));
     drop(MailKey(oldest->first));
   }
@@ -391,7 +391,7 @@ void Mailer::Impl::not_taken(const std::string* to) {
   }
   const std::size_t slots = settings.queue_slots;
   if (slots == 0 || failed.size() <= slots) return;
-  if (!std::exchange(said_full, true))
+  if (!std::exchange(logged_full, true))
     log(Severity::Error, fmt::format("mail queue: full with {} mails; the oldest are dropped", slots));
   std::ranges::stable_partition(failed, [&](const MailKey& key) { return !mails.at(key).urgent; });
   failed.resize(failed.size() - slots);
@@ -435,7 +435,7 @@ void Mailer::Impl::write_memory() {
   for (const auto& [key, mail] : mails)
     if (!mail.covers.empty()) merged.push_back(key);
   for (const MailKey& key : merged) cover(key);
-  for (const auto& [alert, keys] : std::exchange(untaken, {})) tell_taken(engine::AlertId{alert});
+  for (const auto& [alert, keys] : std::exchange(untaken, {})) report_taken(engine::AlertId{alert});
 }
 
 /// The first mail (after `after`) that may be sent now; else `wake` is when the next may be.
@@ -482,8 +482,8 @@ void Mailer::Impl::close_mail(const MailKey& key, Outcome::Kind kind, std::strin
   forget(key);
   for (const MailKey& part : covered) forget(part);
   sync_queue();
-  if (kind == Outcome::Kind::Sent) said_full = false;
-  tell_figures();
+  if (kind == Outcome::Kind::Sent) logged_full = false;
+  report_figures();
   report(Outcome{engine::AlertId{key.alert}, kind, std::move(text)});
 }
 
@@ -500,7 +500,7 @@ void Mailer::Impl::forget(const MailKey& key) {
     std::erase(alert->second, key);
     if (alert->second.empty()) {
       untaken.erase(alert);
-      tell_taken(engine::AlertId{key.alert});
+      report_taken(engine::AlertId{key.alert});
     }
   }
 }
@@ -511,8 +511,8 @@ void Mailer::Impl::sync_queue() {
 }
 
 /// Whoever hears of it finds its mails counted.
-void Mailer::Impl::tell_taken(engine::AlertId alert) {
-  tell_figures();
+void Mailer::Impl::report_taken(engine::AlertId alert) {
+  report_figures();
   report(engine::event::AlertTaken{alert});
 }
 

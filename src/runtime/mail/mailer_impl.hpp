@@ -36,7 +36,7 @@ struct Mailer::Impl {
     std::optional<actions::Message> memory;  ///< where it could not be written
     Clock::time_point not_before{};
     std::uint32_t refusals = 0;
-    bool failure_told = false;
+    bool failure_reported = false;
     bool failed = false;          ///< no server took it at the last try, or it had no chance of being taken
     bool urgent = false;          ///< it goes before the rest, and no limit holds it
     bool digest = false;          ///< it may become a part of one
@@ -73,10 +73,10 @@ struct Mailer::Impl {
   std::optional<Clock::time_point> stop_at;
   bool inbox_overflowed = false;
   bool over = false;
-  std::mutex silence;     // held while a callback runs
-  bool silenced = false;  // under `silence`
-  std::mutex told_mutex;  // held for a copy, never while anything waits
-  MailFigures told;
+  std::mutex silence;        // held while a callback runs
+  bool silenced = false;     // under `silence`
+  std::mutex figures_mutex;  // held for a copy, never while anything waits
+  MailFigures reported_figures;
   SmtpClient smtp;
 
   // The thread's own.
@@ -95,14 +95,14 @@ struct Mailer::Impl {
   std::optional<engine::MailLimit> last_limit;                 ///< that held mails back
   bool stopping = false;                                       ///< what is held for a digest is held no more
   bool served = false;                                         ///< a server answered to the last mail that was tried
-  std::optional<WallTime> tell_at;  ///< when a limit has room for the word of what was dropped
-  bool said_no_servers = false;
-  bool said_full = false;
+  std::optional<WallTime> report_at;  ///< when a limit has room for the word of what was dropped
+  bool logged_no_servers = false;
+  bool logged_full = false;
 
   // mailer.cpp
   void run();
   bool turn();
-  void take_news();
+  void take_results();
   void use(Settings fresh);
   void store(const engine::effect::Alert& alert);
   bool open_queue();
@@ -123,7 +123,7 @@ struct Mailer::Impl {
   std::optional<MailKey> next_mail(Clock::time_point now, WallTime wall, Clock::time_point& wake,
                                    const MailKey* after = nullptr);
   [[nodiscard]] bool stopping_now();
-  void tell_taken(engine::AlertId alert);
+  void report_taken(engine::AlertId alert);
   void report(engine::Event event);
   void log(engine::Severity severity, std::string text);
   [[nodiscard]] Duration rest(std::uint32_t failures) const;
@@ -135,9 +135,9 @@ struct Mailer::Impl {
   void cover(const MailKey& key);
   [[nodiscard]] std::optional<WallTime> held_for_digest(const Waiting& mail, WallTime now) const;
   void hold_back(const MailKey& key, const Waiting& mail, WallTime until);
-  void tell_figures();
-  void tell_dropped();
-  void tell_dropped_to(const std::string& to);
+  void report_figures();
+  void report_dropped();
+  void report_dropped_to(const std::string& to);
 };
 
 }  // namespace healer::runtime

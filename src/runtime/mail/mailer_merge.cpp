@@ -109,8 +109,8 @@ void Mailer::Impl::hold_back(const MailKey& key, const Waiting& mail, WallTime u
 
 /// Tells people what was dropped of their mails, once a server works and nothing waits that it did not take from them
 /// at the last try. The word goes before what came later.
-void Mailer::Impl::tell_dropped() {
-  tell_at.reset();
+void Mailer::Impl::report_dropped() {
+  report_at.reset();
   if (ledger.dropped().empty() || servers.empty() || (!served && !mails.empty())) return;
   const WallTime now = options.wall();
   std::vector<std::string> people;
@@ -118,14 +118,14 @@ void Mailer::Impl::tell_dropped() {
     if (std::ranges::any_of(mails, [&](const auto& mail) { return mail.second.to == to && mail.second.failed; }))
       continue;
     if (const auto until = ledger.full_until(to, now))
-      tell_at = tell_at ? std::min(*tell_at, *until) : *until;
+      report_at = report_at ? std::min(*report_at, *until) : *until;
     else
       people.push_back(to);
   }
-  for (const std::string& to : people) tell_dropped_to(to);
+  for (const std::string& to : people) report_dropped_to(to);
 }
 
-void Mailer::Impl::tell_dropped_to(const std::string& to) {
+void Mailer::Impl::report_dropped_to(const std::string& to) {
   actions::Message message = actions::compose_dropped(ledger.dropped().find(to)->second,
                                                       {host, options.version, options.civil}, options.wall());
   while (mails.contains(key_of(message)) || (queue && queue->known(key_of(message)))) ++message.number;
@@ -143,11 +143,11 @@ void Mailer::Impl::tell_dropped_to(const std::string& to) {
   mail.to = message.to;
   mail.subject = message.subject;
   if (!safe) mail.memory = std::move(message);
-  ledger.told(to);
+  ledger.mark_notified(to);
 }
 
 /// What is said about the queue from now on.
-void Mailer::Impl::tell_figures() {
+void Mailer::Impl::report_figures() {
   MailFigures figures{.waiting = mails.size(), .since = {}, .error = {}, .error_since = {}};
   if (!mails.empty()) figures.since = WallTime{milliseconds{mails.begin()->first.when}};
   if (last_error) std::tie(figures.error, figures.error_since) = *last_error;
@@ -166,8 +166,8 @@ void Mailer::Impl::tell_figures() {
     }
   }
   if (figures.held > 0 && last_limit) figures.limit = actions::describe(*last_limit);
-  const std::lock_guard lock(told_mutex);
-  told = std::move(figures);
+  const std::lock_guard lock(figures_mutex);
+  reported_figures = std::move(figures);
 }
 
 }  // namespace healer::runtime

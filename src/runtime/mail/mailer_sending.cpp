@@ -54,7 +54,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     }
     const engine::MailServer server = servers[i].settings;
     const SmtpResult result = smtp.send(server, ehlo, timeout, message, last, [&] {
-      take_news();  // alerts go to disk while a server lets us wait
+      take_results();  // alerts go to disk while a server lets us wait
       return !stopping_now();
     });
     if (result.kind == Kind::Aborted) return false;
@@ -105,7 +105,7 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
     }
   }
   const std::string reason = refusal.empty() ? fault : refusal;
-  if (!reason.empty() && !std::exchange(mail.failure_told, true))
+  if (!reason.empty() && !std::exchange(mail.failure_reported, true))
     report(Outcome{message.alert, Outcome::Kind::Failed,
                    fmt::format("mail to {} not sent yet, trying again: {}", message.to, reason)});
   if (!reason.empty()) not_taken(refusal.empty() ? nullptr : &message.to);

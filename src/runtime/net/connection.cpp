@@ -204,7 +204,7 @@ void Connection::act(Want want) {
       if (tls_) return finish(ProbeVerdict::Failed, "TLS within TLS is not supported");
       upgrades_ = true;
       return begin_tls();
-    case Want::Kind::Search: return look_for({want.search->pattern, want.search->text});
+    case Want::Kind::Search: return search_for({want.search->pattern, want.search->text});
     case Want::Kind::Query: return query({want.query->filter, want.query->text});
     case Want::Kind::Elsewhere:
       result_.elsewhere = *want.elsewhere;
@@ -215,7 +215,7 @@ void Connection::act(Want want) {
   }
 }
 
-void Connection::look_for(Want::Search wanted) {
+void Connection::search_for(Want::Search wanted) {
   searching_ = true;
   listen();
   searcher_.search(std::move(wanted), [this, alive = std::weak_ptr<bool>(alive_)](const auto& result) {

@@ -53,7 +53,7 @@ class Connection {
   void shake_hands();
   void begin_talk();
   void act(protocols::Want want);
-  void look_for(protocols::Want::Search wanted);
+  void search_for(protocols::Want::Search wanted);
   void query(protocols::Want::Query wanted);
   [[nodiscard]] protocols::TlsPlan tls_plan() const;
   void read();

@@ -36,18 +36,18 @@ bool may_have_left(void* easy) {
 }
 
 std::string describe_failure(int code, void* easy, const std::string& place, const char* words) {
-  const std::string said = in_lower(*words != '\0' ? words : curl_easy_strerror(static_cast<CURLcode>(code)));
+  const std::string reason = in_lower(*words != '\0' ? words : curl_easy_strerror(static_cast<CURLcode>(code)));
   if (code == CURLE_COULDNT_CONNECT) {
     long error = 0;
     (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
     return fmt::format("could not connect to {}: {}", place,
-                       error != 0 ? in_lower(std::strerror(static_cast<int>(error))) : said);
+                       error != 0 ? in_lower(std::strerror(static_cast<int>(error))) : reason);
   }
-  if (is_tls(static_cast<CURLcode>(code))) return fmt::format("TLS with {} failed: {}", place, said);
+  if (is_tls(static_cast<CURLcode>(code))) return fmt::format("TLS with {} failed: {}", place, reason);
   if (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR)
     return fmt::format("{} closed the connection without an answer", place);
   if (code == CURLE_PARTIAL_FILE) return fmt::format("the answer of {} broke off", place);
-  return fmt::format("{}: {}", place, said);
+  return fmt::format("{}: {}", place, reason);
 }
 
 }  // namespace healer::runtime

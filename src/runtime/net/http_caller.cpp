@@ -292,16 +292,16 @@ void HttpCaller::begin(Call& call) {
 }
 
 void HttpCaller::complete(Call& call) {
-  const auto take = [this, id = call.id](Result<HttpCall> told) {
+  const auto take = [this, id = call.id](Result<HttpCall> prepared) {
     Call* const its = find(id);
     if (its == nullptr) return;
-    if (!told) return fail(*its, told.error().what);
-    its->call = std::move(*told);
+    if (!prepared) return fail(*its, prepared.error().what);
+    its->call = std::move(*prepared);
     completed(*its);
   };
   files_.submit(
-      [told = call.call, take]() -> Loop::Callback {
-        HttpCall whole = told;
+      [spec = call.call, take]() -> Loop::Callback {
+        HttpCall whole = spec;
         const Result<void> done = std::exchange(whole.complete, {})(whole);
         auto result = std::make_shared<Result<HttpCall>>(done ? Result<HttpCall>(std::move(whole)) : done.error());
         return [take, result] { take(std::move(*result)); };
@@ -362,7 +362,7 @@ void HttpCaller::resolve(Call& call) {
 }
 
 void HttpCaller::send(Call& call, const std::string& addresses) {
-  const HttpCall& told = call.call;
+  const HttpCall& spec = call.call;
   call.easy.reset(curl_easy_init());
   CURL* const h = call.easy.get();
   if (h == nullptr) return fail(call, "libcurl cannot start");
@@ -378,9 +378,9 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_OPENSOCKETFUNCTION, open_for_call);
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(told.timeout.count()));
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(spec.timeout.count()));
   set(CURLOPT_USERAGENT, "healer/" HEALER_VERSION);
-  if (!told.safe) {
+  if (!spec.safe) {
     set(CURLOPT_FRESH_CONNECT, 1L);
     set(CURLOPT_FORBID_REUSE, 1L);
   }
@@ -388,26 +388,26 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   if (!addresses.empty()) append_line(call.addresses, fmt::format("{}:{}", call.place.name(), addresses));
   set(CURLOPT_RESOLVE, call.addresses.get());
 
-  const bool has_body = !told.body.empty() && told.method != "HEAD";
-  if (told.method == "HEAD") {
+  const bool has_body = !spec.body.empty() && spec.method != "HEAD";
+  if (spec.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
   } else {
-    const bool sends = has_body || told.method == "POST" || told.method == "PUT" || told.method == "PATCH";
+    const bool sends = has_body || spec.method == "POST" || spec.method == "PUT" || spec.method == "PATCH";
     if (sends) {
-      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(told.body.size()));
-      set(CURLOPT_POSTFIELDS, told.body.c_str());
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(spec.body.size()));
+      set(CURLOPT_POSTFIELDS, spec.body.c_str());
     }
-    set(CURLOPT_CUSTOMREQUEST, told.method.c_str());
+    set(CURLOPT_CUSTOMREQUEST, spec.method.c_str());
   }
   call.headers.reset();
-  for (const std::string& header : told.headers) append_line(call.headers, header);
-  if (!has_header(told.headers, "content-type"))
+  for (const std::string& header : spec.headers) append_line(call.headers, header);
+  if (!has_header(spec.headers, "content-type"))
     append_line(call.headers, has_body ? "Content-Type: application/json" : "Content-Type:");
   append_line(call.headers, "Expect:");
   set(CURLOPT_HTTPHEADER, call.headers.get());
 
-  bool verify = !told.insecure, self_signed = false;
-  for (const auto& [name, value] : told.tls) {
+  bool verify = !spec.insecure, self_signed = false;
+  for (const auto& [name, value] : spec.tls) {
     const std::string word = to_lower(value);
     if (name == "verify" && word == "disable") verify = false;
     if (name == "selfsigned" && word == "allow") self_signed = true;
@@ -503,16 +503,16 @@ void HttpCaller::redirect(Call& call, const std::string& url) {
     return fail(call, fmt::format("answered {}: more than {} redirects", status, kMostRedirects));
   if (call.place.scheme == "https" && to.scheme != "https")
     return fail(call, fmt::format("answered {}: its redirect to {} is without TLS", status, there));
-  HttpCall& told = call.call;
-  const bool asks = status == 303 || (told.method == "POST" && (status == 301 || status == 302));
-  if (asks && told.method != "HEAD") {
-    told.method = "GET";
-    told.body.clear();
-    std::erase_if(told.headers, [](const std::string& header) { return header_name(header) == "content-type"; });
+  HttpCall& spec = call.call;
+  const bool asks = status == 303 || (spec.method == "POST" && (status == 301 || status == 302));
+  if (asks && spec.method != "HEAD") {
+    spec.method = "GET";
+    spec.body.clear();
+    std::erase_if(spec.headers, [](const std::string& header) { return header_name(header) == "content-type"; });
   }
   if (to != call.place) {
-    if (!told.body.empty()) return fail(call, fmt::format("answered {}: the body is not sent on to {}", status, there));
-    std::erase_if(told.headers, [](const std::string& header) { return !is_harmless(header); });
+    if (!spec.body.empty()) return fail(call, fmt::format("answered {}: the body is not sent on to {}", status, there));
+    std::erase_if(spec.headers, [](const std::string& header) { return !is_harmless(header); });
     (void)curl_url_set(next.get(), CURLUPART_USER, nullptr, 0);
     (void)curl_url_set(next.get(), CURLUPART_PASSWORD, nullptr, 0);
   }
@@ -551,7 +551,7 @@ void HttpCaller::search(Call& call) {
         call.answer.saved[i] = std::string(trim(line.substr(line.find(':') + 1)));
   }
   if (!searches) return finish(call);
-  const auto told = [this, id = call.id](const Found& found) {
+  const auto deliver = [this, id = call.id](const Found& found) {
     Call* const its = find(id);
     if (its == nullptr) return;
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -571,13 +571,13 @@ void HttpCaller::search(Call& call) {
   auto work =
       std::make_shared<const std::pair<std::vector<Saving>, std::string>>(call.call.saves, std::move(call.body));
   expressions_.submit(
-      [work, told, begun]() -> Loop::Callback {
+      [work, deliver, begun]() -> Loop::Callback {
         begun->store(mono_now());
         Found found;
         for (const Saving& saving : work->first) found.push_back(engine::saved_from(saving, work->second));
-        return [told, found = std::move(found)] { told(found); };
+        return [deliver, found = std::move(found)] { deliver(found); };
       },
-      [told](const Error&) { told({}); });
+      [deliver](const Error&) { deliver({}); });
 }
 
 void HttpCaller::fail(Call& call, std::string why) {

@@ -85,7 +85,7 @@ Reacher::~Reacher() {
 }
 
 void Reacher::connect(const engine::effect::Measure& measure, Block block) {
-  connect_after_look(measure, {}, std::move(block));
+  connect_after_inspection(measure, {}, std::move(block));
   Run& run = *runs_.at(measure.run.number());
   run.facts = std::make_shared<engine::Facts>();
   run.evidence.output = std::make_shared<const std::string>();
@@ -95,8 +95,8 @@ void Reacher::connect(const engine::effect::Measure& measure, Block block) {
   });
 }
 
-void Reacher::connect_after_look(const engine::effect::Measure& measure, const engine::measure::Connect& wanted,
-                                 Block block) {
+void Reacher::connect_after_inspection(const engine::effect::Measure& measure, const engine::measure::Connect& wanted,
+                                       Block block) {
   cancel(measure.run);  // it may be asked for again
   auto run = std::make_unique<Run>();
   run->service = measure.service;
@@ -107,16 +107,16 @@ void Reacher::connect_after_look(const engine::effect::Measure& measure, const e
   runs_.insert_or_assign(measure.run.number(), std::move(run));
 }
 
-bool Reacher::looked(const engine::event::Measured& look) {
-  const auto found = runs_.find(look.run.number());
+bool Reacher::checked(const engine::event::Measured& check) {
+  const auto found = runs_.find(check.run.number());
   if (found == runs_.end()) return false;
-  if (engine::process_of(*look.evidence) == nullptr) {
+  if (engine::process_of(*check.evidence) == nullptr) {
     runs_.erase(found);
     return false;
   }
   Run& run = *found->second;
-  run.evidence = *look.evidence;
-  run.facts = std::make_shared<engine::Facts>(*look.evidence->facts);
+  run.evidence = *check.evidence;
+  run.facts = std::make_shared<engine::Facts>(*check.evidence->facts);
   begin(run);
   return true;
 }
@@ -193,8 +193,10 @@ void Reacher::finish(std::uint64_t id) {
   evidence.elapsed = mono_now() - run->begun;
   const auto& seen = run->facts->further->connections;
   // Where nothing else is looked at, and nobody could try, nothing is known.
-  const auto told = [](const ConnectionSeen& one) { return one.reach == Reach::Failed || one.reach == Reach::Passed; };
-  if (!run->block->has_process() && !seen.empty() && std::ranges::none_of(seen, told)) {
+  const auto is_conclusive = [](const ConnectionSeen& one) {
+    return one.reach == Reach::Failed || one.reach == Reach::Passed;
+  };
+  if (!run->block->has_process() && !seen.empty() && std::ranges::none_of(seen, is_conclusive)) {
     evidence.answer = Answer::Unknown;
     evidence.output = std::make_shared<const std::string>(seen.front().text);
   }

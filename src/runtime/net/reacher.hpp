@@ -38,10 +38,11 @@ class Reacher {
 
   /// Makes all connections of `block` now; answered by event::Measured once, unless it is cancelled.
   void connect(const engine::effect::Measure& run, Block block);
-  /// The same after a look that is under way for this run: the answer of that goes to looked().
-  void connect_after_look(const engine::effect::Measure& run, const engine::measure::Connect& wanted, Block block);
+  /// The same after a look that is under way for this run: the answer of that goes to checked().
+  void connect_after_inspection(const engine::effect::Measure& run, const engine::measure::Connect& wanted,
+                                Block block);
   /// What a look has answered. True: connections follow, and the answer comes with theirs; else it is the whole.
-  [[nodiscard]] bool looked(const engine::event::Measured& look);
+  [[nodiscard]] bool checked(const engine::event::Measured& check);
   /// The run is not answered. Unknown ones are ignored.
   void cancel(engine::RunId run);
 

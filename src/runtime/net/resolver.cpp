@@ -170,7 +170,7 @@ struct Resolver::Channel {
   std::map<ares_socket_t, Loop::Watch> watches;
   std::size_t questions = 0;  // under way
   Stamps stamps{};
-  Duration looked_at{0};
+  Duration checked_at{0};
 };
 
 /// A question that c-ares works on. It lives until its answer, or to the end of the resolver.
@@ -194,17 +194,17 @@ Result<Resolver::Channel*> Resolver::channel() {
   // Never from within a callback of c-ares: answers are handed on by the loop.
   std::erase_if(retired_, [](const auto& one) { return one->questions == 0; });
   const Duration now = mono_now();
-  if (channel_ && now - channel_->looked_at < kConfigurationStaysFor) return channel_.get();
+  if (channel_ && now - channel_->checked_at < kConfigurationStaysFor) return channel_.get();
   const Stamps stamps = file_stamps(options_.file);
   if (channel_ && channel_->stamps == stamps) {
-    channel_->looked_at = now;
+    channel_->checked_at = now;
     return channel_.get();
   }
   if (!library_begun()) return Error{0, "c-ares cannot be used"};
   auto fresh = std::make_unique<Channel>(loop_);
   if (const int status = fresh->open(options_); status != ARES_SUCCESS) return Error{0, ares_strerror(status)};
   fresh->stamps = stamps;
-  fresh->looked_at = now;
+  fresh->checked_at = now;
   if (channel_) {
     known_.clear();  // what other servers said
     retired_.push_back(std::move(channel_));

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "runtime/inspection/network_look.hpp"
+#include "runtime/inspection/network_inspection.hpp"
 #include "util/time.hpp"
 
 namespace healer::runtime {

@@ -25,13 +25,13 @@ Child::Child(Loop& loop, SessionSweeper& sweeper, Started started, OnExit on_exi
       pidfd_(std::move(started.pidfd)),
       on_exit_(std::move(on_exit)) {
   if (pidfd_) {
-    auto watch = loop_.watch(pidfd_.get(), Loop::kReadable, [this](unsigned) { look(); });
+    auto watch = loop_.watch(pidfd_.get(), Loop::kReadable, [this](unsigned) { check(); });
     if (watch) {
       watch_ = std::move(*watch);
       return;
     }
   }
-  poll_ = loop_.timer([this] { look(); });
+  poll_ = loop_.timer([this] { check(); });
   poll_.set_deadline(mono_now() + kPollInterval);
 }
 
@@ -48,7 +48,7 @@ Child::~Child() {
   ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG);
 }
 
-void Child::look() {
+void Child::check() {
   siginfo_t info{};
   const auto id = static_cast<id_t>(pid_);
   if ((ending_ || takes_session_) && ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
@@ -101,13 +101,13 @@ void Child::kill() {
   ::kill(-pid_, SIGKILL);
 }
 
-/// Signals what is in other groups of the session; look() goes on afterwards.
+/// Signals what is in other groups of the session; check() goes on afterwards.
 void Child::sweep(int number) {
   ++sweeping_;
   Loop::Callback done = [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     --sweeping_;
-    look();
+    check();
   };
   if (number == SIGKILL) {
     sweeper_.kill(pid_, {}, std::move(done));

@@ -53,7 +53,7 @@ class Child {
   void let_go();
 
  private:
-  void look();
+  void check();
   void sweep(int number);
 
   Loop& loop_;

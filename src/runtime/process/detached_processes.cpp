@@ -18,8 +18,8 @@ namespace healer::runtime {
 namespace {
 
 constexpr Duration kLongestPause{200};
-constexpr std::size_t kMostTold = 80;  // of a command line
-constexpr Duration kLongWait{2000};    // between looks at what cannot be ended
+constexpr std::size_t kMostListed = 80;  // of a command line
+constexpr Duration kLongWait{2000};      // between looks at what cannot be ended
 
 }  // namespace
 
@@ -37,8 +37,8 @@ void DetachedProcesses::end(engine::ActionId action, std::optional<uid_t> owner,
   again_.set_deadline(Duration{0});  // with all others of this turn
 }
 
-void DetachedProcesses::look(engine::ActionId action, std::optional<uid_t> owner, Looked done) {
-  orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner, .looks = true});
+void DetachedProcesses::check(engine::ActionId action, std::optional<uid_t> owner, Checked done) {
+  orders_.emplace(action.number(), Order{.done = std::move(done), .owner = owner, .only_checks = true});
   again_.set_deadline(Duration{0});
 }
 
@@ -49,18 +49,18 @@ void DetachedProcesses::walk() {
   for (auto& [action, order] : orders_) {
     order.asked = true;
     const int later = order.found && now - *order.found >= kGrace ? SIGKILL : 0;
-    const int number = order.looks ? 0 : order.found ? later : SIGTERM;
-    tasks.push_back({engine::ActionId(action), number, order.by_mark, order.owner, order.looks});
+    const int number = order.only_checks ? 0 : order.found ? later : SIGTERM;
+    tasks.push_back({engine::ActionId(action), number, order.by_mark, order.owner, order.only_checks});
   }
   patience_.set_deadline(now + kPatience);
   walk_began_ = now;
-  looked_ = std::make_shared<std::atomic<std::uint64_t>>(0);
-  looked_before_ = 0;
+  inspected_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  inspected_before_ = 0;
   const std::uint64_t walk = ++walk_;
   helper_.submit(
-      [this, walk, groups = groups_, looked = looked_, signalled = signalled_,
+      [this, walk, groups = groups_, inspected = inspected_, signalled = signalled_,
        tasks = std::move(tasks)]() -> Loop::Callback {
-        return [this, walk, left = carry_out(*groups, tasks, *looked, *signalled)] { walked(walk, left); };
+        return [this, walk, left = carry_out(*groups, tasks, *inspected, *signalled)] { walked(walk, left); };
       },
       [this, walk](const Error&) { refused(walk); });
 }
@@ -81,7 +81,7 @@ void DetachedProcesses::walked(std::uint64_t walk, const std::vector<Left>& left
     const auto entry = orders_.find(one.action);
     Order& order = entry->second;
     const bool in_time = !order.found || now - *order.found < kGrace + kPatience;
-    if (one.any && !order.looks && (in_time || order.until_gone)) {
+    if (one.any && !order.only_checks && (in_time || order.until_gone)) {
       if (!order.found) order.found = now;
       const Duration most = in_time ? kLongestPause : kLongWait;
       pause = std::min(pause, std::exchange(order.pause, std::min(2 * order.pause, most)));
@@ -108,9 +108,10 @@ void DetachedProcesses::refused(std::uint64_t walk) {
 
 /// Somebody hangs whose environment was to be read; or the machine is slow, and has many processes.
 void DetachedProcesses::stuck() {
-  const std::uint64_t looked = looked_->load();
+  const std::uint64_t inspected = inspected_->load();
   const Duration now = mono_now();
-  const bool stands = looked != 0 && looked == std::exchange(looked_before_, looked);  // 0: it has not begun
+  const bool stands =
+      inspected != 0 && inspected == std::exchange(inspected_before_, inspected);  // 0: it has not begun
   if (!stands && now - walk_began_ < kMostPatience) return patience_.set_deadline(now + kPatience);
   ++walk_;
   walking_ = false;
@@ -137,9 +138,9 @@ pid_t DetachedProcesses::Signalled::take(std::uint64_t action) {
 /// On the helper's thread.
 std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlGroups& groups,
                                                                   const std::vector<Task>& tasks,
-                                                                  std::atomic<std::uint64_t>& looked,
+                                                                  std::atomic<std::uint64_t>& inspected,
                                                                   Signalled& signalled) {
-  ++looked;
+  ++inspected;
   std::vector<Left> all;
   std::unordered_map<std::string, std::vector<ProcessIdentity>> marked;
   bool seen = false;
@@ -149,7 +150,7 @@ std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlG
     for (const Task& task : tasks) {
       if (task.owner) owners.push_back(*task.owner);
     }
-    auto processes = marked_processes(actions::action_mark(groups.state()), owners, &looked);
+    auto processes = marked_processes(actions::action_mark(groups.state()), owners, &inspected);
     seen = processes.has_value();
     for (MarkedProcess& one : processes ? *processes : std::vector<MarkedProcess>{}) {
       const auto task =
@@ -170,7 +171,7 @@ std::vector<DetachedProcesses::Left> DetachedProcesses::carry_out(const ControlG
     for (const auto& [pid, start_ticks] : living.value_or(std::vector<ProcessIdentity>{})) {
       if (!signal_process(pid, start_ticks, task.number)) continue;
       signalled.note(left.action, pid);
-      if (task.looks && left.command.empty()) left.command = printable(command_line(pid).substr(0, kMostTold));
+      if (task.only_checks && left.command.empty()) left.command = printable(command_line(pid).substr(0, kMostListed));
     }
   }
   return all;

@@ -42,8 +42,8 @@ class DetachedProcesses {
   /// Called on the loop, never from within end(), when nothing is left that can be ended. `ended`: one that was there;
   /// 0: nobody was.
   using Done = std::function<void(pid_t ended)>;
-  /// The same of look(): one that is there, with its command line as far as that can be seen; 0: nobody is.
-  using Looked = std::function<void(pid_t left, std::string command)>;
+  /// The same of check(): one that is there, with its command line as far as that can be seen; 0: nobody is.
+  using Checked = std::function<void(pid_t left, std::string command)>;
 
   DetachedProcesses(Loop& loop, std::shared_ptr<const ControlGroups> groups);
   DetachedProcesses(const DetachedProcesses&) = delete;
@@ -54,17 +54,17 @@ class DetachedProcesses {
   /// `until_gone`: what cannot be ended is waited for.
   void end(engine::ActionId action, std::optional<uid_t> owner, Done done, bool until_gone = false);
   /// Looks for the same, and ends nothing.
-  void look(engine::ActionId action, std::optional<uid_t> owner, Looked done);
+  void check(engine::ActionId action, std::optional<uid_t> owner, Checked done);
 
  private:
   struct Order {
-    Looked done;
+    Checked done;
     std::optional<uid_t> owner;
     Duration pause{2};
     std::optional<Duration> found{};  ///< when something was
     bool by_mark = true;              ///< where there is no group
     bool until_gone = false;          ///< it is not given up
-    bool looks = false;               ///< nothing is ended
+    bool only_checks = false;         ///< nothing is ended
     bool asked = false;
   };
   struct Task {
@@ -72,7 +72,7 @@ class DetachedProcesses {
     int number = 0;  ///< of the signal; 0: none now
     bool by_mark = true;
     std::optional<uid_t> owner{};
-    bool looks = false;
+    bool only_checks = false;
   };
   struct Left {
     std::uint64_t action = 0;
@@ -96,7 +96,7 @@ class DetachedProcesses {
   void refused(std::uint64_t walk);
   void stuck();
   [[nodiscard]] static std::vector<Left> carry_out(const ControlGroups& groups, const std::vector<Task>& tasks,
-                                                   std::atomic<std::uint64_t>& looked, Signalled& signalled);
+                                                   std::atomic<std::uint64_t>& inspected, Signalled& signalled);
 
   Loop& loop_;
   std::shared_ptr<const ControlGroups> groups_;
@@ -104,8 +104,8 @@ class DetachedProcesses {
   std::uint64_t walk_ = 0;
   bool walking_ = false;
   Duration walk_began_{0};
-  std::shared_ptr<std::atomic<std::uint64_t>> looked_;  // processes, so far; counted by the helper's thread
-  std::uint64_t looked_before_ = 0;
+  std::shared_ptr<std::atomic<std::uint64_t>> inspected_;  // processes, so far; counted by the helper's thread
+  std::uint64_t inspected_before_ = 0;
   std::shared_ptr<Signalled> signalled_ = std::make_shared<Signalled>();
   Loop::Timer again_;
   Loop::Timer patience_;

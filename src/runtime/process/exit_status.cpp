@@ -43,8 +43,8 @@ using engine::ProcessEnd;
 constexpr int kFlagsField = 9;
 constexpr int kPendingField = 31;
 constexpr int kStatusField = 52;
-constexpr int kMostNewsPerTurn = 64;
-constexpr int kMostLooks = 5;                   // at whether threads go on
+constexpr int kMostEventsPerTurn = 64;
+constexpr int kMostChecks = 5;                  // at whether threads go on
 constexpr int kMostAtOnce = 8192;               // more than the buffer holds
 constexpr std::int64_t kFresh = 1'000'000'000;  // nanoseconds
 
@@ -65,7 +65,7 @@ struct PidfdInfo {
 constexpr std::uint64_t kInfoExit = 8;  // PIDFD_INFO_EXIT
 constexpr unsigned long kGetInfo = _IOWR(0xff, 11, PidfdInfo);
 
-std::optional<int> told_by_pidfd(const Descriptor& pidfd) {
+std::optional<int> status_by_pidfd(const Descriptor& pidfd) {
   PidfdInfo info{.mask = kInfoExit};
   if (::ioctl(pidfd.get(), kGetInfo, &info) != 0 || (info.mask & kInfoExit) == 0) return std::nullopt;
   return info.status;
@@ -98,7 +98,7 @@ std::optional<Number> number_of_stat(std::string_view line, int number) {
   return value;
 }
 
-std::optional<int> told_by_zombie(pid_t pid, const Descriptor& pidfd) {
+std::optional<int> status_by_zombie(pid_t pid, const Descriptor& pidfd) {
   if (!may_know(pid)) return std::nullopt;
   const auto line = read_head(AT_FDCWD, fmt::format("/proc/{}/stat", pid).c_str(), kMostOfStat);
   const auto stat = line ? parse_proc_stat(*line) : std::nullopt;
@@ -129,8 +129,8 @@ bool some_go_on(pid_t pid) {
 /// signal that ends it and saying so a thread looks as if it went on, and may be kept waiting there: then it is looked
 /// at again.
 bool others_go_on(pid_t pid) {
-  for (int looks = 1; some_go_on(pid); ++looks) {
-    if (looks == kMostLooks) return true;
+  for (int checks = 1; some_go_on(pid); ++checks) {
+    if (checks == kMostChecks) return true;
     ::sched_yield();
   }
   return false;
@@ -242,20 +242,20 @@ class ExitStatusReader::Connector {
   void follow(pid_t pid);
   void leave(pid_t pid);
   std::optional<int> status_of(pid_t pid, std::int64_t since);
-  [[nodiscard]] std::uint64_t heard() const { return heard_; }
+  [[nodiscard]] std::uint64_t received() const { return received_; }
 
  private:
   /// What was told of a process that is followed.
   struct Followed {
     unsigned subscriptions = 0;
-    std::int64_t told = std::numeric_limits<std::int64_t>::min();  // when its first thread ended
+    std::int64_t reported_at = std::numeric_limits<std::int64_t>::min();  // when its first thread ended
     std::uint32_t status = 0;
     bool doubtful = false;    // another thread has ended otherwise after it
     bool left_early = false;  // other threads went on then
   };
 
   [[nodiscard]] bool request(std::uint32_t operation, std::uint32_t number);
-  [[nodiscard]] Result<void> be_heard(int buffer);
+  [[nodiscard]] Result<void> subscribe(int buffer);
   [[nodiscard]] bool attach();
   /// The next message of the kernel; nothing: there is none now.
   std::optional<Message> receive();
@@ -267,7 +267,7 @@ class ExitStatusReader::Connector {
   Loop::Watch watch_;
   std::unordered_map<pid_t, Followed> followed_;
   std::int64_t lost_ = 0;  // until then messages may be missing
-  std::uint64_t heard_ = 0;
+  std::uint64_t received_ = 0;
   bool attaching_ = false;  // posted
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
@@ -276,9 +276,9 @@ Result<std::unique_ptr<ExitStatusReader::Connector>> ExitStatusReader::Connector
   Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
   if (!socket) return system_error(errno, "cannot open a netlink socket");
   auto connector = std::make_unique<Connector>(loop, std::move(socket));
-  if (auto heard = connector->be_heard(buffer); !heard) return heard.error();
+  if (auto received = connector->subscribe(buffer); !received) return received.error();
   auto watch = loop.watch(connector->socket_.get(), Loop::kReadable,
-                          [raw = connector.get()](unsigned) { raw->drain(kMostNewsPerTurn); });
+                          [raw = connector.get()](unsigned) { raw->drain(kMostEventsPerTurn); });
   if (!watch) return watch.error();
   connector->watch_ = std::move(*watch);
   return connector;
@@ -286,7 +286,7 @@ Result<std::unique_ptr<ExitStatusReader::Connector>> ExitStatusReader::Connector
 
 /// Asks the kernel to speak. It answers before the request returns, or, to who may not ask, not at all: where there is
 /// no answer others may have asked, but what we hear may be of other name spaces.
-Result<void> ExitStatusReader::Connector::be_heard(int buffer) {
+Result<void> ExitStatusReader::Connector::subscribe(int buffer) {
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer);
   if (!attach()) return system_error(errno, "cannot filter what the kernel reports of exits");
   sockaddr_nl address{.nl_family = AF_NETLINK, .nl_pad = 0, .nl_pid = 0, .nl_groups = CN_IDX_PROC};
@@ -358,7 +358,7 @@ std::optional<Message> ExitStatusReader::Connector::receive() {
       continue;
     }
     if (size < 0) return std::nullopt;
-    ++heard_;
+    ++received_;
     // Anybody may write to a group; from number 0 only the kernel does.
     if (sender.nl_pid != 0 || static_cast<std::size_t>(size) < kEventAt + sizeof(Event)) continue;
     Message message;
@@ -384,7 +384,7 @@ void ExitStatusReader::Connector::note(const Event& event) {
   if (found == followed_.end()) return;
   Followed& followed = found->second;
   if (event.pid == event.tgid) {
-    followed.told = static_cast<std::int64_t>(event.when);
+    followed.reported_at = static_cast<std::int64_t>(event.when);
     followed.status = event.status;
     followed.doubtful = false;
     followed.left_early = others_go_on(found->first);
@@ -398,8 +398,9 @@ void ExitStatusReader::Connector::note(const Event& event) {
 std::optional<int> ExitStatusReader::Connector::status_of(pid_t pid, std::int64_t since) {
   drain(kMostAtOnce);
   const Followed& followed = followed_.at(pid);
-  const bool certain = followed.told >= since && followed.told > lost_ && !followed.doubtful && !followed.left_early;
-  if (!certain || kernel_now() - followed.told > kFresh) return std::nullopt;
+  const bool certain =
+      followed.reported_at >= since && followed.reported_at > lost_ && !followed.doubtful && !followed.left_early;
+  if (!certain || kernel_now() - followed.reported_at > kFresh) return std::nullopt;
   return static_cast<int>(followed.status);
 }
 
@@ -419,8 +420,8 @@ ExitStatusReader::Subscription::~Subscription() {
 std::optional<ProcessEnd> ExitStatusReader::Subscription::ask(const Descriptor& pidfd) const {
   if (exits_ == nullptr) return std::nullopt;
   std::optional<int> status;
-  if (exits_->options_.look) status = told_by_zombie(pid_, pidfd);
-  if (!status && exits_->options_.ask_pidfd) status = told_by_pidfd(pidfd);
+  if (exits_->options_.check) status = status_by_zombie(pid_, pidfd);
+  if (!status && exits_->options_.ask_pidfd) status = status_by_pidfd(pidfd);
   if (!status && exits_->connector_ != nullptr) status = exits_->connector_->status_of(pid_, since_);
   return status ? std::optional(end_of(*status)) : std::nullopt;
 }
@@ -429,7 +430,7 @@ ExitStatusReader::ExitStatusReader(Loop& loop, Options options) : loop_(loop), o
 
 ExitStatusReader::~ExitStatusReader() = default;
 
-bool ExitStatusReader::pidfds_tell() {
+bool ExitStatusReader::pidfds_report() {
   utsname system{};
   unsigned major = 0;
   unsigned minor = 0;
@@ -437,15 +438,15 @@ bool ExitStatusReader::pidfds_tell() {
   return std::pair(major, minor) >= std::pair(6U, 15U);
 }
 
-std::uint64_t ExitStatusReader::heard() const { return connector_ == nullptr ? 0 : connector_->heard(); }
+std::uint64_t ExitStatusReader::received() const { return connector_ == nullptr ? 0 : connector_->received(); }
 
 void ExitStatusReader::listen() {
-  if (std::exchange(tried_, true) || !options_.listen || (options_.ask_pidfd && pidfds_tell())) return;
+  if (std::exchange(tried_, true) || !options_.listen || (options_.ask_pidfd && pidfds_report())) return;
   auto connector = Connector::open(loop_, options_.buffer);
   if (connector) {
     connector_ = std::move(*connector);
-  } else if (options_.unheard) {
-    options_.unheard(connector.error().what);
+  } else if (options_.not_received) {
+    options_.not_received(connector.error().what);
   }
 }
 

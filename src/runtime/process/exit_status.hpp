@@ -40,12 +40,12 @@ class ExitStatusReader {
 
  public:
   struct Options {
-    bool look = true;       ///< at zombies
+    bool check = true;      ///< at zombies
     bool ask_pidfd = true;  ///< where the kernel can answer
     bool listen = true;     ///< where pidfds are not asked
     int buffer = 4 << 20;   ///< of the connector, in bytes: the room for what comes between two turns of the loop
     /// Called once, where the connector cannot be had.
-    std::function<void(const std::string& why)> unheard{};
+    std::function<void(const std::string& why)> not_received{};
   };
 
   /// The interest in how one process ends, kept from before its end until that has been asked for. Goes before the
@@ -77,11 +77,11 @@ class ExitStatusReader {
   [[nodiscard]] Subscription follow(pid_t pid);
 
   /// Whether pidfds tell how those ended whom they hold: from Linux 6.15 on.
-  [[nodiscard]] static bool pidfds_tell();
+  [[nodiscard]] static bool pidfds_report();
   /// Whether the kernel speaks of exits to us.
-  [[nodiscard]] bool hears() const { return connector_ != nullptr; }
+  [[nodiscard]] bool receives() const { return connector_ != nullptr; }
   /// Messages of the kernel that came through its filter so far.
-  [[nodiscard]] std::uint64_t heard() const;
+  [[nodiscard]] std::uint64_t received() const;
 
  private:
   void listen();

@@ -44,7 +44,7 @@ constexpr std::size_t kGuardSize = 64 * 1024;
 constexpr int kLastSignal = 64;
 constexpr std::size_t kProofSize = 1024;
 constexpr std::size_t kMostDigits = 10;
-constexpr Duration kLookInterval{1000};  // nobody changes handlers and limits of a daemon that often
+constexpr Duration kCheckInterval{1000};  // nobody changes handlers and limits of a daemon that often
 
 enum class Step : int { None, Session, Proof, Limits, Groups, Group, User, Directory, Descriptors, Execute };
 
@@ -271,10 +271,10 @@ Launcher::~Launcher() {
 }
 
 /// Only what differs is worth a system call at each start.
-void Launcher::look_at_self() {
+void Launcher::inspect_self() {
   const Duration now = mono_now();
-  if (looked_ && now - *looked_ < kLookInterval) return;
-  looked_ = now;
+  if (checked_ && now - *checked_ < kCheckInterval) return;
+  checked_ = now;
   signals_ = 0;
   for (int number = 1; number <= kLastSignal; ++number) {
     KernelSigaction action{};
@@ -328,7 +328,7 @@ Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   if (mark > 0) launch.environment.insert(launch.environment.begin(), launch.mark + std::string(kMostDigits, '0'));
   const std::vector<char*> arguments = pointers(launch.arguments);
   const std::vector<char*> environment = pointers(launch.environment);
-  look_at_self();
+  inspect_self();
 
   ChildPlan plan{};
   plan.arguments = arguments.data();

@@ -96,14 +96,14 @@ class Launcher {
   [[nodiscard]] Result<Started> start(Launch launch, LaunchProgress& progress);
 
  private:
-  void look_at_self();
+  void inspect_self();
 
   LaunchDefaults defaults_;
   std::shared_ptr<LaunchSlots> slots_;
   std::vector<int> numbers_;  ///< of `slots_`; empty: the table is copied
   void* stack_ = nullptr;
   // What children are given of this process that is not the default; looked at now and then.
-  std::optional<Duration> looked_;
+  std::optional<Duration> checked_;
   std::uint64_t signals_ = 0;                     ///< by number - 1: those with a handler, or that are ignored
   std::vector<std::pair<int, rlimit>> to_set_{};  ///< limits that differ from the defaults
 };

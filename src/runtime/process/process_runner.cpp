@@ -28,7 +28,7 @@ constexpr std::size_t kMostBytesPerTurn = 4 * kBufferSize;  // read from one pip
 constexpr std::size_t kMostOfTail = 2048;
 constexpr std::size_t kMostOfLine = 512;
 constexpr std::size_t kMostAtExit = 1024 * 1024;  // a pipe holds no more unless somebody goes on writing
-constexpr Duration kTellInterval{1000};           // between the words to a whole queue, which may be long
+constexpr Duration kReportInterval{1000};         // between the words to a whole queue, which may be long
 constexpr std::size_t kDescriptorsPerRun = 5;     // two pipes and a pidfd
 constexpr std::size_t kSpareDescriptors = 128;
 
@@ -83,13 +83,13 @@ struct ProcessRunner::Run {
 
   RunRequest request;
   Phase phase = Phase::Waiting;
-  bool delivered = false;       // or cancelled: only its end is waited for
-  std::size_t told_output = 0;  // of one that timed out: how much was delivered
+  bool delivered = false;            // or cancelled: only its end is waited for
+  std::size_t delivered_output = 0;  // of one that timed out: how much was delivered
   bool timed_out = false;
   Duration started{0};
   std::optional<Duration> wanted_by;  // mono: when the next run of its service falls due
   std::optional<Duration> refused_since;
-  std::string told;  // of what it waits for; empty: of nothing
+  std::string reported_wait;  // of what it waits for; empty: of nothing
   Spawner::Ticket ticket = 0;
   Capture output;
   Capture error;
@@ -219,7 +219,7 @@ bool ProcessRunner::begin(Run& run) {
       end(run);
       run.timed_out = true;
       auto written = std::make_shared<const std::string>(output_of(run));
-      run.told_output = written->size();
+      run.delivered_output = written->size();
       deliver(run, {.outcome = Outcome::TimedOut,
                     .status = kTimeoutStatus,
                     .elapsed = mono_now() - run.started,
@@ -265,7 +265,7 @@ void ProcessRunner::spawned(engine::RunId id, Result<Started> result) {
 
 /// What a run waits for, or that it waits no more.
 void ProcessRunner::tell(Run& run, const std::string& why) {
-  if (run.delivered || std::exchange(run.told, why) == why) return;
+  if (run.delivered || std::exchange(run.reported_wait, why) == why) return;
   loop_.post(
       [this, waits = engine::event::RunWaits{run.request.service, run.id(), why}, alive = std::weak_ptr<char>(alive_)] {
         if (!alive.expired()) sink_(waits);
@@ -290,8 +290,8 @@ bool ProcessRunner::put_back(Run& run, const Error& why) {
   }
   enqueue(run);
   tell(run, why.what);
-  if (std::exchange(lacking_, why.what) != why.what && now - told_all_ >= kTellInterval) {
-    told_all_ = now;
+  if (std::exchange(lacking_, why.what) != why.what && now - notified_all_ >= kReportInterval) {
+    notified_all_ = now;
     for (const auto& [by, id] : queue_)
       if (const auto waiting = runs_.find(id); waiting != runs_.end()) tell(*waiting->second, why.what);
   }
@@ -333,15 +333,15 @@ void ProcessRunner::exited(engine::RunId id, Child::Exit exit) {
   } else if (run.timed_out) {
     read(run.error, kMostAtExit);
     read(run.output, kMostAtExit);
-    tell_rest(run);
+    report_rest(run);
   }
   remove(run);
 }
 
 /// What a run that timed out has written since, after what was delivered of it.
-void ProcessRunner::tell_rest(const Run& run) {
+void ProcessRunner::report_rest(const Run& run) {
   auto output = std::make_shared<const std::string>(output_of(run));
-  if (output->size() == run.told_output) return;
+  if (output->size() == run.delivered_output) return;
   engine::event::RunWrote wrote{run.request.service, run.id(), std::move(output)};
   if (matching_.contains(run.id().number())) {
     late_.insert_or_assign(run.id().number(), std::move(wrote));

@@ -113,7 +113,7 @@ class ProcessRunner {
   void exited(engine::RunId id, Child::Exit exit);
   void end(Run& run);
   void deliver(Run& run, engine::Evidence evidence);
-  void tell_rest(const Run& run);
+  void report_rest(const Run& run);
   struct Observed;
   void matched(Observed observed, Result<std::uint64_t> bits);
   struct Questions;
@@ -133,7 +133,7 @@ class ProcessRunner {
   std::set<std::pair<Duration, std::uint64_t>> queue_;            ///< to be begun: by when, and RunId
   Duration cycle_{30'000};
   std::string lacking_;  ///< what the last one to be begun lacked; all of the queue were told
-  Duration told_all_{-60'000};
+  Duration notified_all_{-60'000};
   std::unordered_map<std::uint32_t, std::deque<std::uint64_t>> lines_;    ///< by service: its run, and who waits for it
   std::unordered_set<std::uint64_t> matching_;                            ///< over, but not yet reported
   std::unordered_map<std::uint64_t, std::shared_ptr<Questions>> asking_;  ///< of these, what filters are to find

@@ -156,10 +156,10 @@ bool ReadySocket::take_one() {
       }
     }
   }
-  const std::string_view said(text.data(), static_cast<std::size_t>(size));
+  const std::string_view datagram(text.data(), static_cast<std::size_t>(size));
   // A sender in a pid namespace that cannot be seen from here has the number 0.
   if (sender <= 0 || (message.msg_flags & MSG_TRUNC) != 0) return true;
-  if (const Notice notice = Notice::read(sender, said); notice.says_something()) sink_(notice);
+  if (const Notice notice = Notice::read(sender, datagram); notice.has_content()) sink_(notice);
   return true;
 }
 

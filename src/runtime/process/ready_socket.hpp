@@ -39,7 +39,7 @@ struct Notice {
 
   /// What a datagram of that sender says.
   [[nodiscard]] static Notice read(pid_t sender, std::string_view text);
-  [[nodiscard]] bool says_something() const { return ready || alive || extend; }
+  [[nodiscard]] bool has_content() const { return ready || alive || extend; }
 };
 
 class ReadySocket {

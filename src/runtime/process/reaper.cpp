@@ -20,12 +20,12 @@ constexpr std::string_view kHelpers = "healer-";  // what the names of this prog
 Reaper::Reaper(Loop& loop, std::shared_ptr<const OwnPrograms> programs)
     : loop_(loop),
       programs_(std::move(programs)),
-      again_(loop_.timer([this] { look(); })),
+      again_(loop_.timer([this] { check(); })),
       helper_(loop, {"healer-reap", 1, 2, Duration{5000}}) {
   again_.set_deadline(mono_now() + pause_);
 }
 
-void Reaper::look() {
+void Reaper::check() {
   siginfo_t info{};
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return found({});
   helper_.submit(

@@ -39,7 +39,7 @@ class Reaper {
  private:
   using Ended = std::vector<ProcessIdentity>;
 
-  void look();
+  void check();
   void found(const Ended& ended);
 
   Loop& loop_;

@@ -14,7 +14,7 @@ namespace {
 using engine::ActionId;
 using engine::Outcome;
 
-constexpr Duration kLookInterval{1000};
+constexpr Duration kCheckInterval{1000};
 constexpr auto kWaiterKilled = "not started: the waiter of the program was lost before it could start it";
 
 }  // namespace
@@ -60,9 +60,9 @@ void ActionRunner::read_trace(const ActionFiles& files, ActionId id, Found& seen
     seen.unknown = "a previous healerd is still starting it";
 }
 
-void ActionRunner::inspect(ActionId id, bool tell_start) {
+void ActionRunner::inspect(ActionId id, bool report_start) {
   keeper_.submit(
-      [this, files = files_, id, tell_start]() -> Loop::Callback {
+      [this, files = files_, id, report_start]() -> Loop::Callback {
         auto seen = std::make_shared<Found>();
         read_trace(*files, id, *seen);
         const Instant before = now();
@@ -77,18 +77,18 @@ void ActionRunner::inspect(ActionId id, bool tell_start) {
           seen->proof = std::make_shared<SessionProof>(
               SessionProof{seen->lives ? ticks_at(before.mono) : 0, files->true_path(id)});
         }
-        return [this, id, tell_start, seen] { found(id, tell_start, seen); };
+        return [this, id, report_start, seen] { found(id, report_start, seen); };
       },
-      [this, id, tell_start](const Error& why) { look_again(id, tell_start, why.what); });
+      [this, id, report_start](const Error& why) { check_again(id, report_start, why.what); });
 }
 
 /// What cannot be looked at has not ended: the files may lie on a mount that does not answer now, or there are no
 /// descriptors left, or a starter of the former daemon is at it still.
-void ActionRunner::look_again(ActionId id, bool tell_start, const std::string& why) {
+void ActionRunner::check_again(ActionId id, bool report_start, const std::string& why) {
   Action& action = *actions_.at(id.number());
   wait_for(action, why);
-  action.timer = loop_.timer([this, id, tell_start] { inspect(id, tell_start); });
-  action.timer.set_deadline(mono_now() + options_.look_again);
+  action.timer = loop_.timer([this, id, report_start] { inspect(id, report_start); });
+  action.timer.set_deadline(mono_now() + options_.check_again);
 }
 
 /// Its files tell what people may see of what it writes. Which secrets a former daemon has given to it nobody knows.
@@ -101,8 +101,8 @@ void ActionRunner::guard(ActionId id, ActionFiles::Shown output) {
   guarded_[id.number()] = output == Shown::Struck && given_->of(id) ? Shown::Struck : Shown::Nothing;
 }
 
-void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> found) {
-  if (!found->unknown.empty()) return look_again(id, tell_start, found->unknown);
+void ActionRunner::found(ActionId id, bool report_start, std::shared_ptr<Found> found) {
+  if (!found->unknown.empty()) return check_again(id, report_start, found->unknown);
   const ActionFiles::Trace& trace = found->trace;
   Action& action = *actions_.at(id.number());
   guard(id, trace.start.output);
@@ -118,14 +118,15 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   if (trace.end) {
     records_.insert(id.number());
     const std::string& why = trace.end->reason;
-    return look_for_left(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, why}, why.empty());
+    return search_leftovers(id, {id, trace.end->outcome, trace.end->status, false, trace.end->elapsed, why},
+                            why.empty());
   }
   action.proof = std::move(found->proof);
   if (found->waiter) {
     action.started = start_time(trace.start_ticks);
     await_waiter(action, {trace.waiter.pid, std::move(found->waiter), {}});
     if (trace.start.deadline > Duration{0}) expect_end(action, trace.start.deadline);
-    return runs(action, trace.pid, trace.start_ticks, tell_start);
+    return runs(action, trace.pid, trace.start_ticks, report_start);
   }
   if (!found->lives) {
     action.pid = trace.pid;
@@ -138,35 +139,36 @@ void ActionRunner::found(ActionId id, bool tell_start, std::shared_ptr<Found> fo
   if (watch) {
     action.watch = std::move(*watch);
   } else {
-    action.look = loop_.timer([this, id] {
-      Action& looked = *actions_.at(id.number());
-      if (!lives(*looked.pidfd)) return adopted_ended(id);
-      looked.look.set_deadline(mono_now() + kLookInterval);
+    action.check = loop_.timer([this, id] {
+      Action& checked = *actions_.at(id.number());
+      if (!lives(*checked.pidfd)) return adopted_ended(id);
+      checked.check.set_deadline(mono_now() + kCheckInterval);
     });
-    action.look.set_deadline(mono_now() + kLookInterval);
+    action.check.set_deadline(mono_now() + kCheckInterval);
   }
   if (trace.start.deadline > Duration{0}) {
     action.timer = loop_.timer([this, id] { time_out(id); });
     action.timer.set_deadline(trace.start.deadline);
   }
-  runs(action, trace.pid, trace.start_ticks, tell_start);
+  runs(action, trace.pid, trace.start_ticks, report_start);
 }
 
 /// Its program ends, or is ended, with the waiter there; where that is lost, the program is looked for.
 void ActionRunner::await_waiter(Action& action, WaiterHandle handle) {
-  action.waiter =
-      std::make_unique<Waiter>(loop_, std::move(handle), [this, id = action.id](const std::optional<WaiterEnd>& told) {
+  action.waiter = std::make_unique<Waiter>(
+      loop_, std::move(handle), [this, id = action.id](const std::optional<WaiterEnd>& reported) {
         actions_.at(id.number())->waiter.reset();
-        if (!told) return inspect(id, false);
-        if (told->recorded) records_.insert(id.number());
-        look_for_left(id, {id, told->end.outcome, told->end.status, false, told->end.elapsed, {}}, told->recorded);
+        if (!reported) return inspect(id, false);
+        if (reported->recorded) records_.insert(id.number());
+        search_leftovers(id, {id, reported->end.outcome, reported->end.status, false, reported->end.elapsed, {}},
+                         reported->recorded);
       });
 }
 
 void ActionRunner::adopted_ended(ActionId id) {
   Action& action = *actions_.at(id.number());
   action.watch = {};
-  action.look = {};
+  action.check = {};
   const Duration elapsed = mono_now() - action.started;
   engine::event::ActionEnded ended{id, Outcome::Exited, 0, true, elapsed, {}};
   if (const auto end = action.subscription.ask(*action.pidfd))

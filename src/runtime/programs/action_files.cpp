@@ -227,9 +227,9 @@ Result<ActionFiles::Opened> ActionFiles::create_in(const std::string& directory_
   // Some file systems know no locks.
   const bool locked = ::flock(opened.proof.get(), LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno == EWOULDBLOCK) return system_error(EAGAIN, "cannot lock " + pid);
-  Start told = start;
-  told.locked = locked;
-  if (!begin_trace(opened.proof.get(), told)) {
+  Start begun = start;
+  begun.locked = locked;
+  if (!begin_trace(opened.proof.get(), begun)) {
     if (!start.service.empty() || (!spare_.empty() && directory_path != spare_)) return failed("cannot write ", pid);
     if (::ftruncate(opened.proof.get(), 0) == 0) ::lseek(opened.proof.get(), 0, SEEK_SET);
   }

@@ -194,7 +194,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
 
 /// Tells of each reason once, however often it is tried.
 void ActionRunner::wait_for(Action& action, const std::string& why) {
-  if (std::exchange(action.told, why) != why) sink_(engine::event::ActionWaits{action.id, why});
+  if (std::exchange(action.reported_wait, why) != why) sink_(engine::event::ActionWaits{action.id, why});
 }
 
 /// The program runs.
@@ -208,7 +208,8 @@ void ActionRunner::runs(Action& action, pid_t pid, std::uint64_t start_ticks, bo
   thin_at(action.thin_when);
   if (action.foreground) mains_[pid] = action.id;
   if (tell) sink_(engine::event::ActionStarted{action.id, pid, start_ticks});
-  if (!early_.empty()) std::erase_if(early_, [this](const auto& early) { return hear(early.second, {.ready = true}); });
+  if (!early_.empty())
+    std::erase_if(early_, [this](const auto& early) { return receive(early.second, {.ready = true}); });
 }
 
 // ---- what has gone
@@ -249,8 +250,8 @@ void ActionRunner::forget_main(const Action& action) {
 
 // ---- what they say
 
-void ActionRunner::told(const Notice& notice) {
-  if (hear({notice.sender}, notice)) return;
+void ActionRunner::on_notice(const Notice& notice) {
+  if (receive({notice.sender}, notice)) return;
   const auto is_waited_for = [&notice](const auto& entry) {
     const Action& action = *entry.second;
     return action.foreground && !action.over &&
@@ -258,14 +259,14 @@ void ActionRunner::told(const Notice& notice) {
   };
   if (std::ranges::none_of(actions_, is_waited_for)) return;
   const Duration now = mono_now();
-  std::erase_if(heard_, [now](const auto& one) { return now - one.second.first > AncestryReader::kMemory; });
-  if (const auto known = heard_.find(notice.sender); known != heard_.end()) {
+  std::erase_if(received_, [now](const auto& one) { return now - one.second.first > AncestryReader::kMemory; });
+  if (const auto known = received_.find(notice.sender); known != received_.end()) {
     const auto action = actions_.find(known->second.second.number());
-    if (action != actions_.end() && !action->second->over) hear(*action->second, notice);
+    if (action != actions_.end() && !action->second->over) receive(*action->second, notice);
     return;
   }
   auto line = ancestry_.of(notice.sender, now);
-  if (!line || hear(*line, notice) || !notice.ready) return;
+  if (!line || receive(*line, notice) || !notice.ready) return;
   // A program may be quicker than the news that it runs.
   const auto may_run = [](const auto& entry) {
     const Action& action = *entry.second;
@@ -276,19 +277,19 @@ void ActionRunner::told(const Notice& notice) {
 }
 
 /// Whether it is known whose word that is: the sender, and to whom it belongs.
-bool ActionRunner::hear(const std::vector<pid_t>& line, const Notice& notice) {
+bool ActionRunner::receive(const std::vector<pid_t>& line, const Notice& notice) {
   for (const pid_t pid : line) {
     const auto main = mains_.find(pid);
     if (main == mains_.end()) continue;
     const ActionId id = main->second;
-    if (line.size() > 1 && notice.sender > 0) heard_.insert_or_assign(notice.sender, std::pair(mono_now(), id));
-    hear(*actions_.at(id.number()), notice);
+    if (line.size() > 1 && notice.sender > 0) received_.insert_or_assign(notice.sender, std::pair(mono_now(), id));
+    receive(*actions_.at(id.number()), notice);
     return true;
   }
   return false;
 }
 
-void ActionRunner::hear(Action& action, const Notice& notice) {
+void ActionRunner::receive(Action& action, const Notice& notice) {
   const ActionId id = action.id;
   const Duration now = mono_now();
   if (notice.alive) action.word = now;

@@ -116,14 +116,14 @@ class ActionRunner {
     std::size_t kept = 200;              ///< actions whose files are kept
     Duration resource_patience{30'000};  ///< with descriptors, memory, or room on the disk, that are lacking
     Duration line_patience{30'000};      ///< with those of a line that come first, and are not started
-    Duration look_again{5'000};          ///< after what an earlier daemon started could not be checked
+    Duration check_again{5'000};         ///< after what an earlier daemon started could not be checked
     Duration waiter_slack{1'000};        ///< with a waiter that is to end its program, before it is woken up
     Duration waiter_patience{10'000};    ///< with it, before it is replaced
-    Duration told_lingering{60'000};     ///< when people are told that a step that is to end has not
+    Duration notify_lingering{60'000};   ///< when people are told that a step that is to end has not
     ExitStatusReader* exits = nullptr;   ///< how adopted programs end; outlives this
   };
   /// Gets event::ActionStarted, event::ActionWaits, event::ActionReady, event::ActionExtended, event::ActionSilent and
-  /// event::ActionEnded, on the loop; never from within a call but told().
+  /// event::ActionEnded, on the loop; never from within a call but on_notice().
   using Sink = std::function<void(engine::Event)>;
 
   ActionRunner(Loop& loop, Spawner& spawner, Options options, Sink sink);
@@ -151,7 +151,7 @@ class ActionRunner {
   /// it is ready is told once by ActionReady. It may still be starting: then that is told after ActionStarted.
   /// Strangers are ignored, and a flood of them costs little: while it lasts words may be lost
   /// (runtime/inspection/ancestry), but never that of a main process that is known to run.
-  void told(const Notice& notice);
+  void on_notice(const Notice& notice);
   /// From now on a foreground process must say so often that it is well: where it has not, event::ActionSilent tells,
   /// each such time anew. 0: it need not.
   void watch(engine::ActionId action, Duration every);
@@ -182,11 +182,11 @@ class ActionRunner {
   void spawned(engine::ActionId id, Result<Started> result);
   void await_waiter(Action& action, WaiterHandle handle);
   static void read_trace(const ActionFiles& files, engine::ActionId id, Found& seen);
-  void inspect(engine::ActionId id, bool tell_start);
-  void look_again(engine::ActionId id, bool tell_start, const std::string& why);
+  void inspect(engine::ActionId id, bool report_start);
+  void check_again(engine::ActionId id, bool report_start, const std::string& why);
   void guard(engine::ActionId id, ActionFiles::Shown output);
   void wait_for(Action& action, const std::string& why);
-  void found(engine::ActionId id, bool tell_start, std::shared_ptr<Found> found);
+  void found(engine::ActionId id, bool report_start, std::shared_ptr<Found> found);
   void time_out(engine::ActionId id);
   void give_up(Action& action);
   void end_program(Action& action);
@@ -196,15 +196,15 @@ class ActionRunner {
   // Of healings' steps (action_steps.cpp).
   void expect_end(Action& action, Duration due);
   void overdue(engine::ActionId id);
-  void tell_lingering(engine::ActionId id);
+  void report_lingering(engine::ActionId id);
   void step_ended(Action& action, engine::event::ActionEnded ended);
-  void look_for_left(engine::ActionId id, engine::event::ActionEnded ended, bool written);
+  void search_leftovers(engine::ActionId id, engine::event::ActionEnded ended, bool written);
   void gone(Action& action, engine::event::ActionEnded ended);
   void end_detached(engine::ActionId id, engine::event::ActionEnded ended);
   void forget_main(const Action& action);
   void runs(Action& action, pid_t pid, std::uint64_t start_ticks, bool tell);
-  [[nodiscard]] bool hear(const std::vector<pid_t>& line, const Notice& notice);
-  void hear(Action& action, const Notice& notice);
+  [[nodiscard]] bool receive(const std::vector<pid_t>& line, const Notice& notice);
+  void receive(Action& action, const Notice& notice);
   void watch_due(engine::ActionId id);
   void wait_for_signal(Action& action, Duration until);
   void finish(engine::ActionId id, engine::event::ActionEnded ended, bool written);
@@ -229,7 +229,7 @@ class ActionRunner {
   /// Who said to be ready, by ancestry, and when, while it was not known whose it is.
   std::deque<std::pair<Duration, std::vector<pid_t>>> early_;
   /// Whose descendants have been heard of late: they are not looked at again in that time.
-  std::unordered_map<pid_t, std::pair<Duration, engine::ActionId>> heard_;
+  std::unordered_map<pid_t, std::pair<Duration, engine::ActionId>> received_;
   AncestryReader ancestry_;
   DetachedProcesses detached_;
   engine::ActionId newest_;

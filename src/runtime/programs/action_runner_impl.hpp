@@ -27,12 +27,12 @@ struct ActionRunner::Action {
   Duration started{0};
   std::optional<Duration> refused_since;
   bool timed_out = false;
-  bool ending = false;  // requested by end()
-  bool over = false;    // its end is being written down
-  bool waits = false;   // for resources, or its turn, to be tried again
-  std::string line;     // in which it stands; empty: in none (any more)
-  std::string told;     // of what it waits for
-  bool ready = false;   // as it said
+  bool ending = false;        // requested by end()
+  bool over = false;          // its end is being written down
+  bool waits = false;         // for resources, or its turn, to be tried again
+  std::string line;           // in which it stands; empty: in none (any more)
+  std::string reported_wait;  // of what it waits for
+  bool ready = false;         // as it said
   std::vector<engine::StopSignal> signals;
   std::size_t signalled = 0;  // of these
   Duration signal_due{0};     // mono: of the next
@@ -62,7 +62,7 @@ struct ActionRunner::Action {
   std::shared_ptr<SessionProof> proof;
   ExitStatusReader::Subscription subscription;
   Loop::Watch watch;
-  Loop::Timer look;
+  Loop::Timer check;
 };
 
 /// What became of an action that an earlier daemon started.

@@ -38,13 +38,13 @@ void ActionRunner::overdue(ActionId id) {
       // The program is looked for when its waiter has gone, and ended by this.
       action.timed_out = action.timed_out || !action.ending;
       if (action.waiter) action.waiter->kill();
-      return next(options_.told_lingering);
-    default: return tell_lingering(id);
+      return next(options_.notify_lingering);
+    default: return report_lingering(id);
   }
 }
 
 /// People are told once what keeps it from being over.
-void ActionRunner::tell_lingering(ActionId id) {
+void ActionRunner::report_lingering(ActionId id) {
   const Action& action = *actions_.at(id.number());
   std::vector<uid_t> owners{::geteuid()};
   if (action.owner) owners.push_back(*action.owner);
@@ -71,7 +71,7 @@ void ActionRunner::step_ended(Action& action, engine::event::ActionEnded ended) 
     ended.unseen = false;
     if (ended.elapsed == Duration{0}) ended.elapsed = mono_now() - action.started;
   }
-  if (action.only_watch || !(action.timed_out || action.ending)) return look_for_left(id, std::move(ended), false);
+  if (action.only_watch || !(action.timed_out || action.ending)) return search_leftovers(id, std::move(ended), false);
   action.over = true;
   action.timer = {};
   detached_.end(
@@ -79,7 +79,7 @@ void ActionRunner::step_ended(Action& action, engine::event::ActionEnded ended) 
 }
 
 /// What a step that has failed by itself leaves running is told with its end.
-void ActionRunner::look_for_left(ActionId id, engine::event::ActionEnded ended, bool written) {
+void ActionRunner::search_leftovers(ActionId id, engine::event::ActionEnded ended, bool written) {
   Action& action = *actions_.at(id.number());
   const bool good = ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen;
   const bool was_ended = action.ending || ended.outcome == Outcome::TimedOut;
@@ -87,7 +87,7 @@ void ActionRunner::look_for_left(ActionId id, engine::event::ActionEnded ended, 
     return finish(id, std::move(ended), written);
   action.over = true;
   action.timer = {};
-  detached_.look(id, action.owner, [this, ended = std::move(ended), written](pid_t left, std::string command) mutable {
+  detached_.check(id, action.owner, [this, ended = std::move(ended), written](pid_t left, std::string command) mutable {
     ended.left = left;
     ended.left_command = std::move(command);
     finish(ended.action, std::move(ended), written);

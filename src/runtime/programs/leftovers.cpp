@@ -14,11 +14,11 @@
 namespace healer::runtime {
 namespace {
 
-constexpr std::size_t kMostTold = 80;
+constexpr std::size_t kMostListed = 80;
 
-engine::LeftProcess told_of(const ProcessIdentity& one, const std::string& name) {
+engine::LeftProcess process_of(const ProcessIdentity& one, const std::string& name) {
   const std::string line = command_line(one.pid);
-  return {one.pid, one.start_ticks, printable(line.empty() ? name : line.substr(0, kMostTold))};
+  return {one.pid, one.start_ticks, printable(line.empty() ? name : line.substr(0, kMostListed))};
 }
 
 }  // namespace
@@ -50,21 +50,21 @@ Leftovers find_leftovers(const ControlGroups& groups, engine::ActionId left_by, 
   Leftovers left{.by = left_by};
   if (left_by != engine::ActionId{}) {
     if (const auto grouped = groups.eldest_first(left_by); !grouped.empty()) {
-      left.processes.push_back(told_of({grouped.front().pid, grouped.front().start_ticks}, grouped.front().name));
+      left.processes.push_back(process_of({grouped.front().pid, grouped.front().start_ticks}, grouped.front().name));
       return left;
     }
     // It was not born in a group, or was moved out of it.
     const auto marked = marked_processes(actions::action_mark(groups.state(), left_by), owners);
     for (const MarkedProcess& one : marked.value_or(std::vector<MarkedProcess>{})) {
       if (!one.value.empty()) continue;  // of a longer number
-      left.processes.push_back(told_of({one.pid, one.start_ticks}, {}));
+      left.processes.push_back(process_of({one.pid, one.start_ticks}, {}));
       return left;
     }
   }
   left.by = came_by;
   if (came_by != engine::ActionId{}) {
     for (const ProcStat& one : groups.eldest_first(came_by))
-      left.processes.push_back(told_of({one.pid, one.start_ticks}, one.name));
+      left.processes.push_back(process_of({one.pid, one.start_ticks}, one.name));
   }
   return left;
 }

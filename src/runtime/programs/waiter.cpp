@@ -17,7 +17,7 @@
 namespace healer::runtime {
 namespace {
 
-constexpr Duration kWaiterLook{50};
+constexpr Duration kWaiterCheck{50};
 
 void reap(pid_t pid) {
   siginfo_t info{};
@@ -56,7 +56,7 @@ Result<Started> start_waited(Launch launch, const LaunchDefaults& defaults, Laun
   progress.pidfd = pidfd.get();
   progress.child_runs = static_cast<bool>(pidfd);
   launch = {};  // the lock of the files is the waiter's alone
-  auto word = hear_waiter(ours.get(), true);
+  auto word = receive_from_waiter(ours.get(), true);
   if (word && word->start && *word->start) {
     Started started = std::move(*word->start).value();
     started.waiter = {*pid, std::move(pidfd), std::move(ours)};
@@ -71,14 +71,14 @@ Result<Started> start_waited(Launch launch, const LaunchDefaults& defaults, Laun
 Waiter::Waiter(Loop& loop, WaiterHandle handle, OnGone on_gone)
     : loop_(loop), handle_(std::move(handle)), on_gone_(std::move(on_gone)) {
   if (handle_.pidfd) {
-    auto watch = loop_.watch(handle_.pidfd.get(), Loop::kReadable, [this](unsigned) { look(); });
+    auto watch = loop_.watch(handle_.pidfd.get(), Loop::kReadable, [this](unsigned) { check(); });
     if (watch) {
       watch_ = std::move(*watch);
       return;
     }
   }
-  poll_ = loop_.timer([this] { look(); });
-  poll_.set_deadline(mono_now() + kWaiterLook);
+  poll_ = loop_.timer([this] { check(); });
+  poll_.set_deadline(mono_now() + kWaiterCheck);
 }
 
 bool Waiter::gone() const {
@@ -87,15 +87,15 @@ bool Waiter::gone() const {
   return ::waitid(P_PID, static_cast<id_t>(handle_.pid), &info, WEXITED | WNOHANG) != 0 || info.si_pid != 0;
 }
 
-void Waiter::look() {
+void Waiter::check() {
   if (!gone()) {
-    if (!watch_) poll_.set_deadline(mono_now() + kWaiterLook);
+    if (!watch_) poll_.set_deadline(mono_now() + kWaiterCheck);
     return;
   }
   watch_ = {};
   poll_ = {};
   std::optional<WaiterWord> word;
-  if (handle_.socket) word = hear_waiter(handle_.socket.get(), false);
+  if (handle_.socket) word = receive_from_waiter(handle_.socket.get(), false);
   const OnGone on_gone = std::move(on_gone_);
   on_gone(word ? std::move(word->end) : std::nullopt);
 }

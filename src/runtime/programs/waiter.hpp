@@ -56,7 +56,7 @@ class Waiter {
   void kill() const { signal(SIGKILL); }
 
  private:
-  void look();
+  void check();
   void signal(int number) const;
   [[nodiscard]] bool gone() const;
 

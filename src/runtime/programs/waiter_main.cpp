@@ -201,11 +201,11 @@ int run_waiter() {
   ::sigfillset(&blocked);
   ::sigdelset(&blocked, SIGTERM);
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
-  sigset_t heard;
-  ::sigemptyset(&heard);
-  ::sigaddset(&heard, SIGCHLD);
-  ::sigaddset(&heard, kEndProgram);
-  const Descriptor signals(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+  sigset_t received;
+  ::sigemptyset(&received);
+  ::sigaddset(&received, SIGCHLD);
+  ::sigaddset(&received, kEndProgram);
+  const Descriptor signals(::signalfd(-1, &received, SFD_CLOEXEC | SFD_NONBLOCK));
   const Descriptor timer(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   auto task = receive_task(STDIN_FILENO);
   if (!task || !signals || !timer || ::chdir("/") != 0) return 1;
@@ -225,12 +225,12 @@ int run_waiter() {
                                .when = now().wall,
                                .reason = started.error().what};
     (void)record(order, end);
-    say_start(STDIN_FILENO, started);
+    send_start(STDIN_FILENO, started);
     return 1;
   }
-  say_start(STDIN_FILENO, started);
+  send_start(STDIN_FILENO, started);
   const ActionFiles::End end = Wait(started->pid, order, owner, signals.get(), timer.get()).until_end();
-  say_end(STDIN_FILENO, {end, record(order, end)});
+  send_end(STDIN_FILENO, {end, record(order, end)});
   return 0;
 }
 

@@ -21,7 +21,7 @@ namespace healer::runtime {
 namespace {
 
 constexpr std::size_t kMostDescriptors = 5;
-constexpr std::size_t kMostSaid = 8192;
+constexpr std::size_t kMostMessageBytes = 8192;
 constexpr std::size_t kMostOfTask = std::size_t{1} << 26;
 constexpr std::string_view kRuns = "runs", kFailed = "failed", kEnded = "ended";
 
@@ -55,7 +55,7 @@ struct Packet {
 
 std::optional<Packet> receive_message(int socket, int flags) {
   Packet got;
-  got.text.resize(kMostSaid);
+  got.text.resize(kMostMessageBytes);
   iovec part{got.text.data(), got.text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   msghdr message{};
@@ -212,10 +212,11 @@ std::optional<WaiterTask> receive_task(int socket) {
   return task;
 }
 
-void say_start(int socket, const Result<Started>& start) {
+void send_start(int socket, const Result<Started>& start) {
   if (!start) {
-    send_message(socket,
-                 fmt::format("{} {} {}", kFailed, start.error().code, start.error().what.substr(0, kMostSaid / 2)), {});
+    send_message(
+        socket,
+        fmt::format("{} {} {}", kFailed, start.error().code, start.error().what.substr(0, kMostMessageBytes / 2)), {});
     return;
   }
   std::vector<int> descriptors;
@@ -223,14 +224,14 @@ void say_start(int socket, const Result<Started>& start) {
   send_message(socket, fmt::format("{} {} {}", kRuns, start->pid, start->start_ticks), descriptors);
 }
 
-void say_end(int socket, const WaiterEnd& told) {
+void send_end(int socket, const WaiterEnd& waiter_end) {
   send_message(socket,
-               fmt::format("{} {} {} {} {}", kEnded, static_cast<int>(told.end.outcome), told.end.status,
-                           told.end.elapsed.count(), told.recorded ? 1 : 0),
+               fmt::format("{} {} {} {} {}", kEnded, static_cast<int>(waiter_end.end.outcome), waiter_end.end.status,
+                           waiter_end.end.elapsed.count(), waiter_end.recorded ? 1 : 0),
                {});
 }
 
-std::optional<WaiterWord> hear_waiter(int socket, bool wait) {
+std::optional<WaiterWord> receive_from_waiter(int socket, bool wait) {
   auto message = receive_message(socket, wait ? 0 : MSG_DONTWAIT);
   if (!message) return std::nullopt;
   std::istringstream fields(message->text);
@@ -251,11 +252,11 @@ std::optional<WaiterWord> hear_waiter(int socket, bool wait) {
   } else if (kind == kEnded) {
     int outcome = 0;
     std::int64_t elapsed = 0;
-    WaiterEnd told;
-    fields >> outcome >> told.end.status >> elapsed >> told.recorded;
-    told.end.outcome = static_cast<engine::Outcome>(outcome);
-    told.end.elapsed = Duration{elapsed};
-    word.end = std::move(told);
+    WaiterEnd waiter_end;
+    fields >> outcome >> waiter_end.end.status >> elapsed >> waiter_end.recorded;
+    waiter_end.end.outcome = static_cast<engine::Outcome>(outcome);
+    waiter_end.end.elapsed = Duration{elapsed};
+    word.end = std::move(waiter_end);
   }
   if (fields.fail() || (!word.start && !word.end)) return std::nullopt;
   return word;

@@ -35,9 +35,9 @@ struct WaiterWord {
   std::optional<WaiterEnd> end;
 };
 /// Whoever does not hear it is no longer there.
-void say_start(int socket, const Result<Started>& start);
-void say_end(int socket, const WaiterEnd& end);
+void send_start(int socket, const Result<Started>& start);
+void send_end(int socket, const WaiterEnd& end);
 /// Nothing where it has gone, or, without `wait`, has said nothing.
-[[nodiscard]] std::optional<WaiterWord> hear_waiter(int socket, bool wait);
+[[nodiscard]] std::optional<WaiterWord> receive_from_waiter(int socket, bool wait);
 
 }  // namespace healer::runtime

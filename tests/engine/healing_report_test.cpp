@@ -7,11 +7,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
-namespace healing_told_test {
+namespace healing_report_test {
 
 using namespace healer;
 using namespace healer::test;
@@ -93,10 +93,10 @@ TEST_CASE("the last mail of a healing that has called a person says that it has"
   CHECK(world.records.back().kind == RecordKind::HealingEnded);
   CHECK(world.records.back().severity == Severity::Warning);
   CHECK(world.count(RecordKind::HealingFailed) == 0);
-  const auto told = told_of(world.records.back(), *world.engine->graph());
-  REQUIRE(told);
-  CHECK(told->turn == HealingTurn::Called);
-  CHECK(to_string(told->turn) == "called");
+  const auto report = healing_report_of(world.records.back(), *world.engine->graph());
+  REQUIRE(report);
+  CHECK(report->turn == HealingTurn::Called);
+  CHECK(to_string(report->turn) == "called");
   REQUIRE(world.engine->healings().memory().targets.size() == 1);
   CHECK(world.engine->healings().memory().targets.front().end == HealingEnd::Called);
   CHECK(world.engine->healings().memory().targets.front().in_vain());
@@ -166,7 +166,7 @@ TEST_CASE("a breaker that opens names its targets, and the next target learns at
   CHECK(world.alerts_of("Healing held back") == 1);
 }
 
-TEST_CASE("what a limit holds back is told after ten minutes, with when it can begin", "[healing]") {
+TEST_CASE("A healing held back by a limit is reported after ten minutes, with its earliest start", "[healing]") {
   FleetWorld world({.targets = 6, .limits = {{.number = 1}, {.number = 1, .within = hours{1}}}});
   world.fail(0);
   world.pass("guard");
@@ -236,7 +236,7 @@ TEST_CASE("of two groups of one workflow that are paused each is told, where nei
   CHECK(world.alerts_of("Healing resumed") == 1);
 }
 
-TEST_CASE("that most of a group are paused is no news to those who have paused them", "[healing]") {
+TEST_CASE("People who paused most of a group are not notified of it", "[healing]") {
   FleetWorld world({.targets = 6});
   world.advance(minutes{1});
   for (int i = 1; i < 6; ++i) world.handle(command(world, event::Command::Kind::Pause, "n" + std::to_string(i)));
@@ -249,7 +249,7 @@ TEST_CASE("that most of a group are paused is no news to those who have paused t
   CHECK(world.alerts_of("Healing resumed") == 0);
 }
 
-TEST_CASE("what lacks a secret is refused before its guard, uses no try, and is asked again", "[healing]") {
+TEST_CASE("A healing that lacks a secret is refused before its guard, uses no try, and is retried", "[healing]") {
   RuleSet rules = fleet_rules({.targets = 1, .tries = 1, .escalate = true});
   auto plan = std::make_shared<Workflow>(*rules.workflows[0]);
   std::get<step::Program>(plan->steps[1].what).environment = {{"TOKEN", "${secret:x}"}};
@@ -283,4 +283,4 @@ TEST_CASE("the mail of a rule whose action is held back says so", "[engine]") {
   CHECK(world.alerts[0].cause->action_text == "exec (held back: dry run)");
 }
 
-}  // namespace healing_told_test
+}  // namespace healing_report_test

@@ -12,18 +12,18 @@
 
 namespace healer::engine {
 
-struct Deed {
+struct ActionRecord {
   WallTime when{};      ///< when it was decided
   std::string service;  ///< empty: the daemon
   enum class Kind : std::uint8_t { Alert, Exec, Job, Unmonitor, Heal } kind = Kind::Alert;
   std::string text;  ///< "Status failed", a command, "restart by rule: ..."
 
-  bool operator==(const Deed&) const = default;
+  bool operator==(const ActionRecord&) const = default;
 };
 /// "alert", "exec", "job", "unmonitor", "heal".
-[[nodiscard]] std::string_view to_string(Deed::Kind kind);
+[[nodiscard]] std::string_view to_string(ActionRecord::Kind kind);
 
 /// What an effect does: nothing, or one or more deeds.
-[[nodiscard]] std::vector<Deed> deeds_of(const Effect& effect);
+[[nodiscard]] std::vector<ActionRecord> action_records_of(const Effect& effect);
 
 }  // namespace healer::engine

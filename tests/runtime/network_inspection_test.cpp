@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/inspection/network_look.hpp"
+#include "runtime/inspection/network_inspection.hpp"
 
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@
 #include "support/child.hpp"
 #include "support/paths.hpp"
 
-namespace network_look_test {
+namespace network_inspection_test {
 
 using namespace healer;
 using namespace healer::engine;
@@ -34,8 +34,8 @@ struct Interfaces {
   }
 
   void say(const std::string& file, const std::string& text) { write_file(folder.path() / "n0" / file, text + "\n"); }
-  [[nodiscard]] NetworkLook look(const std::string& name = "n0") const {
-    return look_at_network({.name = name, .address = {}}, folder.path());
+  [[nodiscard]] NetworkInspection inspection(const std::string& name = "n0") const {
+    return inspect_network({.name = name, .address = {}}, folder.path());
   }
 
   TemporaryDirectory folder;
@@ -62,32 +62,32 @@ TEST_CASE("an interface tells its link, what it can carry and what it has carrie
   all.say("statistics/rx_bytes", "18446744073709551615");
   all.say("statistics/tx_packets", "12");
   all.say("statistics/rx_errors", "3");
-  const NetworkLook look = all.look();
-  CHECK(look.answer == Answer::Told);
-  CHECK(look.up);
-  CHECK(attribute(look.facts, Attribute::Link) == Value(std::string("up")));
-  CHECK(attribute(look.facts, Attribute::LinkSpeed) == Value(std::int64_t{100}));
-  CHECK(attribute(look.facts, Attribute::LinkMode) == Value(std::string("full")));
-  REQUIRE(look.sample);
-  CHECK(look.sample->interface == 7);
-  CHECK(look.sample->counters.bytes_in == 18446744073709551615U);
-  CHECK(look.sample->counters.packets_out == 12);
-  CHECK(look.sample->counters.errors_in == 3);
+  const NetworkInspection inspection = all.inspection();
+  CHECK(inspection.answer == Answer::Present);
+  CHECK(inspection.up);
+  CHECK(attribute(inspection.facts, Attribute::Link) == Value(std::string("up")));
+  CHECK(attribute(inspection.facts, Attribute::LinkSpeed) == Value(std::int64_t{100}));
+  CHECK(attribute(inspection.facts, Attribute::LinkMode) == Value(std::string("full")));
+  REQUIRE(inspection.sample);
+  CHECK(inspection.sample->interface == 7);
+  CHECK(inspection.sample->counters.bytes_in == 18446744073709551615U);
+  CHECK(inspection.sample->counters.packets_out == 12);
+  CHECK(inspection.sample->counters.errors_in == 3);
 }
 
 TEST_CASE("a link is down by the kernel's word, and so is one on a link that is down", "[runtime]") {
   Interfaces all;
   for (const std::string state : {"up", "unknown", "dormant", "testing"}) {
     all.say("operstate", state);
-    CHECK(all.look().up);
+    CHECK(all.inspection().up);
   }
   for (const std::string state : {"down", "lowerlayerdown", "notpresent"}) {
     all.say("operstate", state);
-    const NetworkLook look = all.look();
-    CHECK(look.answer == Answer::Told);
-    CHECK(attribute(look.facts, Attribute::Link) == Value(std::string("down")));
-    CHECK_FALSE(attribute(look.facts, Attribute::LinkSpeed));
-    CHECK(look.sample);
+    const NetworkInspection inspection = all.inspection();
+    CHECK(inspection.answer == Answer::Present);
+    CHECK(attribute(inspection.facts, Attribute::Link) == Value(std::string("down")));
+    CHECK_FALSE(attribute(inspection.facts, Attribute::LinkSpeed));
+    CHECK(inspection.sample);
   }
 }
 
@@ -95,53 +95,53 @@ TEST_CASE("not every driver knows what its link can carry", "[runtime]") {
   Interfaces all;
   for (const std::string speed : {"-1", "0", "junk", "", "4294967295000000000000"}) {
     all.say("speed", speed);
-    const NetworkLook look = all.look();
-    CHECK(look.up);
-    CHECK(look.sample->speed == 0);
-    CHECK_FALSE(attribute(look.facts, Attribute::LinkSpeed));
+    const NetworkInspection inspection = all.inspection();
+    CHECK(inspection.up);
+    CHECK(inspection.sample->speed == 0);
+    CHECK_FALSE(attribute(inspection.facts, Attribute::LinkSpeed));
   }
   std::filesystem::remove(all.folder.path() / "n0" / "speed");
-  CHECK(all.look().sample->speed == 0);
+  CHECK(all.inspection().sample->speed == 0);
   all.say("speed", "10");
   all.say("duplex", "half");
-  CHECK_FALSE(all.look().sample->both_ways);
+  CHECK_FALSE(all.inspection().sample->both_ways);
   all.say("duplex", "unknown");
-  CHECK(all.look().sample->both_ways);
+  CHECK(all.inspection().sample->both_ways);
 }
 
 TEST_CASE("an interface that is gone is absent, and nothing is known where none is shown", "[runtime]") {
   const Interfaces all;
-  const NetworkLook gone = all.look("n1");
+  const NetworkInspection gone = all.inspection("n1");
   CHECK(gone.answer == Answer::Absent);
   CHECK(gone.output == "link data collection failed -- Cannot read " + (all.folder.path() / "n1").string() +
                            "/operstate -- No such file or directory");
   CHECK_FALSE(gone.sample);
-  for (const std::string name : {"..", ".", "n0/../n0", "/n0"}) CHECK(all.look(name).answer == Answer::Absent);
+  for (const std::string name : {"..", ".", "n0/../n0", "/n0"}) CHECK(all.inspection(name).answer == Answer::Absent);
   std::filesystem::remove_all(all.folder.path());
-  CHECK(all.look().answer == Answer::Unknown);
+  CHECK(all.inspection().answer == Answer::Unknown);
 }
 
 TEST_CASE("a counter that cannot be read is not taken for 0", "[runtime]") {
   Interfaces all;
   all.say("statistics/rx_bytes", "8000000000000");
-  REQUIRE(all.look().sample);
+  REQUIRE(all.inspection().sample);
   all.say("statistics/rx_bytes", "");
-  const NetworkLook look = all.look();
-  CHECK(look.answer == Answer::Told);  // the link is there
-  CHECK_FALSE(look.sample);
+  const NetworkInspection inspection = all.inspection();
+  CHECK(inspection.answer == Answer::Present);  // the link is there
+  CHECK_FALSE(inspection.sample);
 }
 
 TEST_CASE("an interface is found by an address, however it is written", "[runtime]") {
   const auto answer = [](const std::string& address) {
-    return look_at_network({.name = {}, .address = address}).answer;
+    return inspect_network({.name = {}, .address = address}).answer;
   };
-  CHECK(answer("127.0.0.1") == Answer::Told);
+  CHECK(answer("127.0.0.1") == Answer::Present);
   CHECK(answer("192.0.2.77") == Answer::Absent);
   CHECK(answer("localhost") == Answer::Absent);
   CHECK(answer("fe80::77%none") == Answer::Absent);
-  if (std::filesystem::exists("/proc/net/if_inet6") && answer("::1") == Answer::Told)
-    CHECK(answer("0:0::1") == Answer::Told);
-  CHECK(look_at_network({.name = {}, .address = "192.0.2.77"}).output ==
+  if (std::filesystem::exists("/proc/net/if_inet6") && answer("::1") == Answer::Present)
+    CHECK(answer("0:0::1") == Answer::Present);
+  CHECK(inspect_network({.name = {}, .address = "192.0.2.77"}).output ==
         "link data collection failed -- Address 192.0.2.77 not found");
 }
 
@@ -191,4 +191,4 @@ TEST_CASE("the loopback is up; its totals are those that rules ask for", "[runti
   CHECK_FALSE(value_of(seen, total));
 }
 
-}  // namespace network_look_test
+}  // namespace network_inspection_test

@@ -38,8 +38,8 @@ struct InterfaceSample {
   bool both_ways = true;   ///< at the same time: full-duplex
 };
 
-struct NetworkLook {
-  engine::Answer answer = engine::Answer::Told;
+struct NetworkInspection {
+  engine::Answer answer = engine::Answer::Present;
   engine::Facts facts;                    ///< its link, and what that can carry
   std::string output;                     ///< Monit's words for why it is not known
   std::optional<InterfaceSample> sample;  ///< none: it is not there
@@ -48,8 +48,8 @@ struct NetworkLook {
 
 /// Looks at an interface by its name or by an address of its own. `folder`: where the kernel shows all of them. May
 /// wait for the lock of the kernel's network: not for the loop thread.
-[[nodiscard]] NetworkLook look_at_network(const engine::InterfaceSpec& which,
-                                          const std::string& folder = "/sys/class/net");
+[[nodiscard]] NetworkInspection inspect_network(const engine::InterfaceSpec& which,
+                                                const std::string& folder = "/sys/class/net");
 
 /// Adds what has gone over it in a second since `former`, how much of what it can carry that is, and whether there were
 /// errors. What it can carry is not always known: as to Monit, it is not full then.

@@ -34,8 +34,8 @@ std::vector<BrakeVerdict> Healings::fresh_verdicts(const HealingWorld& world, co
   return verdicts(world, healing);
 }
 
-std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, ServiceId service,
-                                              const HealOrder& order) const {
+std::vector<BrakeVerdict> Healings::preview_brakes(const HealingWorld& world, ServiceId service,
+                                                   const HealOrder& order) const {
   const ServiceBlock& block = world.graph().at(service);
   Healing healing{.id = {},
                   .target = order.target.empty() ? block.target() : target_of(world.graph(), order.target),
@@ -52,17 +52,17 @@ std::vector<BrakeVerdict> Healings::would_say(const HealingWorld& world, Service
   if (healing.plan == nullptr)
     return {{.brake = Brake::Workflow, .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
   healing.mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run);
-  std::vector<BrakeVerdict> said = fresh_verdicts(world, healing);
+  std::vector<BrakeVerdict> all_verdicts = fresh_verdicts(world, healing);
   // Brakes that go by how many of a group are not well close when something waits; this would be the first.
-  const auto pause = std::ranges::find(said, Brake::PauseWhile, &BrakeVerdict::brake);
-  if (pause == said.end() || !pause->lets) return said;
+  const auto pause = std::ranges::find(all_verdicts, Brake::PauseWhile, &BrakeVerdict::brake);
+  if (pause == all_verdicts.end() || !pause->lets) return all_verdicts;
   for (const auto& [group, brake] : pauses_of(healing)) {
     const Census count = census(world, group);
     if (count.percent() <= brake.above || (brake.group.empty() && count.whole < kFewest)) continue;
     pause->lets = false;
     pause->text = describe_closed(count, group, brake.above, brake.until);
   }
-  return said;
+  return all_verdicts;
 }
 
 /// Who is paused counts as not well: those are told apart.

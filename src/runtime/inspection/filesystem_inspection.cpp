@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/inspection/filesystem_look.hpp"
+#include "runtime/inspection/filesystem_inspection.hpp"
 
 #include <mntent.h>
 #include <spdlog/fmt/fmt.h>
@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "runtime/clock.hpp"
-#include "runtime/inspection/path_look.hpp"
+#include "runtime/inspection/path_inspection.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -104,8 +104,8 @@ Result<std::optional<Mounted>> find_mount(const std::string& name) {
   return found;
 }
 
-Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
-  FilesystemLook look;
+Result<FilesystemInspection> inspect_filesystem(const Mounted& mount) {
+  FilesystemInspection inspection;
   const auto& [source, point, flags] = mount;
   struct ::statvfs space {};
   struct ::stat seen {};
@@ -115,18 +115,18 @@ Result<FilesystemLook> look_at_filesystem(const Mounted& mount) {
     const bool is_ours = code == ENOMEM || code == EMFILE || code == ENFILE || code == EINTR;
     Error error = system_error(code, "cannot look at " + printable(point));
     if (is_ours) return error;
-    look.answer = engine::Answer::Absent;
-    look.output = std::move(error.what);
-    return look;
+    inspection.answer = engine::Answer::Absent;
+    inspection.output = std::move(error.what);
+    return inspection;
   }
   const auto owner = owner_of(seen);
-  look.facts.attributes.edit().assign(owner.begin(), owner.end());
-  look.facts.attributes.push_back({engine::Attribute::FsFlags, flags});
-  add_space(look.facts.metrics, space);
+  inspection.facts.attributes.edit().assign(owner.begin(), owner.end());
+  inspection.facts.attributes.push_back({engine::Attribute::FsFlags, flags});
+  add_space(inspection.facts.metrics, space);
   struct ::stat device {};
   if (source.starts_with('/') && ::stat(source.c_str(), &device) == 0 && S_ISBLK(device.st_mode))
-    look.device = sample_of(device.st_rdev);
-  return look;
+    inspection.device = sample_of(device.st_rdev);
+  return inspection;
 }
 
 void add_means(Metrics& metrics, const DeviceSample& former, const DeviceSample& present) {

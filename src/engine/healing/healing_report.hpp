@@ -49,7 +49,7 @@ inline constexpr std::array<std::string_view, 18> kTurnsOfHealings{
 inline constexpr std::array<std::string_view, 4> kTurnsOfWorkflows{"paused", "resumed", "stopped", "reset"};
 [[nodiscard]] std::string_view to_string(HealingTurn turn);
 
-struct HealingTold {
+struct HealingReport {
   HealingTurn turn = HealingTurn::None;
   std::string target;  ///< empty: it is of a workflow
   std::string workflow;
@@ -58,6 +58,6 @@ struct HealingTold {
 };
 
 /// None: the record is not of a healing.
-[[nodiscard]] std::optional<HealingTold> told_of(const Record& record, const Graph& graph);
+[[nodiscard]] std::optional<HealingReport> healing_report_of(const Record& record, const Graph& graph);
 
 }  // namespace healer::engine

@@ -30,8 +30,8 @@ struct FileState {
 /// Of what stat() has told.
 [[nodiscard]] FileState state_of(const struct ::stat& seen);
 
-struct PathLook {
-  engine::Answer answer = engine::Answer::Told;  ///< or Absent
+struct PathInspection {
+  engine::Answer answer = engine::Answer::Present;  ///< or Absent
   /// Told: its owner, permission and times, and how long ago these are.
   std::shared_ptr<engine::Facts> facts{};
   FileState state{};
@@ -46,6 +46,6 @@ struct PathLook {
 [[nodiscard]] bool is_of_the_path(int error);
 /// Looks at a path; symbolic links are followed. Of another type than `type` it is absent. An Error where nobody can
 /// tell. May wait for a mount that hangs: not for the loop thread.
-[[nodiscard]] Result<PathLook> look_at_path(const std::string& path, engine::measure::PathType type);
+[[nodiscard]] Result<PathInspection> inspect_path(const std::string& path, engine::measure::PathType type);
 
 }  // namespace healer::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/inspection/network_look.hpp"
+#include "runtime/inspection/network_inspection.hpp"
 
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -90,7 +90,7 @@ bool is_name(std::string_view name) {
 /// taken out. What a driver does not tell ("unknown"), as that of a loopback, is up.
 bool is_down(std::string_view state) { return state == "down" || state == "lowerlayerdown" || state == "notpresent"; }
 
-NetworkLook not_there(const std::string& why) {
+NetworkInspection not_there(const std::string& why) {
   return {.answer = Answer::Absent, .output = "link data collection failed -- " + why};
 }
 
@@ -101,8 +101,10 @@ bool began_anew(const InterfaceCounters& former, const InterfaceCounters& presen
          present.packets_in < former.packets_in || present.packets_out < former.packets_out;
 }
 
-NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::string& folder) {
-  const auto unknown = [](const Error& error) { return NetworkLook{.answer = Answer::Unknown, .output = error.what}; };
+NetworkInspection inspect_network(const engine::InterfaceSpec& which, const std::string& folder) {
+  const auto unknown = [](const Error& error) {
+    return NetworkInspection{.answer = Answer::Unknown, .output = error.what};
+  };
   std::string name = which.name;
   if (name.empty()) {
     auto found = interface_with(which.address);
@@ -119,7 +121,7 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
     if (!is_gone || ::access(folder.c_str(), X_OK) != 0) return unknown(state.error());
     return not_there(printable(state.error().what));
   }
-  NetworkLook look;
+  NetworkInspection inspection;
   InterfaceSample sample{.taken = mono_now()};
   // A number that cannot be read is not known to be 0: then nothing is said of what went over the interface.
   bool is_whole = true;
@@ -136,20 +138,20 @@ NetworkLook look_at_network(const engine::InterfaceSpec& which, const std::strin
                      .packets_out = count("tx_packets"),
                      .errors_in = count("rx_errors"),
                      .errors_out = count("tx_errors")};
-  look.up = !is_down(*state);
-  auto& attributes = look.facts.attributes.edit();
-  attributes.emplace_back(Attribute::Link, std::string(look.up ? "up" : "down"));
+  inspection.up = !is_down(*state);
+  auto& attributes = inspection.facts.attributes.edit();
+  attributes.emplace_back(Attribute::Link, std::string(inspection.up ? "up" : "down"));
   // Drivers that know no speed say so by an error, or by a number below 0.
   const auto speed = number_of<std::int64_t>(read_line(base + "speed"));
   const auto mode = read_line(base + "duplex");
-  if (speed && *speed > 0 && look.up) {
+  if (speed && *speed > 0 && inspection.up) {
     sample.speed = *speed;
     sample.both_ways = !mode || *mode != "half";
     attributes.emplace_back(Attribute::LinkSpeed, *speed);
     attributes.emplace_back(Attribute::LinkMode, std::string(sample.both_ways ? "full" : "half"));
   }
-  if (is_whole) look.sample = sample;
-  return look;
+  if (is_whole) inspection.sample = sample;
+  return inspection;
 }
 
 void add_means(engine::Facts& facts, const InterfaceSample& former, const InterfaceSample& present) {

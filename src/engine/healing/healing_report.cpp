@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/healing/told.hpp"
+#include "engine/healing/healing_report.hpp"
 
 #include <algorithm>
 #include <span>
@@ -53,12 +53,12 @@ constexpr std::string_view kHealing = "healing of ";
 constexpr std::string_view kWorkflow = "workflow ";
 constexpr std::string_view kStep = ", step \"";
 
-void read(std::string_view rest, std::span<const Phrase> phrases, HealingTold& told) {
+void read(std::string_view rest, std::span<const Phrase> phrases, HealingReport& report) {
   const auto found =
       std::ranges::find_if(phrases, [&](const Phrase& phrase) { return rest.starts_with(phrase.begin); });
   if (found == phrases.end()) return;
-  told.turn = found->turn;
-  told.why = rest.substr(found->begin.size());
+  report.turn = found->turn;
+  report.why = rest.substr(found->begin.size());
 }
 
 bool is_end_of_name(std::string_view text, std::size_t at) {
@@ -74,16 +74,16 @@ std::string_view to_string(HealingTurn turn) {
                                            : kTurnsOfWorkflows[number - 1 - kTurnsOfHealings.size()];
 }
 
-std::optional<HealingTold> told_of(const Record& record, const Graph& graph) {
+std::optional<HealingReport> healing_report_of(const Record& record, const Graph& graph) {
   const std::string_view text = record.text;
-  HealingTold told;
+  HealingReport report;
   if (text.starts_with(kWorkflow)) {
     for (const auto& workflow : graph.workflows) {
       const std::size_t end = kWorkflow.size() + workflow->name.size();
       if (!text.substr(kWorkflow.size()).starts_with(workflow->name) || !is_end_of_name(text, end)) continue;
-      told.workflow = workflow->name;
-      read(text.substr(end), kOfWorkflows, told);
-      return told;
+      report.workflow = workflow->name;
+      read(text.substr(end), kOfWorkflows, report);
+      return report;
     }
   }
   if (!text.starts_with(kHealing)) return std::nullopt;
@@ -94,21 +94,22 @@ std::optional<HealingTold> told_of(const Record& record, const Graph& graph) {
     const std::size_t found = text.find(with, kHealing.size());
     if (found >= at || !is_end_of_name(text, found + with.size())) continue;
     at = found;
-    told.workflow = workflow->name;
+    report.workflow = workflow->name;
   }
-  if (told.workflow.empty()) return std::nullopt;
-  told.target = text.substr(kHealing.size(), at - kHealing.size());
-  const std::string_view rest = text.substr(at + std::string_view(" with ").size() + told.workflow.size());
+  if (report.workflow.empty()) return std::nullopt;
+  report.target = text.substr(kHealing.size(), at - kHealing.size());
+  const std::string_view rest = text.substr(at + std::string_view(" with ").size() + report.workflow.size());
   if (rest.starts_with(kStep)) {
-    told.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());
+    report.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());
   } else if (rest.starts_with(", guard: ")) {
-    told.step = "guard";
+    report.step = "guard";
   } else {
-    read(rest, kOfHealings, told);
+    read(rest, kOfHealings, report);
   }
   // Its last try has failed, and `on failure` is next.
-  if (told.turn == HealingTurn::Failed && record.kind == RecordKind::HealingStep) told.turn = HealingTurn::TryFailed;
-  return told;
+  if (report.turn == HealingTurn::Failed && record.kind == RecordKind::HealingStep)
+    report.turn = HealingTurn::TryFailed;
+  return report;
 }
 
 }  // namespace healer::engine

@@ -30,11 +30,11 @@ struct Mounted {
   std::string flags;
 };
 
-struct FilesystemLook {
-  engine::Answer answer = engine::Answer::Told;  ///< or Absent
-  engine::Facts facts;                           ///< its space, inodes, owner, permission and flags
-  std::string output;                            ///< why it is as good as not there
-  std::optional<DeviceSample> device;            ///< none: it is on no device of its own
+struct FilesystemInspection {
+  engine::Answer answer = engine::Answer::Present;  ///< or Absent
+  engine::Facts facts;                              ///< its space, inodes, owner, permission and flags
+  std::string output;                               ///< why it is as good as not there
+  std::optional<DeviceSample> device;               ///< none: it is on no device of its own
 };
 
 /// The mount of that name: a device (also by a symbolic link under /dev), a mount point, or what a remote one is
@@ -42,7 +42,7 @@ struct FilesystemLook {
 /// which the others are bound to. None: nothing is mounted so. No mount is touched.
 [[nodiscard]] Result<std::optional<Mounted>> find_mount(const std::string& name);
 /// Looks at it. An Error where nobody can tell. May wait for a mount that hangs: not for the loop thread.
-[[nodiscard]] Result<FilesystemLook> look_at_filesystem(const Mounted& mount);
+[[nodiscard]] Result<FilesystemInspection> inspect_filesystem(const Mounted& mount);
 
 /// Adds what the device has done in a second since `former`, and how long an operation took: 0 where there was none.
 void add_means(engine::Metrics& metrics, const DeviceSample& former, const DeviceSample& present);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/inspection/path_look.hpp"
+#include "runtime/inspection/path_inspection.hpp"
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
@@ -67,37 +67,37 @@ bool is_of_the_path(int error) {
          error == EISDIR || error == ENXIO;
 }
 
-Result<PathLook> look_at_path(const std::string& path, PathType type) {
-  PathLook look;
+Result<PathInspection> inspect_path(const std::string& path, PathType type) {
+  PathInspection inspection;
   struct ::stat seen {};
   if (::stat(path.c_str(), &seen) != 0) {
     const int code = errno;
     Error error = system_error(code, "cannot look at " + printable(path));
     if (!is_of_the_path(code)) return error;
-    look.answer = engine::Answer::Absent;
-    if (code != ENOENT && code != ENOTDIR) look.output = std::move(error.what);
-    return look;
+    inspection.answer = engine::Answer::Absent;
+    if (code != ENOENT && code != ENOTDIR) inspection.output = std::move(error.what);
+    return inspection;
   }
   const auto [bits, name] = type_of(type);
   if (!is_of(seen.st_mode, type, bits)) {
-    look.answer = engine::Answer::Absent;
-    look.output = fmt::format("{} is not {}", printable(path), name);
-    return look;
+    inspection.answer = engine::Answer::Absent;
+    inspection.output = fmt::format("{} is not {}", printable(path), name);
+    return inspection;
   }
   const bool is_file = type == PathType::File;
-  look.facts = std::make_shared<engine::Facts>();
-  look.facts->path = engine::PathFacts{.uid = seen.st_uid,
-                                       .gid = seen.st_gid,
-                                       .permission = seen.st_mode & kPermission,
-                                       .has_size = is_file,
-                                       .size = is_file ? seen.st_size : 0,
-                                       .accessed = bounded(seen.st_atim),
-                                       .modified = bounded(seen.st_mtim),
-                                       .changed = bounded(seen.st_ctim),
-                                       .seen = std::time(nullptr),
-                                       .links = static_cast<std::int64_t>(seen.st_nlink)};
-  if (is_file) look.state = state_of(seen);
-  return look;
+  inspection.facts = std::make_shared<engine::Facts>();
+  inspection.facts->path = engine::PathFacts{.uid = seen.st_uid,
+                                             .gid = seen.st_gid,
+                                             .permission = seen.st_mode & kPermission,
+                                             .has_size = is_file,
+                                             .size = is_file ? seen.st_size : 0,
+                                             .accessed = bounded(seen.st_atim),
+                                             .modified = bounded(seen.st_mtim),
+                                             .changed = bounded(seen.st_ctim),
+                                             .seen = std::time(nullptr),
+                                             .links = static_cast<std::int64_t>(seen.st_nlink)};
+  if (is_file) inspection.state = state_of(seen);
+  return inspection;
 }
 
 }  // namespace healer::runtime
