@@ -22,7 +22,7 @@ void Measurer::measure(const engine::effect::Measure& effect,
               runs_.start(
                   {.service = effect.service, .run = effect.run, .block = block, .environment = environment_(*block)});
             },
-            [&](const measure::FindProcess& wanted) { inspector_.find_process(effect, wanted, block); },
+            [&](const measure::FindProcess& wanted) { inspector_.search_process(effect, wanted, block); },
             [&](const measure::ReadSystem&) { inspector_.read_system(effect); },
             [&](const measure::ReadPath& wanted) { inspector_.read_path(effect, wanted, block); },
             [&](const measure::ReadFilesystem&) { inspector_.read_filesystem(effect, block); },

@@ -66,8 +66,8 @@ Inspector::~Inspector() = default;
 
 // ---- what is asked
 
-void Inspector::find_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
-                             std::shared_ptr<const engine::ServiceBlock> block) {
+void Inspector::search_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                               std::shared_ptr<const engine::ServiceBlock> block) {
   if (block->foreground()) watch_.forget(run.service);  // of what it was before a reload
   Inspection& inspection = add(run);
   inspection.own = {static_cast<pid_t>(run.pid), run.start_ticks};

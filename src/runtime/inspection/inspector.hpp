@@ -91,8 +91,8 @@ class Inspector {
   /// Looks for the process of a service; answered by event::Measured once, unless it is cancelled. The death of a
   /// process that was found alive is told by event::ProcessDied once, until another takes its place or the service is
   /// forgotten; not that of a foreground process, of which the look itself says which one it is.
-  void find_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
-                    std::shared_ptr<const engine::ServiceBlock> block);
+  void search_process(const engine::effect::Measure& run, const engine::measure::FindProcess& wanted,
+                      std::shared_ptr<const engine::ServiceBlock> block);
   /// Reads the figures of the machine, for a service; answered in the same way.
   void read_system(const engine::effect::Measure& run);
   /// Reads what the file system says of the path of a service; answered in the same way.
