@@ -274,7 +274,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                  .euid = facts->process->euid,
                                  .gid = facts->process->gid,
                                  .zombie = facts->process->zombie,
-                                 .doubt = engine.process_doubt(service)};
+                                 .doubt = engine.proofs().doubt(service)};
     const engine::CheckKind& kind = *engine.graph()->at(service).kind;
     const engine::Metrics figures = engine::all_figures(*facts);
     for (const auto& [metric, value] : figures.all()) {
@@ -306,7 +306,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
   }
   if (state.job) view.job = view_job(engine, state.job->number(), now);
   view.waits = state.trouble->waits;
-  view.left = engine.left_over(service);
+  view.left = engine.leftovers().over(service);
   if (const auto& failure = state.trouble->action_failure) {
     view.action_failure = failure->text;
     view.action_failed_at = failure->when;

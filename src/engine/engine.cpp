@@ -66,6 +66,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       started_at_(now) {
   timetable_.resize(services_.size());
   rules_.resize(services_.size());
+  proofs_.resize(services_.size());
   composites_.resize(services_.size());
   graph_ = with_saved_keys(std::move(graph_), found_.services);
   absent_.restore(found_.services);
@@ -91,6 +92,7 @@ void Engine::begin_afresh(ServiceId id) {
   state = {};
   timetable_.forget(id);
   composites_.forget(id);
+  proofs_.forget(id);
   pauses_.remove(id);
   alerts_.remove(id);
   timetable_.adopt(id, *graph_->at(id).schedule, graph_->settings->cycle_length());
@@ -113,13 +115,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   pauses_.restore(id, saved);
   alerts_.restore(id, saved);
   if (!state.monitored && !saved.monitored) state.trouble.set(&Trouble::taken_out, saved.taken_out);
-  state.known = saved.known;
-  // By another pid file another service was meant. (Of a foreground process it is what was there before.)
-  if (state.known && !block.foreground() && state.known->path != Hash128{} &&
-      state.known->path != hash128(block.process->pid_file))
-    state.known.reset();
-  if (state.known && saved.boot != now.boot) state.known->start_ticks = 0;  // whoever has its number is another
   const bool same_boot = saved.boot == now.boot;
+  proofs_.restore(id, saved, same_boot);
   if (same_boot && block.has_process()) state.presence = Presence::believed();
   if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
     state.child.edit().keep(saved.known->pid, saved.known->start_ticks, Duration{0});
@@ -242,13 +239,13 @@ SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
                      .boot = now.boot,
                      .saved = now.wall,
                      .starts = state.starts,
-                     .known = state.known,
                      .first = has_phase(*graph.at(id).schedule) && times(id).first > Duration{0}
                                   ? std::optional(times(id).first)
                                   : std::nullopt,
                      .action_failure = state.trouble->action_failure,
                      .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
                      .rules = {}};
+  proofs_.save(id, saved);
   pauses_.save(id, saved);
   alerts_.save(id, saved);
   rules_.save(id, graph.at(id), saved);
@@ -404,6 +401,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   services_.resize(graph_->slots.size());
   timetable_.resize(graph_->slots.size());
   rules_.resize(graph_->slots.size());
+  proofs_.resize(graph_->slots.size());
   composites_.resize(graph_->slots.size());
   for (const SlotChange& change : plan.changes) apply(change, *before, turn);
   for (auto& [number, job] : jobs_)  // their next look says whether they still wait
@@ -463,8 +461,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       turn.commit.forgotten.push_back(before.at(id).name);
     release_child(id, before.at(id), turn);
     cancel_flight(id, turn);
-    finish_validate(id, false, turn);
+    commands_.run_ended(id, false, turn);
     rules_.remove(id);
+    proofs_.forget(id);
     pauses_.remove(id);
     alerts_.remove(id);
     state = {};
@@ -491,7 +490,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
         state.presence.on(PresenceEvent::Retargeted);
       else
         state.presence = {};
-      if (!state.child->exists()) state.known.reset();
+      if (!state.child->exists()) proofs_.forget(id);
       if (!block.foreground()) state.starts.set(&StartHistory::left_by, {});  // else it goes before the child comes
       state.starts.set(&StartHistory::came_by, {});
     } else if (state.child->exists() && old.process->foreground->command != block.process->foreground->command) {

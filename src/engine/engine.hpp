@@ -43,12 +43,15 @@
 #include "engine/job.hpp"
 #include "engine/parts/absent.hpp"
 #include "engine/parts/alerts.hpp"
+#include "engine/parts/commands.hpp"
 #include "engine/parts/composites.hpp"
 #include "engine/parts/doubts.hpp"
 #include "engine/parts/holds.hpp"
+#include "engine/parts/leftovers.hpp"
 #include "engine/parts/maintenance.hpp"
 #include "engine/parts/pauses.hpp"
 #include "engine/parts/programs.hpp"
+#include "engine/parts/proofs.hpp"
 #include "engine/parts/releases.hpp"
 #include "engine/parts/rule_states.hpp"
 #include "engine/parts/timetable.hpp"
@@ -104,12 +107,10 @@ class Engine {
   [[nodiscard]] const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   /// The program of a job's step, where that waits for what the machine lacks; else null.
   [[nodiscard]] const RunningAction* lacks(const Job& job) const;
-  /// What the last look has found left of an earlier start of a service that is not running: "process 7 (nginx: worker
-  /// process) of its former start runs still"; or empty. What may yet come up is not among it: Trouble::waits.
-  [[nodiscard]] std::string left_over(ServiceId id) const;
-  /// Why the process that its pid file names may be another's, and what is to be done; empty: it is not in doubt.
-  [[nodiscard]] std::string process_doubt(ServiceId id) const;
-  [[nodiscard]] const std::vector<LeftProcess>& left_of(ServiceId id) const;
+  /// What earlier starts have left running.
+  [[nodiscard]] const StartLeftovers& leftovers() const { return leftovers_; }
+  /// Whose the processes are that pid files name.
+  [[nodiscard]] const ProcessProofs& proofs() const { return proofs_; }
   /// Composites, and the health of all services as they count it.
   [[nodiscard]] const Composites& composites() const { return composites_; }
   /// Why it is not monitored; null: it is, or nobody knows.
@@ -150,24 +151,6 @@ class Engine {
 
  private:
   class HealingContext;  // HealingWorld for one turn
-  struct PendingCommand {
-    event::Command command;
-    std::uint32_t asked = 0;        // services of a validate
-    std::uint32_t outstanding = 0;  // of their runs, or jobs
-    std::map<ServiceId, std::string> failed{};
-    std::vector<std::string> unmonitored{};  // that a validate leaves out
-    /// What the jobs of a start, stop or restart have done to whom; to one that was as wanted already, nothing.
-    struct Touched {
-      bool stopped = false;
-      bool started = false;
-    };
-    std::map<ServiceId, Touched> touched{};
-    std::vector<std::string> ended{};  // healings, since people have taken their targets away by it
-  };
-  [[nodiscard]] std::string validated_text(const PendingCommand& command) const;
-  [[nodiscard]] std::string done_text(const PendingCommand& command) const;
-  [[nodiscard]] std::vector<std::string> names_of(const std::vector<ServiceId>& services) const;
-
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
@@ -228,7 +211,6 @@ class Engine {
   // actions and commands (engine_action.cpp)
   void accept(ServiceId id, const Origin& by, Turn& turn);
   void command_acknowledge(const event::Command& command, Turn& turn);
-  void finish_validate(ServiceId id, bool failed, Turn& turn);
   void note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn);
   void note_outcome(const Job& job, bool good, Turn& turn);
 
@@ -265,8 +247,6 @@ class Engine {
   void end_rule_jobs(ActionKind kind, const std::vector<ServiceId>& services, const Origin& by, Turn& turn);
   void cut_job(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn);
   [[nodiscard]] std::string busy_with(ActionKind kind, const std::vector<ServiceId>& services) const;
-  void note_touched(const Job& job, bool good);
-  void finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
   void fail_job(JobId id, const std::string& why, Turn& turn);
   [[nodiscard]] bool clear_way(Job& job, const Command& command, Turn& turn);
@@ -312,13 +292,6 @@ class Engine {
   void note_start(ServiceId id, bool good, Turn& turn);
   void note_started(const Job& job, const ProcessFacts& process, Turn& turn);
   [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
-  [[nodiscard]] std::optional<Evidence> disproved(ServiceId id, const Evidence& seen, Turn& turn);
-  [[nodiscard]] std::string why_spared(ServiceId id, const ProcessFacts& process) const;
-  [[nodiscard]] bool was_just_started(ServiceId id) const;
-  [[nodiscard]] std::string doubt_about(ServiceId id, const ProcessFacts& process) const;
-  void accept_processes(const event::Command& event, Turn& turn);
-  [[nodiscard]] std::string left_behind(ServiceId id) const;
-  [[nodiscard]] bool left_long(ServiceId id, Instant now) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
   void check_needed(ServiceId id, Instant now);
   void check_later(ServiceId id, Reason reason, Duration when) { timetable_.check_later(id, reason, when); }
@@ -373,8 +346,6 @@ class Engine {
   std::vector<ServiceState> services_;
   std::map<std::uint64_t, Job> jobs_;
   std::set<std::pair<Duration, std::uint64_t>> job_due_;  // when a job wants to be woken
-  std::unordered_map<std::uint64_t, PendingCommand> commands_;
-  std::unordered_map<std::uint32_t, std::vector<CommandId>> validating_;  // by service
   Healings healings_;
   std::set<ActionId> healing_programs_;  // known, and their end will be told
   std::vector<event::Command> orders_;   // of healings, done at the end of the turn
@@ -388,6 +359,9 @@ class Engine {
   Pauses pauses_{graph_, maintenance_};
   Holds holds_{graph_, pauses_, maintenance_, healings_};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
+  StartLeftovers leftovers_{graph_, services_, programs_};
+  ProcessProofs proofs_{graph_, services_, jobs_};
+  PendingCommands commands_{graph_, services_, leftovers_};
   Alerts alerts_{graph_, maintenance_, rules_, ids_};
   Releases releases_{jobs_, healings_};
   AbsentServices absent_{graph_};

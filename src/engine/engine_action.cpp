@@ -186,13 +186,10 @@ void Engine::on(const event::Command& event, Turn& turn) {
         continue;
       }
       if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
-      validating_[id.number()].push_back(event.id);
+      commands_.await_run(id, event.id);
       ++pending.outstanding;
     }
-    if (pending.outstanding == 0)
-      turn.replies.push_back({event.id, pending.asked == 0 && pending.unmonitored.empty(), validated_text(pending)});
-    else
-      commands_.emplace(event.id.number(), std::move(pending));
+    commands_.begin_validate(std::move(pending), turn);
     return;
   }
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
@@ -205,7 +202,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
     case Kind::Acknowledge: return command_acknowledge(event, turn);
     default: break;
   }
-  if (event.kind == Kind::Accept && event.job != JobId{}) return accept_processes(event, turn);
+  if (event.kind == Kind::Accept && event.job != JobId{}) return proofs_.accept(event, turn);
   std::vector<ServiceId> done;
   std::set<ServiceId> taken;
   for (const ServiceId id : event.services) {
@@ -237,7 +234,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.until && !done.empty() && event.kind != Kind::Monitor)
     verb += fmt::format(" for {}", format_duration(std::max(*event.until - turn.now.wall, Duration{0})));
   std::string text =
-      done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(names_of(done)), verb);
+      done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(commands_.names_of(done)), verb);
   for (const std::string& ended : take_from_healings(taken, fmt::format("unmonitored by {}", words_of(event.by)), turn))
     text += "\n" + ended;
   turn.replies.push_back({event.id, true, std::move(text)});
@@ -277,56 +274,6 @@ void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
   if (!left.empty())
     text += fmt::format("{}{} {} not failed", text.empty() ? "" : "; ", listed(left), left.size() == 1 ? "is" : "are");
   turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
-}
-
-/// "2 of 5 services failed: a, b; not monitored: c", "web is in order".
-std::string Engine::validated_text(const PendingCommand& command) const {
-  std::string text = "nothing was checked";
-  if (!command.failed.empty()) {
-    std::vector<std::string> failed;
-    for (const auto& [id, name] : command.failed) failed.push_back(name);
-    text = command.asked == 1
-               ? fmt::format("{} failed", failed.front())
-               : fmt::format("{} of {} services failed: {}", failed.size(), command.asked, listed(failed));
-  } else if (command.asked > 1 && command.command.services.size() == graph_->order.size()) {
-    text = fmt::format("all {} services are in order", command.asked);
-  } else if (command.asked > 0) {
-    std::vector<std::string> good = names_of(command.command.services);
-    std::erase_if(good, [&](const std::string& name) {
-      return std::ranges::find(command.unmonitored, name) != command.unmonitored.end();
-    });
-    text = fmt::format("{} {} in order", listed(good), good.size() == 1 ? "is" : "are");
-  }
-  return command.unmonitored.empty() ? text : text + "; not monitored: " + listed(command.unmonitored);
-}
-
-/// Of those that are still in the rules.
-std::vector<std::string> Engine::names_of(const std::vector<ServiceId>& services) const {
-  std::vector<std::string> names;
-  for (const ServiceId id : services)
-    if (id.index() < graph_->slots.size() && graph_->slots[id.index()]) names.push_back(graph_->at(id).name);
-  return names;
-}
-
-void Engine::finish_validate(ServiceId id, bool failed, Turn& turn) {
-  if (validating_.empty()) return;
-  const auto waiting = validating_.extract(id.number());
-  if (waiting.empty()) return;
-  std::string name;  // of one that has failed; the others may be gone
-  if (failed) {
-    name = graph_->at(id).name;
-    if (const auto& unknown = services_[id.index()].trouble->unknown)
-      name += fmt::format(" (not known for {}: {})", format_duration(turn.now.wall - unknown->since), unknown->why);
-  }
-  for (const CommandId command : waiting.mapped()) {
-    const auto found = commands_.find(command.number());
-    if (found == commands_.end()) continue;
-    PendingCommand& pending = found->second;
-    if (failed) pending.failed.emplace(id, name);
-    if (--pending.outstanding > 0) continue;
-    turn.replies.push_back({command, pending.failed.empty(), validated_text(pending)});
-    commands_.erase(found);
-  }
 }
 
 }  // namespace healer::engine

@@ -65,7 +65,8 @@ void Engine::ask(ServiceId id, RunId run, Turn& turn) {
   const bool scheduled =
       flight && flight->run == run && (flight->reason == Reason::Schedule || flight->reason == Reason::Asked);
   if (!graph_->at(id).foreground() || (!state.child->exists() && state.starts->left_by != ActionId{})) {
-    const KnownProcess known = state.known.value_or(KnownProcess{});
+    const KnownProcess* const its = proofs_.known(id);
+    const KnownProcess known = its != nullptr ? *its : KnownProcess{};
     // A file that comes to be is read from its beginning.
     const bool was_absent = state.last && state.last->answer == Answer::Absent;
     auto position = position_of(state.memory);
@@ -408,15 +409,16 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (!graph_->at(id).foreground()) return;
   const ProcessFacts* process = state.presence.is_up() ? process_of(*state.last) : nullptr;
+  const KnownProcess* const known = proofs_.known(id);
   KnownProcess former;
   if (process != nullptr)
     former = {.pid = process->pid, .start_ticks = process->start_ticks};
-  else if (!state.last && !state.presence.is_gone() && state.known && state.known->start_ticks != 0)
-    former = {.pid = state.known->pid, .start_ticks = state.known->start_ticks};
+  else if (!state.last && !state.presence.is_gone() && known != nullptr && known->start_ticks != 0)
+    former = {.pid = known->pid, .start_ticks = known->start_ticks};
   if (former.pid == 0) return;
-  if (state.known && state.known->pid == former.pid) former.doubt = state.known->doubt;
+  if (known != nullptr && known->pid == former.pid) former.doubt = known->doubt;
   state.child.edit().keep(former.pid, former.start_ticks, turn.now.mono);
-  state.known = former;
+  proofs_.know(id, former);
   turn.record(RecordKind::JobStep, Severity::Warning, graph_->at(id).name,
               fmt::format("process {} of its previous rules {} runs: it is kept until it ends or is restarted",
                           former.pid, process != nullptr ? "still" : "perhaps"));
@@ -426,7 +428,7 @@ void Engine::keep_former(ServiceId id, Turn& turn) {
 void Engine::forget_former(ServiceId id, Turn& turn) {
   ServiceState& state = services_[id.index()];
   state.child.edit().ended({});
-  state.known.reset();
+  proofs_.forget(id);
   turn.save(id);
 }
 
@@ -442,7 +444,7 @@ Engine::Progress Engine::stop_former(Job& job, Turn& turn) {
         .subject = job.id.number();
   };
   if (const ProcessFacts* process = state.last ? process_of(*state.last) : nullptr; process != nullptr) {
-    if (const std::string why = why_spared(id, *process); !why.empty()) {
+    if (const std::string why = proofs_.why_spared(id, *process); !why.empty()) {
       set_cause(job, fmt::format("failed to stop: {}: it is not signalled", why));
       return StepEnd::Failed;
     }

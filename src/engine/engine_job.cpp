@@ -77,8 +77,8 @@ std::string Engine::in_the_way(ServiceId id, ActionKind kind) const {
 std::string Engine::own_obstacle(ServiceId id, Instant now) const {
   if (!graph_->at(id).can_start() || starts_nothing(*graph_, id)) return "it has no start program";
   const bool ended = graph_->at(id).foreground() || graph_->at(id).end_leftovers;  // it is not to come up any more
-  const std::string left = ended ? std::string{} : left_behind(id);
-  if (!left.empty() && !left_long(id, now)) return left;
+  const std::string left = ended ? std::string{} : leftovers_.behind(id);
+  if (!left.empty() && !leftovers_.are_old(id, now)) return left;
   const StartHistory& starts = *services_[id.index()].starts;
   if (backing_off(id, now))
     return starts.quick == 1 ? std::string("the last start failed")
@@ -125,7 +125,7 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
     state.job = id;
     state.trouble.set(&Trouble::waits, {});
     cancel_flight(step.service, turn);
-    finish_validate(step.service, true, turn);  // what is being started or stopped is not in order
+    commands_.run_ended(step.service, true, turn);  // what is being started or stopped is not in order
     if (order.kind == ActionKind::Start && !is_rule(job.by)) monitor(step.service, job.by, turn);
     if (listed.size() < kMostListed) listed.push_back(describe_step(*graph_, step));
   }
@@ -139,9 +139,7 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
     for (const JobStep& step : job.steps) stopped.insert(step.service);
     const std::vector<std::string> ended =
         take_from_healings(stopped, fmt::format("stopped by {}", words_of(job.by)), turn);
-    for (const CommandId command : job.asked_by)
-      if (const auto asked = commands_.find(command.number()); asked != commands_.end())
-        asked->second.ended.insert(asked->second.ended.end(), ended.begin(), ended.end());
+    for (const CommandId command : job.asked_by) commands_.note_ended(command, ended);
   }
   go_on(job, begin_step(job, turn), turn);
 }
@@ -197,7 +195,7 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
   } else {
     const JobStep& failed = job.step();
     if (failed.kind != Bringing::Stop && !job.cancelled) {
-      const std::string left = left_over(failed.service);
+      const std::string left = leftovers_.over(failed.service);
       if (!left.empty() && job.failure.find(left) == std::string::npos) job.failure += "; " + left;
       note_start(failed.service, false, turn);
       services_[failed.service.index()].trouble.set(&Trouble::start_failure, job.failure);
@@ -218,9 +216,10 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
   }
   note_outcome(job, good, turn);
   report_end(job, good, turn);
-  note_touched(job, good);
+  commands_.note_touched(job, good);
   for (const CommandId command : job.asked_by)
-    finish_command(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure), turn);
+    commands_.job_ended(command, job.service, good ? std::string{} : fmt::format("{}: {}", block.name, job.failure),
+                        turn);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------
@@ -330,7 +329,7 @@ Engine::Progress Engine::act(Job& job, const ProcessFacts* process, Turn& turn) 
     set_cause(job, fmt::format("failed to {0}: it has no {0} program", verb(step.kind)));
     return StepEnd::Failed;
   }
-  if (const std::string why = why_spared(step.service, *process); !why.empty()) {
+  if (const std::string why = proofs_.why_spared(step.service, *process); !why.empty()) {
     set_cause(job, fmt::format("failed to stop: it has no stop program, and {}: it is not signalled{}", why,
                                process->spared ? std::string()
                                                : fmt::format(" before `healerctl accept {} --pid`", block.name)));

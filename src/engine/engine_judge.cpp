@@ -29,7 +29,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
                      : !state.flight || state.flight->run != event.run)
     return;
   std::shared_ptr<const Evidence> kept = event.evidence;
-  if (std::optional<Evidence> without = disproved(id, *event.evidence, turn))
+  if (std::optional<Evidence> without = proofs_.disproved(id, *event.evidence, turn))
     kept = std::make_shared<const Evidence>(*std::move(without));
   if (std::optional<Evidence> with = with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
@@ -55,11 +55,11 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   composites_.note(id);
   ++state.runs;
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
-    finish_validate(id, false, turn);
+    commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
   } else if (passes(id, seen)) {
-    if (flight.reason != Reason::Member) finish_validate(id, false, turn);
+    if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
   }
@@ -83,8 +83,7 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
 /// service is judged where a person asks, not for a death or a start that was to be tried again.
 bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
   if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) &&
-         !validating_.contains(id.number());
+  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) && !commands_.awaits_run(id);
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
@@ -169,7 +168,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
     turn.save(id);
   }
   if (reason != Reason::Member)
-    finish_validate(id, failed || state.trouble->unknown, turn);  // before an action may take the service out of it
+    commands_.run_ended(id, failed || state.trouble->unknown, turn);  // before an action may take the service out of it
   composites_.note(id);
   if (decisions.empty()) return;
   if (std::ranges::find(decisions, RuleDecision::What::Recover, &RuleDecision::what) != decisions.end())

@@ -73,7 +73,8 @@ std::shared_ptr<const effect::Cause> Engine::giving_up(ServiceId id, const effec
     if (services_[dependent.index()].monitored) along.push_back(dependent);
   explained.description += fmt::format("\n{}{} given up by its rule: {}", cause.service,
                                        action.kind == ActionKind::Stop ? " is stopped and" : " is", cause.rule);
-  if (!along.empty()) explained.description += fmt::format("\nwhat depends on it, too: {}", listed(names_of(along)));
+  if (!along.empty())
+    explained.description += fmt::format("\nwhat depends on it, too: {}", listed(commands_.names_of(along)));
   if (action.lasting > Duration{0})
     explained.description += fmt::format("\nmonitored again in {}, or after `healerctl monitor {}`",
                                          format_duration(action.lasting), cause.service);
@@ -111,7 +112,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   if (how.until) returns_.emplace(*how.until, id);
   state.trouble.set(&Trouble::taken_out, std::move(how));
   composites_.note(id);
-  finish_validate(id, false, turn);
+  commands_.run_ended(id, false, turn);
   turn.save(id);
   turn.record(RecordKind::Unmonitored, Severity::Info, graph_->at(id).name, std::move(text));
 }

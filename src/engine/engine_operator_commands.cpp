@@ -30,10 +30,6 @@ bool same_healing(const Origin& a, const Origin& b) {
   return healing != nullptr && is_healing(b, healing->id);
 }
 
-std::string_view done(ActionKind kind) {
-  return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
-}
-
 }  // namespace
 
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
@@ -50,7 +46,7 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
     if (!of_healing(command.id) || !same_healing(job.by, command.by) || job.kind != kind ||
         std::ranges::find(command.services, job.service) == command.services.end())
       continue;
-    commands_.emplace(command.id.number(), PendingCommand{.command = command, .outstanding = 1});
+    commands_.begin({.command = command, .outstanding = 1});
     job.asked_by.push_back(command.id);
     return;
   }
@@ -77,19 +73,18 @@ void Engine::command_jobs(const event::Command& command, Turn& turn) {
   PendingCommand pending{.command = command};
   pending.outstanding = static_cast<std::uint32_t>(orders.size());
   if (orders.empty()) {
-    turn.replies.push_back({command.id, true, done_text(pending)});
-    return;
+    return commands_.answer_idle(pending, turn);
   }
-  commands_.emplace(command.id.number(), std::move(pending));
+  commands_.begin(std::move(pending));
   for (auto& [cluster, services] : orders) {
-    PendingCommand& known = commands_.at(command.id.number());
-    known.outstanding += join(kind, services, command, turn);
+    commands_.await_jobs(command.id, join(kind, services, command, turn));
     if (services.empty()) {
-      --known.outstanding;
+      commands_.await_jobs(command.id, -1);
       continue;
     }
     if (const std::string why = busy_with(kind, services); !why.empty()) {
-      finish_command(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
+      commands_.job_ended(command.id, services.front(), fmt::format("{}: {}", graph_->at(services.front()).name, why),
+                          turn);
       continue;
     }
     end_rule_jobs(kind, services, command.by, turn);
@@ -192,13 +187,13 @@ void Engine::cut_job(Job& job, const std::vector<bool>& out, const std::string& 
   const auto goes = [&](ServiceId id) { return out[id.index()]; };
   std::vector<CommandId> waiting;
   for (const CommandId command : std::exchange(job.asked_by, {})) {
-    const auto found = commands_.find(command.number());
-    if (found == commands_.end()) continue;
-    const std::vector<ServiceId>& asked = found->second.command.services;
+    const PendingCommand* const found = commands_.find(command);
+    if (found == nullptr) continue;
+    const std::vector<ServiceId>& asked = found->command.services;
     if (const auto gone = std::ranges::find_if(asked, goes); gone == asked.end())
       waiting.push_back(command);
     else
-      finish_command(command, *gone, fmt::format("{}: {}", graph_->at(*gone).name, why), turn);
+      commands_.job_ended(command, *gone, fmt::format("{}: {}", graph_->at(*gone).name, why), turn);
   }
   job.asked_by = std::move(waiting);
   const auto done = job.steps.begin() + job.position;
@@ -244,100 +239,6 @@ std::string Engine::busy_with(ActionKind kind, const std::vector<ServiceId>& ser
       return fmt::format("the {} of {} is under way (job {})", to_string(jobs_.at(job->number()).kind),
                          graph_->at(jobs_.at(job->number()).service).name, job->number());
   return {};
-}
-
-/// What a job has done, for the people who wait for it: of one that has failed by the steps before its last.
-void Engine::note_touched(const Job& job, bool good) {
-  const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
-  for (const CommandId command : job.asked_by) {
-    const auto found = commands_.find(command.number());
-    if (found == commands_.end()) continue;
-    for (const JobStep& step : steps) {
-      PendingCommand::Touched& touched = found->second.touched[step.service];
-      touched.stopped = touched.stopped || (step.acted && step.kind != Bringing::Start);
-      touched.started = touched.started || (step.acted && step.kind != Bringing::Stop);
-    }
-  }
-}
-
-/// What was done to whom: "web, db restarted; app started, too". Where some have failed, only what was done to others
-/// of those that were named.
-std::string Engine::done_text(const PendingCommand& command) const {
-  const bool stop = command.command.kind == event::Command::Kind::Stop;
-  std::map<ActionKind, std::vector<ServiceId>> done_to, done_too;
-  std::vector<ServiceId> as_wanted, without, unmonitored;
-  const auto verb_of = [](const PendingCommand::Touched& touched) -> std::optional<ActionKind> {
-    if (touched.stopped && touched.started) return ActionKind::Restart;
-    if (touched.started) return ActionKind::Start;
-    return touched.stopped ? std::optional(ActionKind::Stop) : std::nullopt;
-  };
-  for (const ServiceId id : command.command.services) {
-    if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
-    const ServiceBlock& block = graph_->at(id);
-    const auto touched = command.touched.find(id);
-    const bool programs = !block.has_process() ? (stop ? block.programs->stop : block.programs->start).has_value()
-                                               : block.can_start() || (stop && block.programs->stop);
-    if (const auto verb = touched == command.touched.end() ? std::nullopt : verb_of(touched->second))
-      done_to[*verb].push_back(id);
-    else if (command.failed.empty())
-      (programs ? as_wanted : stop && !block.has_process() ? unmonitored : without).push_back(id);
-  }
-  for (const auto& [id, touched] : command.touched)
-    if (const auto verb = verb_of(touched);
-        verb && command.failed.empty() &&
-        std::ranges::find(command.command.services, id) == command.command.services.end())
-      done_too[*verb].push_back(id);
-  std::vector<std::string> parts;
-  const auto add = [&](const std::vector<ServiceId>& services, std::string_view one, std::string_view several) {
-    const std::vector<std::string> names = names_of(services);
-    if (!names.empty()) parts.push_back(fmt::format("{} {}", listed(names), names.size() == 1 ? one : several));
-  };
-  for (const auto& [verb, services] : done_to) add(services, done(verb), done(verb));
-  if (stop) {
-    add(as_wanted, "did not run", "did not run");
-    // What a start has left is not the service's process, and is not ended by its stop.
-    for (const ServiceId id : std::span(as_wanted).first(std::min(as_wanted.size(), kMostNamed))) {
-      std::string left = left_behind(id);
-      if (left.empty()) left = left_over(id);
-      if (!left.empty()) parts.push_back(fmt::format("{}: {}", graph_->at(id).name, left));
-    }
-    add(unmonitored, "is no longer monitored", "are no longer monitored");
-    add(without, "is no longer monitored; it has no start and no stop program, and is left alone",
-        "are no longer monitored; they have no start and no stop program, and are left alone");
-  } else {
-    add(as_wanted, "runs already", "run already");
-    add(without, "is monitored; it has no start program", "are monitored; they have no start program");
-  }
-  for (const auto& [verb, services] : done_too) {
-    const std::string too = fmt::format("{}, too", done(verb));
-    add(services, too, too);
-  }
-  if (parts.empty() && command.failed.empty()) return fmt::format("no service {}", done(kind_of(command.command.kind)));
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-/// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
-void Engine::finish_command(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
-  const auto found = commands_.find(id.number());
-  if (found == commands_.end()) return;
-  PendingCommand& pending = found->second;
-  if (!failure.empty()) pending.failed.emplace(service, failure);
-  if (--pending.outstanding > 0) return;
-  std::string text;
-  if (pending.failed.empty()) {
-    text = done_text(pending);
-  } else {
-    std::size_t left = kMostNamed;
-    for (const auto& [failed, why] : pending.failed) {
-      if (left-- == 0) break;
-      text += (text.empty() ? "" : "\n") + why;
-    }
-    if (pending.failed.size() > kMostNamed) text += fmt::format("\nand {} more", pending.failed.size() - kMostNamed);
-    if (const std::string also = done_text(pending); !also.empty()) text += "\n" + also;
-  }
-  for (const std::string& ended : pending.ended) text += "\n" + ended;
-  turn.replies.push_back({id, pending.failed.empty(), text});
-  commands_.erase(found);
 }
 
 /// Mails how a job ended. The failure is that of the service of its step, told once until that was started (or stopped,

@@ -26,7 +26,6 @@ constexpr Duration kFirstBackoff{1000};
 constexpr Duration kBusyPause{100};
 constexpr Duration kLeftPause{500};
 constexpr Duration kLeftGrace{2000};
-constexpr int kLeftTimes = 10;
 constexpr Duration kClearPause{100};
 constexpr Duration kLeftoverCheck{5000};
 constexpr Duration kLongestWait{200};  // between the looks at another job
@@ -38,11 +37,6 @@ Duration backoff(std::string_view name, std::uint32_t quick, Duration cycle) {
   const Duration wait = quick > 20 ? longest : std::min(kFirstBackoff * (std::int64_t{1} << (quick - 1)), longest);
   const auto lot = static_cast<std::int64_t>(hash128(fmt::format("{} {}", name, quick)).low % 201);  // 0..200
   return wait + wait * (lot - 100) / 1000;
-}
-
-Doubt doubt_of(const ProcessFacts& process) {
-  if (process.named_by != 0 && process.named_by != process.uid) return Doubt::Foreign;
-  return process.younger ? Doubt::Younger : Doubt::None;
 }
 
 }  // namespace
@@ -73,7 +67,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   if (!state.monitored || left_alone(id, turn.now) || !in_schedule(id, turn.now) || state.job) return;
   cancel_flight(id, turn);  // it may have looked before
   if (graph_->settings->settle > Duration{0}) return settle(id, nullptr, turn);
-  finish_validate(id, true, turn);
+  commands_.run_ended(id, true, turn);
   check_now(id, Reason::Death, turn);
 }
 
@@ -89,7 +83,9 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   ServiceState& state = services_[id.index()];
   if (missed != nullptr) {
     const bool seen = state.last != nullptr;
-    const std::int64_t pid = seen ? process_of(*state.last)->pid : state.known ? state.known->pid : 0;
+    const std::int64_t pid = seen                           ? process_of(*state.last)->pid
+                             : proofs_.known(id) != nullptr ? proofs_.known(id)->pid
+                                                            : 0;
     state.presence.on(PresenceEvent::Missed,
                       missed->output && !missed->output->empty() ? *missed->output : describe_existence(*missed));
     turn.record(RecordKind::ProcessDied, Severity::Warning, graph_->at(id).name,
@@ -97,7 +93,7 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
                             pid != 0 ? fmt::format("process {}", pid) : std::string("its process"),
                             seen ? "" : ", which a previous healerd had seen", state.presence.how()));
   }
-  finish_validate(id, true, turn);
+  commands_.run_ended(id, true, turn);
   const Duration until = turn.now.mono + graph_->settings->settle;
   state.presence.settle(until);
   check_later(id, Reason::Death, until);
@@ -246,114 +242,6 @@ Engine::Progress Engine::left_out(Job& job, Turn& turn) {
   return StepEnd::Done;
 }
 
-// ---- proof --------------------------------------------------------------------------------------------------------
-
-/// A process that its pid file names is believed, as by Monit, unless it is proved to be a stranger: the file has not
-/// been written since it named another process, of this number, and numbers are used again. This needs no clock, and
-/// whichever healer has seen that process. (Number 1 is never used again. One thing is taken for a stranger that is
-/// none: a process that was thawed from a checkpoint.) Then `seen` is given back without it. Where clocks alone speak
-/// against it, or it is another user's than the one who can write the file, it is believed, but not signalled before a
-/// person has confirmed that it is the one: a clock that was stepped after its start tells the same. What clocks told
-/// when it was seen first stays so.
-std::optional<Evidence> Engine::disproved(ServiceId id, const Evidence& seen, Turn& turn) {
-  const ProcessFacts* process = process_of(seen);
-  if (process == nullptr || process->file == 0) return std::nullopt;
-  Rare<KnownProcess>& known = services_[id.index()].known;
-  KnownProcess now{.pid = process->pid,
-                   .start_ticks = process->start_ticks,
-                   .file = process->file,
-                   .doubt = doubt_of(*process),
-                   .path = hash128(graph_->at(id).process->pid_file)};
-  const bool same_file = known && known->pid == now.pid && known->file == now.file && now.pid != 1;
-  if (!same_file || known->start_ticks == now.start_ticks) {
-    if (same_file && now.doubt != Doubt::Foreign && known->doubt != Doubt::Foreign) now.doubt = known->doubt;
-    if (now.doubt == Doubt::Younger && was_just_started(id)) now.doubt = Doubt::None;
-    const bool same = known && known->pid == now.pid && known->start_ticks == now.start_ticks;
-    if (same && known->doubt == Doubt::Confirmed) now.doubt = Doubt::Confirmed;
-    if (known == now) return std::nullopt;
-    const bool is_known = known && known->pid == now.pid && known->doubt == now.doubt;
-    known = now;
-    turn.save(id);
-    if (const std::string doubted = is_known ? std::string() : doubt_about(id, *process); !doubted.empty())
-      turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name, doubted);
-    return std::nullopt;
-  }
-  Evidence without = seen;
-  without.output = std::make_shared<const std::string>(
-      fmt::format("process is not running (process {} is not the one its pid file was written for)", process->pid));
-  without.answer = Answer::Absent;
-  without.facts = std::make_shared<const Facts>();
-  return without;
-}
-
-/// Why the process of a service that has no stop program is not signalled; empty: it is.
-std::string Engine::why_spared(ServiceId id, const ProcessFacts& process) const {
-  if (process.spared)
-    return process.pid == 1 ? "process 1 is the init process of the machine"
-                            : fmt::format("process {} is healer itself", process.pid);
-  const Rare<KnownProcess>& known = services_[id.index()].known;
-  if (!known || known->pid != process.pid) return {};
-  if (known->doubt == Doubt::None || known->doubt == Doubt::Confirmed) return {};
-  return describe_doubt(process, known->doubt);
-}
-
-/// Whether a start by healer is under way that has found no process: the one that is there now is what it has started.
-bool Engine::was_just_started(ServiceId id) const {
-  const ServiceState& state = services_[id.index()];
-  if (!state.job || state.presence.is_up()) return false;
-  const Job& job = jobs_.at(state.job->number());
-  return job.position < job.steps.size() && job.step().service == id && job.step().kind == Bringing::Start &&
-         job.phase == Job::Phase::Acting;
-}
-
-/// What people are told of the process that a pid file names where it is in doubt; empty: it is not.
-std::string Engine::doubt_about(ServiceId id, const ProcessFacts& process) const {
-  const Rare<KnownProcess>& known = services_[id.index()].known;
-  if (process.spared || !known || known->start_ticks != process.start_ticks) return {};
-  const std::string why = why_spared(id, process);
-  if (why.empty()) return {};
-  const ServiceBlock& block = graph_->at(id);
-  const std::string says = fmt::format("`healerctl accept {} --pid`", block.name);
-  return block.programs->stop ? fmt::format("{}; {} says that it is the service", why, says)
-                              : fmt::format("{}: healer will not signal it before {}", why, says);
-}
-
-std::string Engine::process_doubt(ServiceId id) const {
-  const ServiceState& state = services_[id.index()];
-  const ProcessFacts* process = state.last && !state.presence.is_gone() ? process_of(*state.last) : nullptr;
-  return process == nullptr ? std::string() : doubt_about(id, *process);
-}
-
-/// A person says of the processes that pid files name that they are the services'.
-void Engine::accept_processes(const event::Command& event, Turn& turn) {
-  std::vector<std::string> accepted;
-  std::vector<std::string> refused;
-  for (const ServiceId id : event.services) {
-    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
-    const std::string& name = graph_->at(id).name;
-    ServiceState& state = services_[id.index()];
-    const ProcessFacts* process = state.last && !state.presence.is_gone() ? process_of(*state.last) : nullptr;
-    const bool is_meant = process != nullptr && (event.job == event::Command::kAnyProcess ||
-                                                 process->pid == static_cast<std::int64_t>(event.job.number()));
-    if (process == nullptr) {
-      refused.push_back(fmt::format("{} has no process", name));
-    } else if (!is_meant) {
-      refused.push_back(fmt::format("the process of {} is {}", name, process->pid));
-    } else if (doubt_about(id, *process).empty()) {
-      refused.push_back(fmt::format("process {} of {} is not in doubt", process->pid, name));
-    } else {
-      state.known->doubt = Doubt::Confirmed;
-      turn.save(id);
-      accepted.push_back(fmt::format("process {} of {}", process->pid, name));
-      turn.record(RecordKind::Accepted, Severity::Info, name,
-                  fmt::format("process {} accepted by {}", process->pid, words_of(event.by)));
-    }
-  }
-  std::string text = accepted.empty() ? "nothing accepted" : fmt::format("accepted: {}", listed(accepted));
-  if (!refused.empty()) text += fmt::format("; {}", fmt::join(refused, "; "));
-  turn.replies.push_back({event.id, !accepted.empty() && refused.empty(), std::move(text)});
-}
-
 /// A signal that was recorded when it was decided did not reach a process that lives: whoever waits for its end hears
 /// of it.
 void Engine::on(const event::NotSignalled& event, Turn& turn) {
@@ -373,43 +261,6 @@ void Engine::on(const event::NotSignalled& event, Turn& turn) {
   turn.note(Severity::Warning, {}, text);
 }
 
-/// What the last start program of the service has left running, where no pid file names it; empty: nothing. Another
-/// start beside it would make two of what is to be one.
-std::string Engine::left_behind(ServiceId id) const {
-  const ServiceState& state = services_[id.index()];
-  const ActionId by = state.starts->left_by;
-  if (by == ActionId{} || programs_.find(by) != nullptr) return {};  // one that still runs is ended first
-  const std::vector<LeftProcess>& left = left_of(id);
-  if (left.empty() || state.last->facts->further->left_by != by) return {};
-  return fmt::format("its start program has left {}, which {} still, and no pid file names it", describe_left(left),
-                     left.size() == 1 ? "runs" : "run");
-}
-
-/// What the last look has found left of an earlier start of the service, whether that came up or not.
-const std::vector<LeftProcess>& Engine::left_of(ServiceId id) const {
-  static const std::vector<LeftProcess> kNothing;
-  const std::shared_ptr<const Evidence>& last = services_[id.index()].last;
-  if (!last || !last->facts || process_of(*last) != nullptr) return kNothing;
-  return last->facts->further->left;
-}
-
-/// What the process of a service has left when it died, though that was its start's; empty: nothing. It may stand in
-/// the way of the next, and need not.
-std::string Engine::left_over(ServiceId id) const {
-  const std::vector<LeftProcess>& left = left_of(id);
-  const ServiceState& state = services_[id.index()];
-  if (left.empty() || state.last->facts->further->left_by != state.starts->came_by) return {};
-  return fmt::format("{} of its former start {} still", describe_left(left), left.size() == 1 ? "runs" : "run");
-}
-
-/// Whether a rule's start has waited long for what an earlier one has left: it may yet come up, or go. A start that is
-/// as far off in time to come is one of a clock that was wrong.
-bool Engine::left_long(ServiceId id, Instant now) const {
-  const std::optional<WallTime>& last = services_[id.index()].starts->last;
-  return !last || std::chrono::abs(now.wall - *last) >=
-                      kLeftTimes * timeout_of(graph_->at(id), Bringing::Start, graph_->settings->limits);
-}
-
 /// What an earlier start has left goes first, and its start waits for that. Where none has come up it may yet: a
 /// person's start gives it the time of a start, a rule's comes here when it has waited long. What was left by one that
 /// has come up goes only where the rules say so; else it is named, and the start goes on. SIGTERM, then SIGKILL: it is
@@ -421,11 +272,11 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
   const auto tell = [&](std::string text) {
     turn.record(RecordKind::JobStep, Severity::Warning, block.name, std::move(text)).subject = job.id.number();
   };
-  std::string why = left_behind(id);
+  std::string why = leftovers_.behind(id);
   const bool may_come = !why.empty();
-  if (!may_come) why = left_over(id);
+  if (!may_come) why = leftovers_.over(id);
   if (!may_come && !why.empty() && !block.end_leftovers) {
-    const std::int64_t pid = left_of(id).front().pid;
+    const std::int64_t pid = leftovers_.of(id).front().pid;
     if (state.trouble->reported_left != pid)
       tell(why + ", and may stand in the way: 'with leftovers ended' ends it first");
     state.trouble.set(&Trouble::reported_left, pid);
@@ -438,7 +289,7 @@ bool Engine::waits_for_left(Job& job, Turn& turn) {
     job.program_failure.clear();
     return false;
   }
-  const std::vector<LeftProcess>& left = left_of(id);
+  const std::vector<LeftProcess>& left = leftovers_.of(id);
   const Duration patience = is_rule(job.by) || block.foreground() || block.end_leftovers
                                 ? Duration{0}
                                 : timeout_of(block, Bringing::Start, graph_->settings->limits);
@@ -513,7 +364,7 @@ void Engine::check_needed(ServiceId id, Instant now) {
       check_later(needed, Reason::Again, now.mono);
   }
   // On a grid: one look, however many ask for it.
-  if (!left_behind(id).empty()) check_later(id, Reason::Again, (now.mono / kLeftoverCheck + 1) * kLeftoverCheck);
+  if (!leftovers_.behind(id).empty()) check_later(id, Reason::Again, (now.mono / kLeftoverCheck + 1) * kLeftoverCheck);
 }
 
 void Engine::check_now(ServiceId id, Reason reason, Turn& turn) {

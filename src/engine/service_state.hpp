@@ -52,7 +52,6 @@ struct ServiceState {
   RunId last_run;  ///< whose evidence that is
   Sparse<StartHistory> starts;
   Sparse<Trouble> trouble;
-  Rare<KnownProcess> known;
   Rare<JobId> job;         ///< that it takes part in: no run is counted meanwhile
   Slim<Duration> checked;  ///< mono: when `last` was seen
   Presence presence;       ///< of its process

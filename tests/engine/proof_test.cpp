@@ -256,7 +256,7 @@ TEST_CASE("a pid file that is older than the process it names is told of, until 
   see_web(world);
   world.run(seconds{20});
   CHECK(std::ranges::count(world.records, "p" + kStranger, &Record::text) == 1);
-  CHECK(world.engine->process_doubt(world.id("web")) == "p" + kStranger);
+  CHECK(world.engine->proofs().doubt(world.id("web")) == "p" + kStranger);
   CHECK(explains(world, "P" + kStranger + "."));
 
   CHECK(accept_process(world, JobId{51}) == "nothing accepted; the process of web is 50");
@@ -314,7 +314,7 @@ TEST_CASE("A process started by healer is trusted, however old its pid file is")
   world.run(seconds{10});
   REQUIRE(world.programs == Programs{"start web"});
   REQUIRE(world.is_up("web"));
-  CHECK(world.engine->process_doubt(world.id("web")).empty());
+  CHECK(world.engine->proofs().doubt(world.id("web")).empty());
   CHECK_FALSE(has_record(world, RecordKind::JobHeld, "may belong to another service"));
   world.command(Kind::Stop, {"web"});
   world.run(seconds{3});
@@ -544,7 +544,7 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
                      left + ", and may stand in the way: 'with leftovers ended' ends it first"));
     world.run(seconds{10});
     CHECK(world.is_up("web"));
-    CHECK(world.engine->left_over(world.id("web")).empty());
+    CHECK(world.engine->leftovers().over(world.id("web")).empty());
     CHECK(world.signals.empty());
   }
   SECTION("and when that fails, also by the next daemon") {
@@ -553,7 +553,7 @@ TEST_CASE("what a process has left is named as what may stand in the way of its 
     world.run(seconds{20});
     CHECK(world.programs.size() > 1);
     CHECK(has_record(world, RecordKind::JobFailed, "; " + left));
-    CHECK(world.engine->left_over(world.id("web")) == left);
+    CHECK(world.engine->leftovers().over(world.id("web")) == left);
     const auto notes = explain(*world.engine, world.id("web"), world.now).notes;
     const std::string note =
         "P" + left.substr(1) + ", and may stand in the way of the next: 'with leftovers ended' ends it first.";

@@ -171,12 +171,12 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
         "It is in a maintenance window: checks continue, nothing is done, and what still fails when the window is over "
         "is "
         "alerted then.");
-  if (const std::string left = engine.left_over(service); !left.empty())
+  if (const std::string left = engine.leftovers().over(service); !left.empty())
     notes.push_back(fmt::format("P{}{}.", left.substr(1),  // it begins with "process"
                                 block.end_leftovers
                                     ? ": it is ended before the next"
                                     : ", and may stand in the way of the next: 'with leftovers ended' ends it first"));
-  if (const std::string doubt = engine.process_doubt(service); !doubt.empty())
+  if (const std::string doubt = engine.proofs().doubt(service); !doubt.empty())
     notes.push_back(fmt::format("P{}.", doubt.substr(1)));  // it begins with "process"
   for (const QueuedExec& queued : engine.programs().queued_of(block.name))
     notes.push_back(
