@@ -42,7 +42,7 @@ std::uint64_t InspectorBench::check(std::shared_ptr<const engine::ServiceBlock> 
                                     .came_by = came_by};
   const engine::Measurement part = block->kind->plan(*block).parts.front();
   if (const auto* find = std::get_if<engine::measure::FindProcess>(&part))
-    inspector.find_process(run, *find, std::move(block));
+    inspector.search_process(run, *find, std::move(block));
   else if (const auto* path = std::get_if<engine::measure::ReadPath>(&part))
     inspector.read_path(run, *path, std::move(block));
   else if (std::holds_alternative<engine::measure::ReadFilesystem>(part))
