@@ -108,6 +108,21 @@ class Shipped(support.Case):
                                   env={**os.environ, "ANSIBLE_LOCAL_TEMP": str(self.folder)})
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, said, ""))
 
+    def test_the_guard_for_libvirt_believes_no_exit_status_alone(self):
+        # Where a machine has no such note virsh 9 fails, and virsh 11 exits with 0.
+        folder = self.path("certified")
+        folder.mkdir()
+        virsh, guard = folder / "virsh", folder / "is-certified"
+        guard.write_text((EXAMPLES / "self-healing-vms" / "libvirt" / "is-certified").read_text().replace("/usr/bin/virsh", str(virsh)))
+        for does, status, said in (("echo \"<certified at='first'/>\"", 0, ""),
+                                   ("echo", 1, "there is no certificate\n"),
+                                   ("echo 'error: metadata not found' >&2; exit 1", 1, ""),
+                                   ("echo 'error: failed to connect to the hypervisor' >&2; exit 1", 1, "")):
+            virsh.write_text(f"#!/bin/sh\n{does}\n")
+            virsh.chmod(0o755)
+            done = subprocess.run(["/bin/sh", guard, "webbox5"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (status, said), does)
+
     def check_playbooks(self, folder: Path, *names: str) -> None:
         if not shutil.which("ansible-playbook"):
             self.skipTest("ansible-core is not installed")

@@ -198,7 +198,7 @@ class Hypervisor:
         self.virsh("metadata", node, CERTIFICATE, "--live", "--config", "--remove")
 
     def certified(self, node: str) -> bool:
-        return self.virsh("metadata", node, CERTIFICATE, judge=False).returncode == 0
+        return "certified" in self.virsh("metadata", node, CERTIFICATE, judge=False).stdout  # virsh 11 exits with 0 without one
 
     def instance(self, node: str) -> str:
         """What another instance of that name does not share."""
