@@ -3,8 +3,17 @@
 #pragma once
 
 #include "grammar/common.hpp"
+#include "util/text.hpp"
 
 namespace healer::grammar {
+
+/// Whether `to` stands before what comes: to Monit it is a noise word.
+[[nodiscard]] inline bool follows_to(const TokenInput& in) {
+  const TokenStream& stream = in.stream();
+  const Token& before = stream.tokens[in.index() - 1];
+  const std::size_t end = before.offset + before.length;
+  return iequals(trim(stream.text.substr(end, stream.tokens[in.index()].offset - end)), "to");
+}
 
 // clang-format off
 struct mail_address   : token<Kind::Mail> { static constexpr std::string_view kExpected = "a mail address with '@'"; };
@@ -34,7 +43,10 @@ struct reminder       : seq<token<Kind::Reminder>, reminder_count, opt<cycle_wor
 // Monit wants filter, format and reminder in this order, and has no digest.
 struct digest         : extension<"'digest'", text<"digest">> {};
 struct alert_option   : sor<event_filter, mail_format, reminder, digest> {};
-struct alert          : seq<token<Kind::Alert>, mail_address, star<alert_option>> {};
+// alert to team: a contact of `set contact`.
+struct alert_contact_name : token<Kind::String, Kind::Quoted, Kind::Address> { static constexpr std::string_view kExpected = ""; };
+struct alert_contact  : extension<"'alert to' a contact", ahead<follows_to>, alert_contact_name> {};
+struct alert          : seq<token<Kind::Alert>, sor<mail_address, alert_contact>, star<alert_option>> {};
 struct no_alert       : seq<token<Kind::NoAlert>, mail_address> {};
 // clang-format on
 

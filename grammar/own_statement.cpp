@@ -78,7 +78,7 @@ OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begi
   }
   if (form_ != Form::None) return Reading::Own;
   const std::string_view word = text.substr(begin, end - begin);
-  if (before == Kind::Set && is_one_of(word, {"healing", "maintenance"})) {
+  if (before == Kind::Set && is_one_of(word, {"healing", "maintenance", "contact"})) {
     form_ = Form::Set;
     return Reading::Own;
   }
@@ -106,7 +106,7 @@ bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t en
   if (!begins_another) return false;
   if (form_ == Form::Block)
     return left_ > 0 && is_first && !is_one_of(ending_word, {"start", "stop", "restart", "with", "group"});
-  return !is_one_of(ending_word, {"while", "group"}) && !has_comma(gap);
+  return !is_one_of(ending_word, {"while", "group", "contact"}) && !has_comma(gap);
 }
 
 void OwnStatement::quoted() {

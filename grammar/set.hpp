@@ -5,6 +5,7 @@
 #include "grammar/access.hpp"
 #include "grammar/alert.hpp"
 #include "grammar/check.hpp"
+#include "grammar/contact.hpp"
 #include "grammar/healing.hpp"
 
 namespace healer::grammar {
@@ -173,7 +174,7 @@ struct set_maintenance: extension<"set maintenance", text<"maintenance">, mainte
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance, set_contact>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

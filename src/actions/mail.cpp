@@ -113,6 +113,7 @@ std::vector<Message> compose_mails(const engine::effect::Alert& alert, const eng
   const auto expand_sender = [&](std::string_view text) { return expand_mail_variables(text, cause, senders); };
   for (std::uint32_t number = 0; number < alert.recipients.size(); ++number) {
     const engine::Recipient& recipient = alert.recipients[number];
+    if (recipient.contact) continue;  // that is the outbox's
     const auto expand = [&](std::string_view text) { return expand_mail_variables(text, cause, world); };
     const Mailbox to = parse_mailbox(recipient.address);
     if (to.address.empty()) continue;

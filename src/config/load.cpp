@@ -63,6 +63,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   validate(document, result.sources, diagnostics);
   check_depends(document, diagnostics);
   check_workflows(document, result.sources, diagnostics);
+  check_contacts(document, result.sources, diagnostics);
   check_composites(document, diagnostics);
   lint(document, result.sources, diagnostics);
   lint_versions(document, diagnostics);

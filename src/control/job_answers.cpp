@@ -133,6 +133,7 @@ std::string answer_header(const Supervisor& daemon, Verb verb) {
   DaemonView view = view_daemon(daemon.engine(), daemon.version(), daemon.now());
   view.counts = daemon.counts();
   view.mail = daemon.mail();
+  view.contacts = daemon.contacts();
   view.troubles = daemon.troubles();
   view.stale = daemon.stale();
   view.refused_rows = daemon.refused_rows();

@@ -41,6 +41,8 @@ class Supervisor {
   [[nodiscard]] virtual CountsView counts() const = 0;
   /// The mails that wait.
   [[nodiscard]] virtual std::optional<MailView> mail() const = 0;
+  /// The alerts that wait for contacts.
+  [[nodiscard]] virtual std::vector<ContactView> contacts() const = 0;
   /// What the daemon lacks now, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> troubles() const = 0;
   /// What of the state was damaged when it was read, a sentence each.

@@ -164,6 +164,18 @@ struct MailView {
   bool operator==(const MailView&) const = default;
 };
 
+/// The alerts that wait for one contact.
+struct ContactView {
+  std::string name;
+  std::uint64_t waiting = 0;
+  std::optional<WallTime> since{};        ///< when what the oldest tells of happened
+  std::string error{};                    ///< why the last try has failed; or empty
+  std::optional<WallTime> error_since{};  ///< when that was
+  std::optional<WallTime> next{};         ///< when it is tried again
+
+  bool operator==(const ContactView&) const = default;
+};
+
 /// The rules in force are not those on disk: a reload was refused, or the daemon has started with the last good ones.
 struct StaleView {
   WallTime since{};
@@ -189,6 +201,7 @@ struct DaemonView {
   std::optional<StaleView> stale{};
   std::vector<std::string> refused_rows{};  ///< of lists, a sentence each
   std::vector<std::string> damages{};       ///< of state files, since it was started, a sentence each
+  std::vector<ContactView> contacts{};      ///< those for whom something waits
 
   bool operator==(const DaemonView&) const = default;
 };

@@ -80,19 +80,6 @@ void fields(Walk walk, T& v) {
   walk("mails_waiting", v.mails_waiting);
 }
 
-template <typename Walk, Same<MailView> T>
-void fields(Walk walk, T& v) {
-  walk("waiting", v.waiting);
-  walk("since", v.since);
-  walk("error", v.error);
-  walk("error_since", v.error_since);
-  walk("held", v.held);
-  walk("held_until", v.held_until);
-  walk("limit", v.limit);
-  walk("gathered", v.gathered);
-  walk("digest_until", v.digest_until);
-}
-
 template <typename Walk, Same<StaleView> T>
 void fields(Walk walk, T& v) {
   walk("since", v.since);
@@ -116,6 +103,7 @@ void fields(Walk walk, T& v) {
   walk("stale", v.stale);
   walk("refused_rows", v.refused_rows);
   walk("damages", v.damages);
+  if_any(walk, "contacts", v.contacts);
 }
 
 template <typename Walk, Same<ServiceSummary> T>
@@ -595,3 +583,5 @@ void decode(const Json& json, T& value) {
 }
 
 }  // namespace healer::control::wiring
+
+#include "control/wire_alert_fields.hpp"

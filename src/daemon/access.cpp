@@ -41,6 +41,7 @@ class Daemon::Access final : public control::Supervisor {
                              .digest_until = figures.digest_until};
   }
 
+  [[nodiscard]] std::vector<control::ContactView> contacts() const override { return daemon_.contact_views(); }
   [[nodiscard]] std::vector<std::string> troubles() const override { return daemon_.troubles(); }
   [[nodiscard]] std::vector<std::string> damages() const override { return daemon_.store_->damages(); }
   [[nodiscard]] std::optional<control::StaleView> stale() const override { return daemon_.stale_; }

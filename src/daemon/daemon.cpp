@@ -203,8 +203,6 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
                   *identity.uid, folder, paths_.notify));
 }
 
-void Daemon::perform(effect::Alert& effect) { mailer_->submit(std::move(effect)); }
-
 void Daemon::perform(effect::Commit& effect) {
   for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;

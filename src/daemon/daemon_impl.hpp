@@ -22,6 +22,7 @@
 #include "daemon/paths.hpp"
 #include "daemon/rules_loader.hpp"
 #include "daemon/vanished.hpp"
+#include "delivery/outbox.hpp"
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
 #include "replay/observer.hpp"
@@ -35,6 +36,7 @@
 #include "runtime/net/connector.hpp"
 #include "runtime/net/http_caller.hpp"
 #include "runtime/net/reacher.hpp"
+#include "runtime/net/server_names.hpp"
 #include "runtime/notify.hpp"
 #include "runtime/process/exit_status.hpp"
 #include "runtime/process/process_runner.hpp"
@@ -74,6 +76,10 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Signal& effect);
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
+  void alert_taken(const engine::event::AlertTaken& taken);
+  void open_delivery(const engine::Graph& graph);
+  [[nodiscard]] std::vector<control::ContactView> contact_views() const;
+  void deliver_last();
   void perform(engine::effect::Request& effect);
   void inspect_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
@@ -168,7 +174,10 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;
+  std::unique_ptr<runtime::ServerNames> server_names_;  ///< of mail servers
   std::unique_ptr<runtime::Mailer> mailer_;
+  std::unique_ptr<delivery::Outbox> outbox_;
+  std::set<std::uint64_t> half_taken_;  ///< alerts that go by mail and to contacts, and that neither has taken yet
   control::Statistics statistics_;
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;

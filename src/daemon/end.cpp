@@ -74,6 +74,7 @@ void Daemon::end_if_done() {
 }
 
 void Daemon::finish() {
+  deliver_last();
   mailer_->stop();
   store_->flush();
   recorder_.reset();

@@ -34,6 +34,7 @@ Paths paths_of(const engine::Settings& settings) {
   std::string queue = settings.mail.queue_directory;
   while (queue.size() > 1 && queue.ends_with('/')) queue.pop_back();
   paths.mail_dir = queue.empty() ? paths.state_file + ".mail" : queue + ".healer";  // a queue of Monit's stays its own
+  paths.contacts_dir = paths.state_file + ".contacts";
   paths.lists_file = paths.state_file + ".lists";
   return paths;
 }

@@ -450,16 +450,7 @@ void Daemon::open_shells(const Graph& graph) {
         const auto* const ended = std::get_if<event::ActionEnded>(&event);
         ended != nullptr ? action_ended(*ended) : handle(event);
       });
-  const auto report = [this](Event event) { loop_.post([this, event = std::move(event)] { handle(event); }); };
-  const auto log = [this](Severity severity, const std::string& text) { write_log(severity, text); };
-  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
-                                                                     .former = paths_.state_file + ".mail",
-                                                                     .places = paths_.state_file + ".mail-places",
-                                                                     .host = host_of(graph),
-                                                                     .version = HEALER_VERSION,
-                                                                     .civil = runtime::local_civil},
-                                              graph.settings->mail, graph.settings->cycle_length(),
-                                              runtime::MailerCallbacks{report, log});
+  open_delivery(graph);
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
@@ -469,6 +460,7 @@ void Daemon::use(const Graph& graph) {
   base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
   mailer_->configure(settings.mail, settings.cycle_length(), host);
+  outbox_->configure(settings, host);
   runs_->set_cycle(settings.cycle_length());
 }
 

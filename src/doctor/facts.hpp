@@ -33,6 +33,12 @@ struct Daemon {
   std::vector<std::string> refused_rows;  ///< of lists
   std::string mail_error;                 ///< what the mail server said last, where it took no mail
   std::uint64_t mails_waiting = 0;
+  struct Contact {
+    std::string name;
+    std::uint64_t waiting = 0;
+    std::string error;  ///< why the last try has failed; empty: it is under way
+  };
+  std::vector<Contact> contacts{};  ///< for whom alerts wait
   std::uint64_t services = 0;
 };
 
@@ -100,7 +106,8 @@ struct Facts {
   std::optional<Unit> unit;
   Daemon daemon;
   Rules rules;
-  bool alerts_mailed = false;  ///< `set alert` or an alert of a service names a recipient
+  bool alerts_mailed = false;       ///< `set alert` or an alert of a service names a recipient
+  bool alerts_to_contacts = false;  ///< the same of a contact
   std::vector<MailServer> mail_servers;
   std::optional<Limits> limits;
   bool cgroup2 = false;

@@ -120,6 +120,7 @@ Daemon ask_daemon(const std::string& socket, Duration patience) {
   daemon.refused_rows = view.refused_rows;
   daemon.services = reply.end.get<control::Totals>().services;
   if (view.stale) daemon.stale = view.stale->error;
+  for (const control::ContactView& one : view.contacts) daemon.contacts.push_back({one.name, one.waiting, one.error});
   if (view.mail) {
     daemon.mail_error = view.mail->error;
     daemon.mails_waiting = view.mail->waiting;
@@ -186,8 +187,12 @@ std::string connection_error(const std::string& host, std::uint16_t port) {
 
 /// All servers side by side. A resolver that does not answer keeps its thread, which ends with the process.
 void inspect_mail(Facts& facts, const engine::RuleSet& rules) {
-  facts.alerts_mailed =
-      std::ranges::any_of(rules.services, [](const auto& block) { return !block->recipients->empty(); });
+  facts.alerts_mailed = std::ranges::any_of(rules.services, [](const auto& block) {
+    return std::ranges::any_of(*block->recipients, [](const auto& one) { return !one.contact; });
+  });
+  facts.alerts_to_contacts = std::ranges::any_of(rules.services, [](const auto& block) {
+    return std::ranges::any_of(*block->recipients, &engine::Recipient::contact);
+  });
   std::vector<std::future<std::string>> answers;
   for (const engine::MailServer& server : rules.settings.mail.servers) {
     std::promise<std::string> promise;

@@ -32,6 +32,7 @@ class Judge {
     monit();
     patterns();
     mail();
+    contacts();
     descriptors();
     cgroup();
     clock();
@@ -193,6 +194,15 @@ class Judge {
           "program, as in matching \"^/usr/sbin/shopd\"");
   }
 
+  void contacts() {
+    for (const Daemon::Contact& one : facts_.daemon.contacts)
+      if (!one.error.empty())
+        add(Verdict::Warning, "contacts",
+            fmt::format("{} alert{} wait{} for the contact {}: {}", one.waiting, one.waiting == 1 ? "" : "s",
+                        one.waiting == 1 ? "s" : "", printable(one.name), printable(one.error)),
+            "healer tries again by itself for 24 hours; mend the contact in the rules, or its server");
+  }
+
   void mail() {
     constexpr std::string_view kSubject = "mail";
     if (!facts_.daemon.mail_error.empty())
@@ -204,6 +214,8 @@ class Judge {
     if (facts_.rules.unreadable) return add(Verdict::Good, kSubject, "not checked: only root may read the rules");
     if (facts_.rules.broken) return add(Verdict::Good, kSubject, "not checked: the rules have errors");
     const auto& servers = facts_.mail_servers;
+    if (!facts_.alerts_mailed && facts_.alerts_to_contacts)
+      return add(Verdict::Good, kSubject, "nobody is mailed: alerts go to contacts");
     if (servers.empty() || !facts_.alerts_mailed)
       return add(Verdict::Warning, kSubject,
                  fmt::format("no {} set: alerts are in the log and the history alone",

@@ -151,11 +151,14 @@ void Engine::on(const event::AlertTaken& event, Turn& turn) { turn.commit.handed
 
 void Engine::on(const event::MailOutcome& event, Turn& turn) {
   using Kind = event::MailOutcome::Kind;
-  const RecordKind kind = event.kind == Kind::Sent     ? RecordKind::MailSent
-                          : event.kind == Kind::Failed ? RecordKind::MailFailed
-                                                       : RecordKind::MailDropped;
+  const bool mailed = event.contact.empty();
+  const RecordKind kind = event.kind == Kind::Sent     ? mailed ? RecordKind::MailSent : RecordKind::AlertSent
+                          : event.kind == Kind::Failed ? mailed ? RecordKind::MailFailed : RecordKind::AlertFailed
+                          : mailed                     ? RecordKind::MailDropped
+                                                       : RecordKind::AlertDropped;
   const Severity severity = event.kind == Kind::Sent ? Severity::Info : Severity::Warning;
   turn.record(kind, severity, {}, event.text).subject = event.alert.number();
+  if (event.tells_others) alerts_.send_of_daemon(event.text, "alert", turn, kNotDelivered, event.contact);
 }
 
 // ---- commands -----------------------------------------------------------------------------------------------------

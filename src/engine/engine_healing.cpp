@@ -210,7 +210,7 @@ class Engine::HealingContext final : public HealingWorld {
             const std::string& text) override {
     const std::optional<ServiceId> service = graph().find(healing.service);
     mail(service ? *graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause,
-         healing.service, event, state, text);
+         healing.service, event, state, text, uuid_of(name_of(healing)));
   }
   void notify_everyone(std::string_view event, effect::Cause::State state, const std::string& text) override {
     mail(graph().settings->mail.recipients, {}, "healer", event, state, text);
@@ -238,7 +238,7 @@ class Engine::HealingContext final : public HealingWorld {
 
  private:
   void mail(const std::vector<Recipient>& known, effect::Cause cause, const std::string& service,
-            std::string_view event, effect::Cause::State state, const std::string& text) {
+            std::string_view event, effect::Cause::State state, const std::string& text, std::string incident = {}) {
     if (graph().settings->shadow) return;
     std::vector<Recipient> recipients;
     for (const Recipient& recipient : known)
@@ -250,7 +250,8 @@ class Engine::HealingContext final : public HealingWorld {
     cause.action_text = "heal";
     cause.description = text;
     cause.when = turn_.now.wall;
-    engine_.alerts_.send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_);
+    engine_.alerts_.send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_,
+                         {.incident = std::move(incident)});
   }
 
   static std::string paused_by(const Pause& pause, const std::string& with) {

@@ -12,6 +12,7 @@
 #include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
 #include "engine/words/cause.hpp"
+#include "util/text.hpp"
 
 namespace healer::engine {
 namespace {
@@ -192,6 +193,16 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (const RuleDecision& decision : decisions) act(id, decision, ends, turn);
 }
 
+namespace {
+
+/// Names the firing of a rule: the same until it has recovered.
+std::string incident_of(const ServiceBlock& block, const Rule& rule, WallTime fired) {
+  return to_string(
+      hash128(fmt::format("{}\n{}\n{}", to_lower(block.name), to_string(rule.key), fired.time_since_epoch().count())));
+}
+
+}  // namespace
+
 /// `ends`: the same run stops or unmonitors the service.
 void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn) {
   using What = RuleDecision::What;
@@ -239,7 +250,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
       alerts_.send(std::move(recipients),
                    gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
                                                   : reported_as_held(decision.cause, action, held),
-                   turn);
+                   turn, {.incident = incident_of(block, rule, decision.fired), .reminder = reminds});
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
     if (kept && !recovered) alerts_.keep(id, turn.now);

@@ -58,7 +58,7 @@ std::size_t size_of(const PendingExec& pending) {
 }
 
 std::size_t size_of(const effect::Alert& alert) {
-  std::size_t bytes = sizeof alert;
+  std::size_t bytes = sizeof alert + alert.incident.size();
   for (const Recipient& recipient : alert.recipients) {
     bytes += sizeof recipient + recipient.address.size();
     for (const auto* part :

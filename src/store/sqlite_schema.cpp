@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 8> kMigrations{
+constexpr std::array<const char*, 9> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -275,6 +275,12 @@ ALTER TABLE services ADD COLUMN taken_out_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE services ADD COLUMN taken_out_service TEXT NOT NULL DEFAULT '';
 ALTER TABLE services ADD COLUMN taken_out_rule TEXT NOT NULL DEFAULT '';
 ALTER TABLE services ADD COLUMN taken_out_until_ms INTEGER;
+)sql",
+    // Version 9: alerts to contacts; what an alert is about.
+    R"sql(
+ALTER TABLE alerts ADD COLUMN incident TEXT NOT NULL DEFAULT '';
+ALTER TABLE alerts ADD COLUMN is_reminder INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE alert_recipients ADD COLUMN contact INTEGER NOT NULL DEFAULT 0;
 )sql"};
 
 }  // namespace

@@ -168,11 +168,12 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   end_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ?");
 
   add_alert_ =
-      prepare(fmt::format("INSERT OR REPLACE INTO alerts(alert, {}) VALUES(?, {})", kCauseColumns, kCauseParameters));
+      prepare(fmt::format("INSERT OR REPLACE INTO alerts(alert, incident, is_reminder, {}) VALUES(?, ?, ?, {})",
+                          kCauseColumns, kCauseParameters));
   add_recipient_ = prepare(
       "INSERT OR REPLACE INTO alert_recipients(alert, position, address, events, listed, reminder, "
-      "digest, format_from, format_reply_to, format_subject, format_message) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "digest, contact, format_from, format_reply_to, format_subject, format_message) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   cut_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ? AND position >= ?");
   end_alert_ = prepare("DELETE FROM alerts WHERE alert = ?");
   end_recipients_ = prepare("DELETE FROM alert_recipients WHERE alert = ?");
@@ -276,15 +277,15 @@ void TableWriter::write_acts(const Batch& batch) {
     end_arguments_.run(action.number());
   }
   for (const auto& [key, alert] : batch.alerts()) {
-    const auto& [id, recipients, cause] = alert;
-    add_alert_.bind(id.number());
+    const auto& [id, recipients, cause, incident, reminds] = alert;
+    add_alert_.bind(id.number(), incident, reminds);
     bind_cause(add_alert_, cause.get());
     add_alert_.run_bound();
     std::size_t position = 0;
-    for (const auto& [address, events, listed, reminder, digest, format] : recipients) {
+    for (const auto& [address, events, listed, reminder, digest, format, contact] : recipients) {
       const auto& [from, reply_to, subject, message] = format;
-      add_recipient_.run(id.number(), position++, address, words(events), listed, reminder, digest, from, reply_to,
-                         subject, message);
+      add_recipient_.run(id.number(), position++, address, words(events), listed, reminder, digest, contact, from,
+                         reply_to, subject, message);
     }
     cut_recipients_.run(id.number(), position);
   }
@@ -380,25 +381,28 @@ void read_alerts(Database& database, SavedState& state) {
   std::unordered_map<std::uint64_t, std::vector<Recipient>> recipients;
   database
       .prepare(
-          "SELECT alert, address, events, listed, reminder, digest, format_from, format_reply_to, format_subject, "
-          "format_message "
+          "SELECT alert, address, events, listed, reminder, digest, contact, format_from, format_reply_to, "
+          "format_subject, format_message "
           "FROM alert_recipients ORDER BY alert, position")
       .rows([&](Statement& row) {
         std::uint64_t alert = 0;
         std::string events;
         Recipient recipient;
         MailFormat& format = recipient.format;
-        row.read(alert, recipient.address, events, recipient.listed, recipient.reminder, recipient.digest, format.from,
-                 format.reply_to, format.subject, format.message);
+        row.read(alert, recipient.address, events, recipient.listed, recipient.reminder, recipient.digest,
+                 recipient.contact, format.from, format.reply_to, format.subject, format.message);
         recipient.events = mask_of(events);
         recipients[alert].push_back(std::move(recipient));
       });
-  database.prepare(fmt::format("SELECT alert, {} FROM alerts ORDER BY alert", kCauseColumns)).rows([&](Statement& row) {
-    std::uint64_t id = 0;
-    CauseColumns cause;
-    cause.read(row, id);
-    state.alerts.push_back({AlertId(id), std::move(recipients[id]), cause.cause()});
-  });
+  database.prepare(fmt::format("SELECT alert, incident, is_reminder, {} FROM alerts ORDER BY alert", kCauseColumns))
+      .rows([&](Statement& row) {
+        std::uint64_t id = 0;
+        std::string incident;
+        bool reminds = false;
+        CauseColumns cause;
+        cause.read(row, id, incident, reminds);
+        state.alerts.push_back({AlertId(id), std::move(recipients[id]), cause.cause(), std::move(incident), reminds});
+      });
 }
 
 void read_jobs(Database& database, SavedState& state) {

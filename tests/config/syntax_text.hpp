@@ -79,7 +79,7 @@ inline std::string show(const MailFormatSyntax& format) {
 }
 
 inline std::string show(const AlertSyntax& alert) {
-  std::string out = show(alert.address);
+  std::string out = (alert.to_contact ? "to " : "") + show(alert.address);
   for (const auto& event : alert.events) out += (alert.negated ? " not " : " ") + event.value;
   return out + optional("reminder", alert.reminder) + (alert.digest ? " digest" : "") + show(alert.format);
 }
@@ -206,6 +206,14 @@ struct ShowSet {
   }
   std::string operator()(const SetMailLimit& set) const {
     return fmt::format("mail limit {} within {}", set.mails.value, show(set.within));
+  }
+  std::string operator()(const SetContact& set) const {
+    std::string out = "contact " + show(set.name) + " " + set.kind.value + optional("place", set.place) +
+                      optional("method", set.method);
+    for (const Word& header : set.headers) out += " header " + show(header);
+    out += optional("body", set.body) + optional("timeout", set.timeout);
+    for (const auto& [name, value] : set.settings) out += " " + name.value + "=" + show(value);
+    return out;
   }
   std::string operator()(const SetEnvironment& set) const {
     return "environment " + show(set.name) + "=" + show(set.value);

@@ -246,6 +246,17 @@ TEST_CASE("mails that wait are a line, with what the server said last", "[contro
   CHECK(render_daemon(daemon, style(0)) ==
         plain + "12 mails wait, for 4 m; the mail server: mx:25: 421 \\x1b[31mnot now (10 s ago)\n");
   CHECK(render_summary(daemon, {}, {}, style(0)).find("12 mails wait") != std::string::npos);
+  daemon.mail.reset();
+  daemon.contacts = {{.name = "te\x1b\x6d", .waiting = 1},
+                     {.name = "wall",
+                      .waiting = 3,
+                      .since = kNow - minutes{2},
+                      .error = "it answered 503",
+                      .error_since = kNow - seconds{10}}};
+  CHECK(render_daemon(daemon, style(0)) ==
+        plain +
+            "1 alert waits for the contact te\\x1bm\n3 alerts wait for the contact wall, for 2 m: it answered 503 "
+            "(10 s ago)\n");
 }
 
 TEST_CASE("a summary that is piped is whole", "[control]") {

@@ -174,6 +174,20 @@ TEST_CASE("a pattern that matches what healer runs itself is warned of", "[docto
         "/opt/probe shopd)");
 }
 
+TEST_CASE("a contact that does not take its alerts is found, and nobody need be mailed where contacts are told",
+          "[doctor]") {
+  Facts facts = well();
+  facts.daemon.contacts = {{"wall", 2, ""}};  // they are under way
+  for (const Finding& finding : judge(facts)) CHECK(finding.subject != "contacts");
+  facts.daemon.contacts.push_back({"team", 1, "it answered 503"});
+  CHECK(on(facts, "contacts").verdict == Verdict::Warning);
+  CHECK(on(facts, "contacts").text == "1 alert waits for the contact team: it answered 503");
+  facts.alerts_mailed = false;
+  facts.mail_servers.clear();
+  facts.alerts_to_contacts = true;
+  CHECK(on(facts, "mail").verdict == Verdict::Good);
+}
+
 TEST_CASE("mail that reaches nobody is found; one server of several may be down", "[doctor]") {
   Facts facts = well();
   facts.mail_servers[0].error = "Connection refused";

@@ -215,8 +215,11 @@ inline effect::Alert full_alert(std::uint64_t id) {
   full.events.set(static_cast<std::size_t>(EventKind::Action)).set(static_cast<std::size_t>(EventKind::Uptime));
   full.format = {"from@x", "", "subject $SERVICE", "message\nlines"};
   Recipient none{"", EventMask{}, false, 0, false, {}};
-  alert.recipients = {plain, full, none};
+  Recipient contact{"team", EventMask{}.set(), false, 3, false, {}, true};
+  alert.recipients = {plain, full, none, contact};
   alert.cause = full_cause();
+  alert.incident = "0123456789abcdef0123456789abcdef";
+  alert.reminder = id % 2 == 1;
   return alert;
 }
 

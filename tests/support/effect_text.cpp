@@ -119,10 +119,10 @@ class Text {
   void add(const effect::Watch& one) { all(one.action, one.every); }
   void add(const effect::Signal& one) { all(one.pid, one.start_ticks, one.number); }
   void add(const effect::Adopt& one) { all(one.action, one.service, one.foreground, one.owner); }
-  void add(const effect::Alert& one) { all(one.alert, one.recipients, one.cause); }
+  void add(const effect::Alert& one) { all(one.alert, one.recipients, one.cause, one.incident, one.reminder); }
   void add(const Recipient& one) {
     all(one.address, one.events.to_string(), one.listed, one.reminder, one.digest, one.format.from, one.format.reply_to,
-        one.format.subject, one.format.message);
+        one.format.subject, one.format.message, one.contact);
   }
   void add(const effect::Request& one) {
     const auto& [request, healing, method, url, shown, headers, body, body_as, body_file, follow, insecure, safe, limit,

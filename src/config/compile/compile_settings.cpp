@@ -148,6 +148,7 @@ class SettingsCompiler {
                                      .length = bounded(set.length.value),
                                      .group = set.group ? set.group->value : ""});
   }
+  void operator()(const SetContact& set) { settings_.contacts.push_back(contact(set)); }
   void operator()(const SetOnReboot& set) { settings_.on_reboot = reboot_policy(set.policy.value); }
 
  private:
@@ -169,6 +170,19 @@ class SettingsCompiler {
                                         .how = allow.how ? allow.how->value : "",
                                         .read_only = allow.read_only};
     for (const Word& user : allow.users) result.users.push_back(user.value);
+    return result;
+  }
+
+  static engine::Contact contact(const SetContact& set) {
+    engine::Contact result{.name = set.name.value,
+                           .kind = set.kind.value,
+                           .place = set.place ? set.place->value : "",
+                           .method = set.method ? set.method->value : "",
+                           .headers = {},
+                           .body = set.body ? set.body->value : ""};
+    for (const Word& header : set.headers) result.headers.push_back(header.value);
+    if (set.timeout) result.timeout = bounded(set.timeout->value);
+    for (const auto& [name, value] : set.settings) result.settings.emplace_back(name.value, value.value);
     return result;
   }
 
@@ -222,7 +236,8 @@ engine::Recipient recipient(const AlertSyntax& alert) {
           .listed = !alert.negated && !alert.events.empty(),
           .reminder = bounded<std::uint16_t>(alert.reminder ? alert.reminder->value : 0),
           .digest = alert.digest,
-          .format = mail_format(alert.format)};
+          .format = mail_format(alert.format),
+          .contact = alert.to_contact};
 }
 
 engine::Settings compile_settings(const Document& document) {

@@ -375,11 +375,11 @@ class ServiceCompiler {
   void add(const EverySyntax&) {}
   void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }
   void add(const AlertSyntax& alert) {
-    silenced_.push_back(alert.address.value);
+    silenced_.emplace_back(alert.address.value, alert.to_contact);
     engine::Recipient local = recipient(alert);
     if (local.events.any()) block_.recipients->push_back(std::move(local));
   }
-  void add(const NoAlertSyntax& no_alert) { silenced_.push_back(no_alert.address.value); }
+  void add(const NoAlertSyntax& no_alert) { silenced_.emplace_back(no_alert.address.value, false); }
   void add(const GroupSyntax& group) {
     const auto same = [&](const std::string& known) { return iequals(known, group.name.value); };
     if (std::ranges::none_of(block_.groups, same)) block_.groups.push_back(group.name.value);
@@ -393,8 +393,9 @@ class ServiceCompiler {
   /// A service's own word on an address, `alert` or `noalert`, stands in place of the global one.
   void add_global_recipients() {
     for (const engine::Recipient& global : settings_.mail.recipients) {
-      const bool silenced =
-          std::ranges::any_of(silenced_, [&](const std::string& address) { return iequals(address, global.address); });
+      const bool silenced = std::ranges::any_of(silenced_, [&](const auto& one) {
+        return iequals(one.first, global.address) && one.second == global.contact;
+      });
       if (!silenced && global.events.any()) block_.recipients->push_back(global);
     }
   }
@@ -413,8 +414,9 @@ class ServiceCompiler {
   Pool<engine::Plan> plans_;
   Pool<engine::Schedule> schedules_;
   std::unordered_map<std::string, std::size_t> texts_;  ///< of its rules, where these are many, and how often each
-  std::vector<Hash128> prints_;        ///< fingerprints of the conditions of its rules, and then of the rules
-  std::vector<std::string> silenced_;  ///< addresses that the service has a word of its own on
+  std::vector<Hash128> prints_;  ///< fingerprints of the conditions of its rules, and then of the rules
+  /// Addresses, and names of contacts (true), that the service has a word of its own on.
+  std::vector<std::pair<std::string, bool>> silenced_;
   bool comes_alive_ = false;
 };
 

@@ -155,7 +155,7 @@ class Gatherer {
   void add(const engine::MailFormat& format) { all(format.from, format.reply_to, format.subject, format.message); }
   void add(const engine::Recipient& recipient) {
     all(recipient.address, recipient.events.to_string(), recipient.listed, recipient.reminder, recipient.digest,
-        recipient.format);
+        recipient.format, recipient.contact);
   }
   /// `rules`: what each of its rules says.
   void add(const engine::ServiceBlock& block, std::span<const Hash128> rules) {

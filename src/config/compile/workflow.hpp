@@ -8,6 +8,7 @@
 
 #include "config/passes/passes.hpp"
 #include "config/syntax/syntax.hpp"
+#include "engine/rules/contact.hpp"
 #include "engine/rules/workflow.hpp"
 
 namespace healer::config {
@@ -23,6 +24,8 @@ namespace healer::config {
 
 /// `workflow NAME { ... }` over lines, as the language reads it again. What may be a secret is not shown.
 [[nodiscard]] std::string workflow_text(const engine::Workflow& workflow);
+/// `contact wall url "https://wall.example" header "X: y" body "..."`, likewise.
+[[nodiscard]] std::string contact_text(const engine::Contact& contact);
 /// `limit 20% of group webboxes at once`
 [[nodiscard]] std::string limit_text(const engine::HealingLimit& limit);
 /// A name where any word may be one.

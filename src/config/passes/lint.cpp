@@ -37,7 +37,7 @@ class Linter {
     });
     for_each_set<SetDaemon>(document, [&](const SetDaemon& set, const SourceRange&) { cycle_ = set.cycle.value; });
     for_each_set<SetAlert>(document, [&](const SetAlert& set, const SourceRange&) {
-      global_addresses_.insert(to_lower(set.alert.address.value));
+      if (!set.alert.to_contact) global_addresses_.insert(to_lower(set.alert.address.value));
     });
     for_each_set<SetMailServer>(document, [&](const SetMailServer&, const SourceRange&) { has_mail_server_ = true; });
     for (const Document::Statement& statement : document.statements) {
@@ -87,6 +87,11 @@ class Linter {
                                                             "set control socket", "set secrets"};
     const auto kind = static_cast<std::size_t>(set.kind);
     only_last(paths_[kind], range, kNames[kind]);
+  }
+  void check(const SetContact& set, const SourceRange&) {
+    for (const Word& header : set.headers)
+      if (header.value.ends_with(kHidden)) hidden({std::string(kHidden), header.range});
+    for (const auto& [name, value] : set.settings) hidden(value);
   }
   void check(const SetMailFormat& set, const SourceRange& range) {
     only_last(mail_format_, range, "set mail-format");
@@ -502,7 +507,7 @@ class Linter {
   void statement(const AlertSyntax& node) { alert(node); }
   void alert(const AlertSyntax& node) {
     mail_format(node.format);
-    if (!has_mail_server_ && !reported_no_server_) {
+    if (!has_mail_server_ && !reported_no_server_ && !node.to_contact) {
       reported_no_server_ = true;
       warn(Code::NoMailServer, node.address.range, "alerts are to be mailed, but there is no mail server",
            "add one, as in 'set mailserver mail.example.org'");

@@ -121,6 +121,8 @@ void check_depends(const Document& document, Diagnostics& diagnostics);
 
 /// What workflows and those who heal with them want of each other: errors, and warnings.
 void check_workflows(const Document& document, const Sources& sources, Diagnostics& diagnostics);
+/// Contacts, what they are sent, and alerts to such that are not there: errors.
+void check_contacts(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 /// Members of composites that are not there, and composites that are made of themselves: errors.
 void check_composites(const Document& document, Diagnostics& diagnostics);
 

@@ -207,6 +207,12 @@ void check_secrets(const Document& document, const Environment& environment, Dia
              fault->why, fmt::format("write it into {}, readable by its owner alone (chmod 600)", fault->path));
     }
   };
+  for_each_set<SetContact>(document, [&](const SetContact& set, const SourceRange&) {
+    if (set.place) text(set.place->value, set.place->range, TextPlace::Url);
+    for (const Word& header : set.headers) text(header.value, header.range, TextPlace::Header);
+    if (set.body) text(set.body->value, set.body->range, TextPlace::Body);
+    for (const auto& [name, value] : set.settings) text(value.value, value.range, TextPlace::Body);
+  });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);
     for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, text); });

@@ -407,6 +407,7 @@ class Validator {
       if (server.checksum) checksum(server.checksum_type, *server.checksum);
     }
   }
+  void check(const SetContact&) {}  // check_contacts() does
   void check(const SetMailLimit& set) {
     if (set.mails.value < 1) error(Code::OutOfRange, set.mails.range, "the number of mails must be at least 1");
     duration(set.within);

@@ -31,6 +31,16 @@ struct action<grammar::mail_address> {
 };
 
 template <>
+struct action<grammar::alert_contact> {
+  static void apply(const auto& in, Build& build, AlertScratch& scratch) {
+    note_extension<grammar::alert_contact>(in, build);
+    scratch.alert = {};
+    scratch.alert.address = build.word(matched(in, build).begin);
+    scratch.alert.to_contact = true;
+  }
+};
+
+template <>
 struct action<grammar::event_name> {
   static void apply(const auto& in, Build& build, AlertScratch& scratch) {
     scratch.alert.events.push_back(build.word(matched(in, build).begin));
@@ -60,6 +70,7 @@ struct action<grammar::digest> {
   static void apply(const auto& in, Build& build, AlertScratch& scratch) {
     if (std::exchange(scratch.alert.digest, true))
       return build.complain(matched(in, build), "'digest' is given twice", "keep one of them");
+    scratch.alert.digest_range = build.range(matched(in, build));
     note_extension<grammar::digest>(in, build);
   }
 };
@@ -68,6 +79,7 @@ template <>
 struct action<grammar::mail_format> {
   static void apply(const auto& in, Build& build, AlertScratch& scratch) {
     scratch.alert.format = std::exchange(scratch.format, {});
+    scratch.alert.format_range = build.range(matched(in, build));
     scratch.option(build, matched(in, build), 2, "'mail-format'");
   }
 };

@@ -8,6 +8,7 @@
 #include "config/syntax/parse_access.hpp"
 #include "config/syntax/parse_alert.hpp"
 #include "config/syntax/parse_build.hpp"
+#include "config/syntax/parse_contact.hpp"
 #include "config/syntax/parse_healing.hpp"
 #include "config/syntax/parse_httpd.hpp"
 #include "grammar/set.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using grammar::Kind;
 
-struct SetScratch : AlertScratch, HttpdScratch, HealingScratch {
+struct SetScratch : AlertScratch, HttpdScratch, HealingScratch, ContactScratch {
   SetDaemon daemon;
   SetLog log;
   SetLimits limits;
@@ -325,6 +326,14 @@ struct action<grammar::set_alert> {
   static void apply(const auto& in, Build& build, SetScratch& scratch) {
     scratch.alert.range = build.range(matched(in, build));
     scratch.statement = SetAlert{std::move(scratch.alert)};
+  }
+};
+
+template <>
+struct action<grammar::set_contact> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_contact>(in, build);
+    scratch.statement = std::move(scratch.contact);
   }
 };
 

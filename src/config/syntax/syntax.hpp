@@ -190,12 +190,15 @@ struct MailFormatSyntax {
 };
 
 struct AlertSyntax {
-  Word address;
+  Word address;              ///< or the name of a contact
   bool negated = false;      ///< `not on { ... }`
   std::vector<Word> events;  ///< empty: all
   Rare<Number> reminder;
   bool digest = false;
   MailFormatSyntax format;
+  bool to_contact = false;  ///< `alert to NAME`
+  SourceRange digest_range{};
+  SourceRange format_range{};
   SourceRange range;
 };
 struct NoAlertSyntax {
@@ -367,6 +370,17 @@ struct SetMailLimit {
   Number mails;
   Located<Duration> within;
 };
+/// `set contact wall url "https://wall.example" method post header "X: y" body '...'`.
+struct SetContact {
+  Word name;
+  Word kind;
+  Rare<Word> place;
+  Rare<Word> method;
+  std::vector<Word> headers;
+  Rare<Word> body;
+  Rare<Located<Duration>> timeout;
+  std::vector<std::pair<Word, Word>> settings;  ///< options that some kinds have
+};
 struct SetEnvironment {
   Word name;
   Word value;
@@ -396,7 +410,7 @@ struct SetOnReboot {
 using SetStatement =
     std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
                  SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit, SetMonit,
-                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance>;
+                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact>;
 
 struct SetSyntax {
   SetStatement statement;

@@ -76,6 +76,8 @@ class Walk {
   }
   void operator()(AlertSyntax& alert) {
     visitor_.place(alert.range);
+    visitor_.place(alert.digest_range);
+    visitor_.place(alert.format_range);
     text(alert.address);
     for (Word& event : alert.events) place(event);
     place(alert.reminder);
@@ -231,6 +233,7 @@ class Walk {
   }
   void operator()(SetMailFormat& set) { (*this)(set.format); }
   void operator()(SetAlert& set) { (*this)(set.alert); }
+  void operator()(SetContact&) {}
   void operator()(SetEventQueue& set) { path(set.directory); }
   void operator()(SetEnvironment& set) { text(set.value); }
   void operator()(SetSsl& set) { (*this)(set.tls); }

@@ -12,6 +12,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -38,8 +39,18 @@ std::string format_text(const engine::MailFormat& format, std::string_view inden
   return text.empty() ? "" : fmt::format("mail-format {{\n{}{}}}", text, indent);
 }
 
+/// The name of a contact behind `alert to`, where what follows may make it one of Monit's words (`check`).
+std::string contact_name(const std::string& name) {
+  const std::string in_place = name + " on";
+  const grammar::TokenStream read = grammar::lex(in_place);
+  const bool plain = read.tokens.front().kind == grammar::Kind::String && read.tokens.front().length == name.size();
+  return plain ? name : written_text(name);
+}
+
 std::string recipient_text(const engine::Recipient& recipient, std::string_view indent) {
-  std::string text = fmt::format("alert {}{}", recipient.address, events_text(recipient.events));
+  std::string text = fmt::format("alert {}{}{}", recipient.contact ? "to " : "",
+                                 recipient.contact ? contact_name(recipient.address) : recipient.address,
+                                 events_text(recipient.events));
   if (const std::string format = format_text(recipient.format, indent); !format.empty()) text += " with " + format;
   if (recipient.reminder > 0) text += fmt::format(" with reminder on {} cycles", recipient.reminder);
   if (recipient.digest) text += " digest";
@@ -94,6 +105,7 @@ class Printer {
     for (const auto& [name, value] : settings.environment)
       line(fmt::format("# set environment {} \"...\" (the value is not shown)", name));
     mail(settings.mail, settings.monit >= MonitVersion::V6_1);
+    for (const engine::Contact& contact : settings.contacts) line("set " + contact_text(contact));
     healing(settings);
     if (settings.fips) line("set fips");
     if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
@@ -352,9 +364,14 @@ class Printer {
       if (!is_global(recipient)) line("  " + recipient_text(recipient, "  "));
     for (const engine::Recipient& global : settings.mail.recipients) {
       const bool is_notified = std::ranges::any_of(*block.recipients, [&](const engine::Recipient& recipient) {
-        return iequals(recipient.address, global.address);
+        return iequals(recipient.address, global.address) && recipient.contact == global.contact;
       });
-      if (!is_notified && global.events.any()) line("  noalert " + global.address);
+      if (is_notified || global.events.none()) continue;
+      if (global.contact)
+        line(
+            fmt::format("  alert to {} not on {{ {} }}", contact_name(global.address), fmt::join(event_names(), ", ")));
+      else
+        line("  noalert " + global.address);
     }
   }
 

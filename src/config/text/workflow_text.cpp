@@ -10,6 +10,7 @@
 #include "config/compile/workflow.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/secret.hpp"
+#include "delivery/contact.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -131,6 +132,23 @@ std::string limit_text(const engine::HealingLimit& limit) {
   if (limit.percent) text += " of" + group;
   text += limit.within > Duration{0} ? " within " + written(limit.within) : " at once";
   return text + (limit.percent ? "" : group);
+}
+
+std::string contact_text(const engine::Contact& contact) {
+  std::string text = fmt::format("contact {} {}", written_name(contact.name), contact.kind);
+  if (!contact.place.empty()) text += " " + written_text(shown_url(contact.place));
+  if (!contact.method.empty()) text += " method " + to_lower(contact.method);
+  for (const std::string& header : contact.headers) text += " header " + header_text(header);
+  if (!contact.body.empty()) text += " body " + written_text(contact.body);
+  const delivery::Kind* const kind = delivery::find_kind(contact.kind);
+  for (const auto& [name, value] : contact.settings) {
+    const bool is_secret = kind != nullptr && std::ranges::any_of(kind->settings, [&](const delivery::Setting& one) {
+                             return one.is_secret && one.name == name;
+                           });
+    text += fmt::format(" {} {}", name, is_secret ? hidden_value(value) : written_text(value));
+  }
+  if (contact.timeout != engine::kContactTimeout) text += " timeout " + written(contact.timeout);
+  return text;
 }
 
 std::string written_name(std::string_view name) {

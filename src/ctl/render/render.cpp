@@ -180,6 +180,18 @@ std::string mail_text(const DaemonView& daemon, const Style& style) {
   return text;
 }
 
+std::string contact_text(const ContactView& contact, const Style& style) {
+  std::string text = fmt::format(
+      "{} for the contact {}", contact.waiting == 1 ? "1 alert waits" : fmt::format("{} alerts wait", contact.waiting),
+      printable(contact.name));
+  if (contact.since) text += fmt::format(", for {}", lasting(*contact.since, style));
+  if (contact.error.empty()) return text;
+  text += fmt::format(": {}", printable(contact.error));
+  if (contact.error_since) text += fmt::format(" ({} ago)", lasting(*contact.error_since, style));
+  if (contact.next) text += fmt::format("; tried again at {}", short_time(*contact.next, style));
+  return text;
+}
+
 std::string render_daemon(const DaemonView& daemon, const Style& style) {
   std::string text = fmt::format("healer {}, up {}, cycle {}", printable(daemon.version), full_seconds(daemon.up),
                                  format_duration(daemon.cycle));
@@ -201,7 +213,9 @@ std::string render_daemon(const DaemonView& daemon, const Style& style) {
     }
   }
   const std::string mail = mail_text(daemon, style);
-  return mail.empty() ? text : text + hanging("", mail, style);
+  if (!mail.empty()) text += hanging("", mail, style);
+  for (const ContactView& contact : daemon.contacts) text += hanging("", contact_text(contact, style), style);
+  return text;
 }
 
 std::string render_totals(const Totals& totals, const Style& style) {

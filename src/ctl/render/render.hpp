@@ -35,6 +35,8 @@ struct Style {
 
 /// "15 mails wait, for 2 m: 12 held by the limit of 20 mails within 1 h until 11:19"; empty where none waits.
 [[nodiscard]] std::string mail_text(const DaemonView& daemon, const Style& style);
+/// "3 alerts wait for the contact team, for 2 m: it answered 503 (10 s ago), tried again at 11:19".
+[[nodiscard]] std::string contact_text(const ContactView& contact, const Style& style);
 
 /// "5 services: 1 failed, 1 failing, 3 running".
 [[nodiscard]] std::string render_totals(const Totals& totals, const Style& style);

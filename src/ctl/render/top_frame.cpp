@@ -318,6 +318,7 @@ std::string render_top(const TopData& data, const Style& style) {
   std::string text = render_summary(data.daemon, sorted, data.totals, style);
   DaemonView daemon = data.daemon;  // why mails wait is said above
   daemon.mail.reset();
+  daemon.contacts.clear();
   text += hanging("", rates_text(top_rates({}, data.daemon), daemon, style), style);
   text += "\nUNDER WAY\n" + render_jobs(data.jobs, style);
   if (!data.records.empty()) text += "\nLAST\n";

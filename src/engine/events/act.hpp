@@ -146,12 +146,16 @@ struct Adopt {
   std::optional<std::uint32_t> owner{};  ///< as whom it was started; none: as healer
 };
 
-/// Mail these people. The mailer answers with AlertTaken once it has the mail on its own disk (the same AlertId again
-/// is the same mail), and later with MailOutcome.
+/// Tell these people, by mail or by their contacts. Whoever delivers it answers with AlertTaken once all of it is on a
+/// disk of its own (the same AlertId again is the same alert), and later with MailOutcome.
 struct Alert {
   AlertId alert;
   std::vector<Recipient> recipients;
   std::shared_ptr<const Cause> cause;
+  /// Names what it is about: of a rule that stands failed it is the same over failure, reminders and recovery, of a
+  /// healing what its programs know as HEALING. Empty: it is about nothing that goes on.
+  std::string incident{};
+  bool reminder = false;  ///< that it stands failed was told before
 };
 
 }  // namespace effect

@@ -150,11 +150,13 @@ struct AlertTaken {
   AlertId alert;
 };
 
-/// What became of a mail: told by the mailer, for the history.
+/// What became of an alert to one recipient: told by whoever delivers it, for the history.
 struct MailOutcome {
   AlertId alert;
   enum class Kind : std::uint8_t { Sent, Failed, Dropped } kind = Kind::Sent;
   std::string text;
+  std::string contact{};      ///< to which it was to go; empty: it is a mail
+  bool tells_others = false;  ///< the others are to hear of it
 };
 
 /// A new generation, computed off the loop.

@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
     "run-overrun",    "monitored",      "unmonitored",    "accepted",       "job-started",  "job-step",
     "job-ended",      "job-failed",     "job-held",       "process-died",   "paused",       "resumed",
     "acknowledged",   "store-sick",     "store-well",     "healing-asked",  "healing-held", "healing-begun",
-    "healing-step",   "healing-ended",  "healing-failed", "list",           "lines-lost",   "state-damaged"};
+    "healing-step",   "healing-ended",  "healing-failed", "list",           "lines-lost",   "state-damaged",
+    "alert-sent",     "alert-failed",   "alert-dropped"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 

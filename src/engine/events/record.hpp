@@ -56,6 +56,9 @@ enum class RecordKind : std::uint8_t {
   List,          ///< what there is to say of a list: not read, rows that leave, believed
   LinesLost,     ///< of a file whose lines are read: some may not have been
   StateDamaged,  ///< the state file was damaged: what has become of it
+  AlertSent,     ///< to a contact
+  AlertFailed,   ///< will be tried again
+  AlertDropped,  ///< a contact's queue is full, its server refused it for good, or its time is over
   Count_
 };
 

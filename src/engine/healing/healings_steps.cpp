@@ -51,8 +51,7 @@ bool verifies_itself(const std::vector<Step>& steps) {
 Variables Healings::variables(const HealingWorld& world, const Healing& healing, std::string_view step) const {
   Variables all = healing.saved;
   for (const auto& [name, value] : healing.row) all.insert_or_assign(name, value);
-  const Hash128 id = hash128(
-      fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target)));
+  const Hash128 id = name_of(healing);
   all.insert_or_assign("SERVICE", healing.service);
   all.insert_or_assign("TARGET", healing.target);
   all.insert_or_assign("EVENT", healing.cause->event_text);

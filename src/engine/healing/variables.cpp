@@ -7,6 +7,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/text.hpp"
+
 namespace healer::engine {
 namespace {
 
@@ -154,6 +156,11 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
   place->directory = program.directory;
   place->hidden = values_of(secrets);
   return place;
+}
+
+Hash128 name_of(const Healing& healing) {
+  return hash128(
+      fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target)));
 }
 
 std::string uuid_of(Hash128 hash) {

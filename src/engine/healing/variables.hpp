@@ -61,6 +61,9 @@ struct FilledProgram {
 
 [[nodiscard]] std::vector<std::string> values_of(const Variables& variables);
 
+/// Names a healing over lost states: uuid_of() of it is ${HEALING}.
+[[nodiscard]] Hash128 name_of(const Healing& healing);
+
 /// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.
 [[nodiscard]] std::string uuid_of(Hash128 hash);
 

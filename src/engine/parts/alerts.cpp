@@ -11,6 +11,7 @@
 #include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
 #include "engine/words/cause.hpp"
+#include "util/text.hpp"
 
 namespace healer::engine {
 
@@ -21,9 +22,11 @@ const Acknowledgement* Alerts::acknowledged(ServiceId id) const {
 
 // ---- telling ------------------------------------------------------------------------------------------------------
 
-void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn,
+                  About about) {
   if (recipients.empty()) return;
-  turn.acts.emplace_back(effect::Alert{ids_.alert(), std::move(recipients), std::move(cause)});
+  turn.acts.emplace_back(
+      effect::Alert{ids_.alert(), std::move(recipients), std::move(cause), std::move(about.incident), about.reminder});
   turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
@@ -45,11 +48,14 @@ void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Ca
   send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
 }
 
-void Alerts::send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what) {
+void Alerts::send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what,
+                            std::string_view but) {
   if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : graph_->settings->mail.recipients)
-    if (recipient.events.test(static_cast<std::size_t>(EventKind::Instance))) recipients.push_back(recipient);
+    if (recipient.events.test(static_cast<std::size_t>(EventKind::Instance)) &&
+        (but.empty() || !recipient.contact || !iequals(recipient.address, but)))
+      recipients.push_back(recipient);
   auto cause = std::make_shared<effect::Cause>();
   cause->service = "healer";
   cause->event = EventKind::Instance;

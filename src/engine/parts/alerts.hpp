@@ -31,6 +31,12 @@ class RuleStates;
 
 class Alerts {
  public:
+  /// What an alert is about.
+  struct About {
+    std::string incident{};  ///< effect::Alert::incident
+    bool reminder = false;   ///< that it stands failed was told before
+  };
+
   /// Requires: all of them outlive it. `graph` is that of the rules in force.
   Alerts(const std::shared_ptr<const Graph>& graph, const MaintenanceWindows& maintenance, const RuleStates& rules,
          IdSource& ids)
@@ -44,14 +50,18 @@ class Alerts {
 
   // ---- telling
   /// To these, if there is any of them.
-  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn);
+  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn, About about);
+  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+    send(std::move(recipients), std::move(cause), turn, About{});
+  }
   /// To those who are told of events of this kind of a service, of what is no rule's doing. `what` has happened, where
   /// Monit has no word for it; `listed_only`: not to those who want all but some kinds.
   void send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state, const std::string& text,
             Turn& turn, bool listed_only = false, std::string_view what = {});
   /// Of healer itself. `action` is what Monit calls it: "start", "stop"; `what` has happened, where Monit has no word
-  /// for it.
-  void send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what = {});
+  /// for it; `but`: a contact that is not told.
+  void send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what = {},
+                      std::string_view but = {});
 
   // ---- what was told of starts and stops
   /// Its start or stop has failed, or succeeded: whether people are to be told of that. A failure is told once.

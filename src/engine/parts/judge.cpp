@@ -31,8 +31,14 @@ class Judge {
   [[nodiscard]] const Rule& rule(std::uint32_t i) const { return run_.block.rules[i]; }
 
   void decide(std::uint32_t i, What what) {
-    done_.decisions.push_back({.rule = i, .what = what, .count = what == What::Fire ? 1 : states_[i].since_fired});
+    done_.decisions.push_back({.rule = i,
+                               .what = what,
+                               .count = what == What::Fire ? 1 : states_[i].since_fired,
+                               .fired = rule(i)->mode == Mode::Latched ? fired(i) : run_.now.wall});
   }
+
+  /// Requires: it stands failed.
+  [[nodiscard]] WallTime fired(std::uint32_t i) const { return states_[i].past->changed.value_or(WallTime{}); }
 
   /// Whether the condition of a rule holds; none: it says nothing of this run.
   [[nodiscard]] std::optional<bool> is_bad(std::uint32_t i) const {
@@ -83,7 +89,7 @@ class Judge {
 
   void recover(std::uint32_t i) {
     RuleState& now = states_[i];
-    done_.decisions.push_back({.rule = i, .what = What::Recover, .notified = now.notified});
+    done_.decisions.push_back({.rule = i, .what = What::Recover, .notified = now.notified, .fired = fired(i)});
     now.status = RuleStatus::Ok;
     now.notified = Notified::Alerted;
     now.window = {};

@@ -40,6 +40,7 @@ struct RuleDecision {
   } what = What::Fire;
   std::uint32_t count = 1;                ///< runs since the firing
   Notified notified = Notified::Alerted;  ///< until now
+  WallTime fired{};                       ///< when the rule began to stand failed; of one that never does, now
   std::shared_ptr<const effect::Cause> cause{};
 };
 

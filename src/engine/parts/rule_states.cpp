@@ -71,6 +71,7 @@ std::vector<RuleDecision> RuleStates::recover(ServiceId id, const Seen* seen, Wa
     const bool failed = states[i].status == RuleStatus::Failed;
     const std::optional<EventKind> fired_as = states[i].past->event;
     const Notified notified = states[i].notified;
+    const WallTime fired = states[i].past->changed.value_or(WallTime{});
     states[i] = RuleState{.status = RuleStatus::Ok,
                           .accepted = states[i].accepted,
                           .judged = true,
@@ -80,6 +81,7 @@ std::vector<RuleDecision> RuleStates::recover(ServiceId id, const Seen* seen, Wa
     decisions.push_back({.rule = i,
                          .what = RuleDecision::What::Recover,
                          .notified = notified,
+                         .fired = fired,
                          .cause = cause_of(block, rule, *seen, fired_as.value_or(rule->event), true, now)});
   }
   places_[id.index()].resting = std::ranges::all_of(states, &RuleState::resting);

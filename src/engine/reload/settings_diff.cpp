@@ -46,6 +46,7 @@ constexpr std::array kStatements{
     Statement{"set alert", same_mail<&MailSettings::recipients>},
     Statement{"set eventqueue", same_mail<&MailSettings::queue_directory, &MailSettings::queue_slots>},
     Statement{"set mail limit", same_mail<&MailSettings::limit>},
+    Statement{"set contact", same<&Settings::contacts>},
     Statement{"set httpd", same<&Settings::httpd>},
     Statement{"set mmonit", same<&Settings::mmonit>},
     Statement{"set ssl", same<&Settings::tls_options>},

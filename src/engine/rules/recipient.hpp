@@ -30,6 +30,7 @@ struct Recipient {
   std::uint16_t reminder = 0;  ///< `reminder N`: also on failing runs whose count since the firing is a multiple of N
   bool digest = false;         ///< `digest`: all alerts of a cycle in one mail
   MailFormat format;
+  bool contact = false;  ///< `address` is the name of a contact (engine/rules/contact.hpp), no mail address
 
   bool operator==(const Recipient&) const = default;
 };

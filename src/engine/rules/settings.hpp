@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/rules/contact.hpp"
 #include "engine/rules/healing_limits.hpp"
 #include "engine/rules/recipient.hpp"
 #include "engine/rules/schedule.hpp"
@@ -143,6 +144,7 @@ struct Settings {
   std::string control_socket;
   Limits limits;
   MailSettings mail;
+  std::vector<Contact> contacts;  ///< set contact, in the order of writing
   std::optional<HttpdSettings> httpd;
   std::optional<MmonitSettings> mmonit;
   TlsOptions tls_options;  ///< set ssl

@@ -34,6 +34,7 @@ inline constexpr std::string_view kRulesRefused = "Rules not loaded";
 inline constexpr std::string_view kGivenUp = "Given up";
 inline constexpr std::string_view kListEvent = "List";
 inline constexpr std::string_view kStateDamaged = "State damaged";
+inline constexpr std::string_view kNotDelivered = "Alert not delivered";
 
 /// What a rule of `block` has to say of a run: that its condition holds (`failed`), or that it does not. The first test
 /// that decides it has the word. Requires: the condition is not empty.

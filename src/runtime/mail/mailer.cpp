@@ -208,6 +208,7 @@ void Mailer::Impl::use(Settings fresh) {
     if (const std::string text = complaint(server); !text.empty())
       log(Severity::Warning, fmt::format("mail server {}: {}", describe(server), text));
     servers.push_back({server, {}, 0});
+    ask_name(server.host);  // so that the last mails are sent, too, when nobody looks names up any more
   }
   logged_no_servers = false;
   // Other servers may take what these refused for now.

@@ -47,6 +47,9 @@ struct MailerOptions {
   Duration last_rest{60'000};
   Duration disk_rest{5'000};         ///< before a disk that failed is written again
   std::function<WallTime()> wall{};  ///< for cycles and limits, on the mailer's thread; empty: the real one
+  /// Looks a server's name up, called on the mailer's thread: `done` gets its addresses (runtime/net/server_names), on
+  /// any thread. Empty: libcurl does, and a name server that does not answer holds the thread.
+  std::function<void(std::string host, std::function<void(Result<std::string>)> done)> look_up{};
 };
 
 /// What a person is told about the queue.

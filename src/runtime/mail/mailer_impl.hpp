@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@
 
 namespace healer::runtime {
 
-struct Mailer::Impl {
+struct Mailer::Impl : std::enable_shared_from_this<Mailer::Impl> {
   using Clock = std::chrono::steady_clock;
   /// A digest waits no longer than this, however long a cycle is: nobody should learn late of what has failed.
   static constexpr Duration kLongestHold = minutes{5};
@@ -51,6 +52,13 @@ struct Mailer::Impl {
     std::uint32_t failures = 0;  ///< in a row
   };
 
+  /// What is known of a server's name.
+  struct Name {
+    bool asked = false;                        ///< and not answered yet
+    std::optional<Result<std::string>> fresh;  ///< the answer to the last question
+    std::string addresses;                     ///< the last good one
+  };
+
   struct Settings {
     engine::MailSettings mail;
     Duration cycle{0};
@@ -77,6 +85,8 @@ struct Mailer::Impl {
   bool silenced = false;     // under `silence`
   std::mutex figures_mutex;  // held for a copy, never while anything waits
   MailFigures reported_figures;
+  std::mutex names_mutex;
+  std::map<std::string, Name> names;  ///< of servers
   SmtpClient smtp;
 
   // The thread's own.
@@ -111,6 +121,8 @@ struct Mailer::Impl {
   void disk_failed(const Error& error);
   void deliver(const MailKey& key, bool last);
   bool try_servers(const MailKey& key, const actions::Message& message, bool last);
+  void ask_name(const std::string& host);
+  [[nodiscard]] Result<std::string> addresses_of(const engine::MailServer& server);
   void server_failed(Server& server, const std::string& reason);
   void close_mail(const MailKey& key, Outcome::Kind kind, std::string text);
   void forget(const MailKey& key);

@@ -6,6 +6,7 @@
 
 #include "actions/mail_text.hpp"
 #include "runtime/mail/mailer_impl.hpp"
+#include "runtime/net/address.hpp"
 
 namespace healer::runtime {
 
@@ -53,10 +54,14 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
       continue;
     }
     const engine::MailServer server = servers[i].settings;
-    const SmtpResult result = smtp.send(server, ehlo, timeout, message, last, [&] {
+    const Result<std::string> addresses = addresses_of(server);
+    if (!addresses && stopping_now()) return false;
+    const auto meanwhile = [&] {
       take_results();  // alerts go to disk while a server lets us wait
       return !stopping_now();
-    });
+    };
+    const SmtpResult result = addresses ? smtp.send(server, ehlo, timeout, message, last, meanwhile, *addresses)
+                                        : SmtpResult{Kind::ServerFault, addresses.error().what};
     if (result.kind == Kind::Aborted) return false;
     if (result.kind == Kind::Taken) {
       if (std::exchange(servers[i].failures, 0) > 0)
@@ -110,6 +115,49 @@ bool Mailer::Impl::try_servers(const MailKey& key, const actions::Message& messa
                    fmt::format("mail to {} not sent yet, trying again: {}", message.to, reason)});
   if (!reason.empty()) not_taken(refusal.empty() ? nullptr : &message.to);
   return false;
+}
+
+void Mailer::Impl::ask_name(const std::string& name) {
+  if (!options.look_up || name.starts_with('[') || Address::parse(name)) return;
+  {
+    const std::lock_guard lock(names_mutex);
+    Name& its = names[name];
+    if (std::exchange(its.asked, true)) return;
+    its.fresh.reset();
+  }
+  options.look_up(name, [name, weak = weak_from_this()](Result<std::string> found) {
+    const auto self = weak.lock();
+    if (!self) return;
+    {
+      const std::lock_guard lock(self->names_mutex);
+      Name& its = self->names[name];
+      its.asked = false;
+      if (found) its.addresses = *found;
+      its.fresh = std::move(found);
+    }
+    self->smtp.wake();
+  });
+}
+
+/// Where a server is; empty: its name says so. As healer ends nobody looks names up: then it is where it was.
+Result<std::string> Mailer::Impl::addresses_of(const engine::MailServer& server) {
+  if (!options.look_up || server.host.starts_with('[') || Address::parse(server.host)) return std::string();
+  if (!stopping) ask_name(server.host);
+  const Clock::time_point until = Clock::now() + std::max(settings.timeout, Duration{100});
+  while (true) {
+    {
+      const std::lock_guard lock(names_mutex);
+      Name& its = names[server.host];
+      if (!its.asked && its.fresh) return *its.fresh;
+      if ((stopping || Clock::now() >= until) && !its.addresses.empty()) return its.addresses;
+    }
+    if (Clock::now() >= until)
+      return Error{
+          0, fmt::format("cannot resolve {}: no answer within {}", server.host, format_duration(settings.timeout))};
+    smtp.wait(std::chrono::ceil<milliseconds>(until - Clock::now()));
+    take_results();
+    if (stopping_now()) return Error{0, "stopped"};
+  }
 }
 
 void Mailer::Impl::server_failed(Server& server, const std::string& reason) {

@@ -273,7 +273,8 @@ CURLcode SmtpClient::Impl::run(const std::function<bool()>& meanwhile, bool& abo
 }
 
 SmtpResult SmtpClient::send(const engine::MailServer& server, const std::string& ehlo, Duration timeout,
-                            const actions::Message& message, bool last, const std::function<bool()>& meanwhile) {
+                            const actions::Message& message, bool last, const std::function<bool()>& meanwhile,
+                            const std::string& addresses) {
   if (!impl_->multi || !impl_->easy) return {SmtpResult::Kind::ServerFault, "libcurl cannot start"};
   const UrlHandle url(curl_url());
   // An IPv6 address may come without its brackets.
@@ -283,6 +284,10 @@ SmtpResult SmtpClient::send(const engine::MailServer& server, const std::string&
     return {SmtpResult::Kind::ServerFault, "its name is not a host name"};
   }
   const List recipients(curl_slist_append(nullptr, message.to.c_str()));
+  const List known(
+      addresses.empty()
+          ? nullptr
+          : curl_slist_append(nullptr, fmt::format("{}:{}:{}", server.host, server.port, addresses).c_str()));
   std::array<char, CURL_ERROR_SIZE> error{};
   CURL* h = impl_->easy.get();
   Conversation& conversation = impl_->conversation;
@@ -297,6 +302,7 @@ SmtpResult SmtpClient::send(const engine::MailServer& server, const std::string&
     impl_->settings_of(server, ehlo, timeout, url.get());
     const auto set = [h](CURLoption option, auto value) { (void)curl_easy_setopt(h, option, value); };
     set(CURLOPT_ERRORBUFFER, error.data());
+    set(CURLOPT_RESOLVE, known.get());
     set(CURLOPT_MAIL_FROM, message.from.c_str());
     set(CURLOPT_MAIL_RCPT, recipients.get());
     set(CURLOPT_UPLOAD, 1L);

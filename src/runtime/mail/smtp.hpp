@@ -35,9 +35,11 @@ class SmtpClient {
 
   /// Sends `message`. The connection is used again for the next one, and closed with QUIT after the `last`. `timeout`
   /// bounds the way to the greeting and login, and each answer after that. While it waits it calls `meanwhile` at least
-  /// once a second and after wake(); where that returns false, it gives up at once.
+  /// once a second and after wake(); where that returns false, it gives up at once. `addresses`: those of the server's
+  /// name, as runtime/net/server_names has them; empty: libcurl looks them up.
   [[nodiscard]] SmtpResult send(const engine::MailServer& server, const std::string& ehlo, Duration timeout,
-                                const actions::Message& message, bool last, const std::function<bool()>& meanwhile);
+                                const actions::Message& message, bool last, const std::function<bool()>& meanwhile,
+                                const std::string& addresses = {});
 
   /// Sleeps until wake() or for that long.
   void wait(Duration limit);

@@ -24,6 +24,7 @@
 #include "runtime/net/curl_failure.hpp"
 #include "runtime/net/curl_origin.hpp"
 #include "runtime/net/curl_tls.hpp"
+#include "runtime/net/server_names.hpp"
 #include "util/jq.hpp"
 #include "util/strike_out.hpp"
 #include "util/text.hpp"
@@ -352,11 +353,7 @@ void HttpCaller::resolve(Call& call) {
       Call* const its = alive.expired() ? nullptr : find(id);
       if (its == nullptr) return;
       if (!found) return fail(*its, found.error().what);
-      std::string addresses;
-      for (const Address& address : *found)
-        addresses += fmt::format("{}{}", addresses.empty() ? "" : ",",
-                                 address.is_v6() ? fmt::format("[{}]", address.text()) : address.text());
-      send(*its, addresses);
+      send(*its, curl_addresses(*found));
     });
   });
 }
@@ -437,6 +434,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   set(
       CURLOPT_WRITEFUNCTION, +[](char* bytes, std::size_t size, std::size_t count, void* data) -> std::size_t {
         auto& its = *static_cast<Call*>(data);
+        if (its.call.discards_body) return size * count;
         its.too_large = its.body.size() + size * count > its.call.limit;
         if (its.too_large) return 0;
         its.body.append(bytes, size * count);

@@ -48,6 +48,7 @@ struct HttpCall {
   engine::TlsOptions tls;            ///< as in `set ssl`
   std::vector<std::string> filters;  ///< whose first values are asked of the answer
   std::vector<engine::Saving> saves;
+  bool discards_body = false;         ///< nothing of the answer's body is kept, and `limit` is none of it
   std::vector<std::string> hidden{};  ///< secrets that it is made with: struck out of what is told of the answer
   /// Says the rest of it before it is sent, where slow disks may be waited for; an Error: it is not sent. May be empty.
   std::function<Result<void>(HttpCall&)> complete{};

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Delivers alerts to contacts: stores them on disk (delivery/queue), confirms that, and sends them when the contact's
+// server takes them.
+//
+// Each contact has a queue of its own, in the order of its alerts, and one request under way: a contact that is slow or
+// dead holds up no other. What an answer means, and when what failed is tried again, says delivery/rhythm: what waits
+// longer than the deadline is dropped, as is what was refused for good; that is recorded, and told to others once an
+// hour. If the disk cannot be written, alerts wait in memory, and are confirmed only when they have been sent.
+//
+// Delivery is at least once: a crash between an answer and the note of it sends an alert again, with the same
+// Idempotency-Key.
+//
+// Owned and called by the loop thread. Files and secrets are read and written on a thread that may be lost.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "delivery/contact.hpp"
+#include "delivery/queue.hpp"
+#include "engine/events/act.hpp"
+#include "engine/events/event_names.hpp"
+#include "engine/events/record.hpp"
+#include "engine/rules/settings.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/net/http_caller.hpp"
+#include "runtime/net/resolver.hpp"
+#include "runtime/worker_pool.hpp"
+
+namespace healer::delivery {
+
+struct OutboxOptions {
+  std::string directory;  ///< of the queue, made if need be
+  Rhythm rhythm{};
+  std::size_t most_letters = 1000;        ///< of a contact that wait; the oldest are dropped
+  std::uint64_t most_bytes = 16U << 20;   ///< the same
+  std::size_t most_sent = 500;            ///< of a contact that are known to have been sent
+  Duration disk_rest{5'000};              ///< before a disk that failed is written again
+  std::function<WallTime()> wall{};       ///< empty: the real one
+  runtime::Resolver::Options resolver{};  ///< of names
+};
+
+/// What a person is told about the alerts that wait for a contact.
+struct ContactFigures {
+  std::string contact;  ///< its name
+  std::size_t waiting = 0;
+  std::optional<WallTime> since{};  ///< when what the oldest tells of happened
+  std::string error{};              ///< why the last try has failed; empty: none has, or the last was taken
+  std::optional<WallTime> error_since{};
+  std::optional<WallTime> next{};  ///< when it is tried again
+};
+
+/// Called on the loop, each in a turn of its own.
+struct OutboxCallbacks {
+  std::function<void(const engine::Event&)> report;  ///< AlertTaken and MailOutcome
+  std::function<void(engine::Severity, std::string)> log;
+};
+
+class Outbox {
+ public:
+  Outbox(runtime::Loop& loop, OutboxOptions options, OutboxCallbacks callbacks);
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  /// Uses these from now on; what waits is tried at once. Of `settings`: contacts, secrets, options of TLS.
+  void configure(const engine::Settings& settings, std::string host);
+
+  /// Whether some of it goes to contacts.
+  [[nodiscard]] static bool concerns(const engine::effect::Alert& alert);
+  /// Delivers this alert to the contacts among its recipients; an AlertTaken follows when it is safe here. The same
+  /// alert again is the same letters.
+  void submit(const engine::effect::Alert& alert);
+
+  /// Of contacts for whom something waits.
+  [[nodiscard]] std::vector<ContactFigures> figures() const;
+
+  /// Calls `done` as soon as nothing is under way or about to be, which may be at once.
+  void when_idle(runtime::Loop::Callback done);
+
+ private:
+  struct Waiting;
+  struct Box;
+
+  Box& box(const std::string& contact);
+  void check();
+  void checked(const std::shared_ptr<Result<std::map<std::string, FoundLetters>>>& found);
+  void accept(const engine::effect::Alert& alert);
+  void make_room(Box& box);
+  void save();
+  void saved(const std::vector<std::pair<std::string, LetterKey>>& letters, const Result<void>& done);
+  void taken(std::uint64_t alert, const std::string& contact);
+  void advance(Box& box);
+  void begin(Box& box);
+  void prepared(const std::string& contact, Result<runtime::HttpCall> call);
+  void answered(const std::string& contact, const engine::event::Answered& answer);
+  void failed(Box& box, const TryAgain& why);
+  void close(Box& box, const LetterKey& key, bool sent, const std::string& why);
+  void bury(Box& box, const LetterKey& key);
+  void tell(engine::Event event);
+  void log(engine::Severity severity, std::string text);
+  void see_idle();
+  [[nodiscard]] WallTime wall() const;
+  [[nodiscard]] Box* find(const std::string& contact);
+
+  runtime::Loop& loop_;
+  const OutboxOptions options_;
+  const OutboxCallbacks callbacks_;
+  const Queue queue_;
+  engine::TlsOptions tls_;
+  std::string secrets_;
+  std::string host_;
+  std::map<std::string, std::unique_ptr<Box>> boxes_;       ///< by names in lower case
+  std::map<std::uint64_t, std::set<std::string>> untaken_;  ///< alerts, and the contacts for which they are not safe
+  std::vector<engine::effect::Alert> early_;                ///< that came before it was known what is on disk
+  bool checked_ = false;
+  bool found_ = false;  ///< what is on disk is known
+  bool saving_ = false;
+  bool disk_sick_ = false;
+  std::uint64_t last_call_ = 0;
+  std::vector<runtime::Loop::Callback> idle_;
+  runtime::Loop::Timer disk_timer_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when something is sent first
+  runtime::WorkerPool files_;                    ///< goes first: what it has to tell is about all of this
+};
+
+}  // namespace healer::delivery
