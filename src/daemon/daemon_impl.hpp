@@ -25,7 +25,7 @@
 #include "delivery/outbox.hpp"
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
-#include "replay/observer.hpp"
+#include "replay/day_recorder.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/pid_file.hpp"
 #include "runtime/inspection/inspector.hpp"
@@ -160,7 +160,7 @@ class Daemon : public engine::EffectSink {
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
-  std::optional<engine::Observer> observer_;  ///< of what the engine is told, for the recorder
+  std::optional<engine::DayRecorder> observer_;  ///< of what the engine is told, for the recorder
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process

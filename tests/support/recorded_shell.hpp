@@ -13,7 +13,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/reload/diff.hpp"
-#include "replay/observer.hpp"
+#include "replay/day_recorder.hpp"
 #include "support/engine_world.hpp"
 
 namespace healer::test {
@@ -23,7 +23,7 @@ class RecordedShell final : public EffectSink {
   /// What a run of the service sees that ends now.
   using See = std::function<Evidence(ServiceId)>;
 
-  RecordedShell(RuleSet rules, std::uint32_t seed, Observer::Take take, See see)
+  RecordedShell(RuleSet rules, std::uint32_t seed, DayRecorder::Take take, See see)
       : graph_(make_graph(std::move(rules))), random_(seed), observer_(std::move(take)), see_(std::move(see)) {
     begin();
   }
@@ -143,7 +143,7 @@ class RecordedShell final : public EffectSink {
 
   std::shared_ptr<const Graph> graph_;
   std::mt19937 random_;
-  Observer observer_;
+  DayRecorder observer_;
   See see_;
   std::unique_ptr<Engine> engine_;
   std::vector<Effect> effects_;

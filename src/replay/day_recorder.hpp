@@ -18,10 +18,10 @@
 
 namespace healer::engine {
 
-class Observer {
+class DayRecorder {
  public:
   using Take = std::function<void(recorded::Item&&)>;
-  explicit Observer(Take take) : take_(std::move(take)) {}
+  explicit DayRecorder(Take take) : take_(std::move(take)) {}
 
   /// With what the engine was made; the life begins with event::Started, and what that says is filled in then.
   void made(recorded::Begun begun) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/observer.hpp"
+#include "replay/day_recorder.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ constexpr std::size_t kMostEarlier = 3;
 }  // namespace
 
 /// When the run was begun that ends, if it is awaited.
-std::optional<Duration> Observer::landed(ServiceId service, RunId run) {
+std::optional<Duration> DayRecorder::landed(ServiceId service, RunId run) {
   if (service.index() >= flights_.size()) return std::nullopt;
   if (Flight& last = flights_[service.index()]; last.run == run) return std::exchange(last, {}).begun;
   const auto earlier = earlier_.find(service.index());
@@ -30,7 +30,7 @@ std::optional<Duration> Observer::landed(ServiceId service, RunId run) {
   return begun;
 }
 
-std::optional<recorded::What> Observer::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
+std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::optional<Duration> deadline, Duration now) {
   using recorded::What;
   if (const auto* known = std::get_if<event::Started>(&event)) {
     if (!made_) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<recorded::What> Observer::what_of(const Event& event, std::optiona
   return std::nullopt;  // what changes nothing that is decided
 }
 
-void Observer::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
+void DayRecorder::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
   std::optional<recorded::What> what = what_of(event, deadline, now.mono);
   if (!what) return;
   if (auto* sick = std::get_if<recorded::Sick>(&*what)) {
@@ -81,7 +81,7 @@ void Observer::goes_in(const Event& event, std::optional<Duration> deadline, Ins
   take_({.mono = now.mono, .wall = now.wall, .what = std::move(*what)});
 }
 
-void Observer::comes_out(const Effect& effect, Instant now) {
+void DayRecorder::comes_out(const Effect& effect, Instant now) {
   if (const auto* measure = std::get_if<effect::Measure>(&effect)) {
     const std::size_t slot = measure->service.index();
     if (slot >= flights_.size()) flights_.resize(slot + 1);

@@ -2,9 +2,9 @@
 // Which runs are recorded: those that the engine awaits, with when they began.
 #include <catch2/catch.hpp>
 
-#include "replay/observer.hpp"
+#include "replay/day_recorder.hpp"
 
-namespace observer_test {
+namespace day_recorder_test {
 
 using namespace healer;
 using namespace healer::engine;
@@ -17,7 +17,7 @@ constexpr ServiceId kOther{1};
 
 struct Bench {
   std::vector<recorded::Item> items;
-  Observer observer{[this](recorded::Item&& item) { items.push_back(std::move(item)); }};
+  DayRecorder observer{[this](recorded::Item&& item) { items.push_back(std::move(item)); }};
 
   void begin(ServiceId service, std::uint64_t run, int at) {
     observer.comes_out(effect::Measure{.service = service, .run = RunId{run}}, {.mono = milliseconds{at}});
@@ -69,4 +69,4 @@ TEST_CASE("a run that is cancelled is recorded as one that saw nothing", "[witne
   CHECK_FALSE(bench.end(kOne, 1));
 }
 
-}  // namespace observer_test
+}  // namespace day_recorder_test
