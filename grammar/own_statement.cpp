@@ -78,7 +78,7 @@ OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begi
   }
   if (form_ != Form::None) return Reading::Own;
   const std::string_view word = text.substr(begin, end - begin);
-  if (before == Kind::Set && is_one_of(word, {"healing", "maintenance", "contact"})) {
+  if (before == Kind::Set && is_one_of(word, {"healing", "maintenance", "contact", "operators"})) {
     form_ = Form::Set;
     return Reading::Own;
   }

@@ -36,7 +36,7 @@ class OwnStatement {
   enum class Form : std::uint8_t {
     None,
     Block,  ///< workflow NAME { ... }: up to its last brace
-    Set,    ///< set healing, set maintenance, set contact: up to the next statement of a file
+    Set,    ///< set healing, set maintenance, set contact, set operators: up to the next statement of a file
     Heal,   ///< heal [NAME] with NAME: so many pieces
   } form_ = Form::None;
   std::size_t left_ = 0;  ///< Block: open braces; Heal: pieces to come

@@ -158,6 +158,11 @@ struct set_environment: extension<"set environment", text<"environment">, variab
 struct secrets_path   : path_word {};
 struct set_secrets    : extension<"set secrets", text<"secrets">, secrets_path> {};
 
+// set operators john, mary
+struct operator_name  : own_name { static constexpr std::string_view kExpected = "the name of a user"; };
+struct more_operators : seq<ahead<follows_comma>, operator_name> {};
+struct set_operators  : extension<"set operators", text<"operators">, operator_name, star<more_operators>> {};
+
 // set healing limit 2 at once, set healing mode dry run, set healing only while gateway, clock
 struct healing_service: own_name { static constexpr std::string_view kExpected = "the name of a service"; };
 struct more_services  : seq<ahead<follows_comma>, healing_service> {};
@@ -174,7 +179,7 @@ struct set_maintenance: extension<"set maintenance", text<"maintenance">, mainte
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_healing, set_maintenance, set_contact>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_operators, set_healing, set_maintenance, set_contact>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

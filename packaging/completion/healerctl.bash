@@ -80,7 +80,7 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_workflows)
       return
       ;;
-    -n | --lines | --since | --until | --reason | --interval | --timeout | --within | --plan) return ;;
+    -n | --lines | --since | --after | --until | --reason | --interval | --timeout | --within | --plan) return ;;
   esac
 
   case $command in
@@ -97,7 +97,7 @@ _healerctl() {
     explain) options="--group --all" ;;
     start | stop | restart | monitor | unmonitor | validate | resume) options="--group" ;;
     accept) options="--pid --group" ;;
-    history) options="--since --lines --follow --state" ;;
+    history) options="--since --after --lines --ids --follow --state" ;;
     names) options="--groups" ;;
     output) options="--follow" ;;
     top) options="--interval --batch" ;;

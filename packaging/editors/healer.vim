@@ -38,25 +38,25 @@ syntax keyword healerOption loglimit lt mail mails mailserver maintenance manual
 syntax keyword healerOption md5 member members memcache method mmonit mongodb monit
 syntax keyword healerOption more mqtt mtime mx mysql mysqls ne networktimeout
 syntax keyword healerOption newer nntp nostart notequal notify ns ntp3 offset
-syntax keyword healerOption oid older once origin overlapping pagein pageins pageout
-syntax keyword healerOption pageouts parallel passive password patch path pause pemchain
-syntax keyword healerOption pemfile pemkey perm permission pgsql pid pidfile ping
-syntax keyword healerOption ping4 ping6 polls pop pops port portnumber post
-syntax keyword healerOption ppid probation programoutput programtimeout proto protocol ptr put
-syntax keyword healerOption query radius ramp rdate read readonly ready redirects
-syntax keyword healerOption redis register reject reminder repeatable replylimit request requestlimit
-syntax keyword healerOption responsetime restarttimeout retry rsakey rsync run runs saturation
-syntax keyword healerOption save secret secrets security selfsigned send sendexpectbuffer service
-syntax keyword healerOption servicetime settle sha1 sha256 sha512 shadow sieve signal
-syntax keyword healerOption signature sip size skip slot slots smtp smtps
-syntax keyword healerOption snmp soa socket space spamassassin srv ssh ssl
-syntax keyword healerOption sslauto sslv2 sslv3 startlimit starttimeout starttls statefile step
-syntax keyword healerOption stoptimeout syslog target tcp tcpssl terabyte terabytes terminal
-syntax keyword healerOption thread threads time timeout timestamp tls tlsv1 tlsv11
-syntax keyword healerOption tlsv12 tlsv13 tns total tries txt type udp
-syntax keyword healerOption uid unix unixsocket until up upload uploaded uptime
-syntax keyword healerOption url username valid verify version wait waitlimit watchdog
-syntax keyword healerOption websocket week weeks when while write
+syntax keyword healerOption oid older once operators origin overlapping pagein pageins
+syntax keyword healerOption pageout pageouts parallel passive password patch path pause
+syntax keyword healerOption pemchain pemfile pemkey perm permission pgsql pid pidfile
+syntax keyword healerOption ping ping4 ping6 polls pop pops port portnumber
+syntax keyword healerOption post ppid probation programoutput programtimeout proto protocol ptr
+syntax keyword healerOption put query radius ramp rdate read readonly ready
+syntax keyword healerOption redirects redis register reject reminder repeatable replylimit request
+syntax keyword healerOption requestlimit responsetime restarttimeout retry rsakey rsync run runs
+syntax keyword healerOption saturation save secret secrets security selfsigned send sendexpectbuffer
+syntax keyword healerOption service servicetime settle sha1 sha256 sha512 shadow sieve
+syntax keyword healerOption signal signature sip size skip slot slots smtp
+syntax keyword healerOption smtps snmp soa socket space spamassassin srv ssh
+syntax keyword healerOption ssl sslauto sslv2 sslv3 startlimit starttimeout starttls statefile
+syntax keyword healerOption step stoptimeout syslog target tcp tcpssl terabyte terabytes
+syntax keyword healerOption terminal thread threads time timeout timestamp tls tlsv1
+syntax keyword healerOption tlsv11 tlsv12 tlsv13 tns total tries txt type
+syntax keyword healerOption udp uid unix unixsocket until up upload uploaded
+syntax keyword healerOption uptime url username valid verify version wait waitlimit
+syntax keyword healerOption watchdog websocket week weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

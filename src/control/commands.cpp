@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -15,11 +15,15 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/healing_answers.hpp"
 #include "control/history_reader.hpp"
-#include "control/job_answers.hpp"
 #include "control/output_reader.hpp"
+#include "control/permissions.hpp"
+#include "control/queries.hpp"
+#include "control/record_tail.hpp"
 #include "control/selection.hpp"
+#include "control/socket/healing_answers.hpp"
+#include "control/socket/history_answer.hpp"
+#include "control/socket/job_answers.hpp"
 #include "control/views.hpp"
 #include "engine/judging/rows.hpp"
 #include "engine/rules/service.hpp"
@@ -29,16 +33,14 @@
 namespace healer::control {
 namespace {
 
-using engine::Engine;
 using engine::Graph;
-using engine::RecordKind;
 using engine::ServiceId;
 
 /// Followers hold a place at the server for as long as they like: they may not take all of them.
-constexpr std::size_t kMaxFollowers = 16;
-constexpr std::uint32_t kDefaultRecords = 100;
-constexpr std::string_view kSelf = "healer";  // as `history` calls the daemon
-constexpr Duration kLongest = days{36'500};   // a longer time might be beyond what a clock can say
+constexpr std::size_t kMaxFollowers = 1'500;
+/// Of programs, whose files are looked at again and again.
+constexpr std::size_t kMaxOfPrograms = 64;
+constexpr Duration kLongest = days{36'500};  // a longer time might be beyond what a clock can say
 
 engine::event::Command::Kind kind_of(Verb verb) {
   using Kind = engine::event::Command::Kind;
@@ -87,27 +89,30 @@ std::unique_ptr<Answer> refuse(const Failure& failure) { return std::make_unique
 class ServicesAnswer : public Answer {
  public:
   ServicesAnswer(const Supervisor& daemon, const Request& request, std::vector<ServiceId> services)
-      : daemon_(daemon), verb_(request.verb), only_failed_(request.failed), services_(std::move(services)) {}
+      : daemon_(daemon),
+        queries_(daemon),
+        verb_(request.verb),
+        only_failed_(request.failed),
+        services_(std::move(services)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
-    const Engine& engine = daemon_.engine();
-    const Instant now = daemon_.now();
     if (!begun_) out += answer_header(daemon_, verb_);
     begun_ = true;
-    const ActionIndex actions = verb_ == Verb::Status ? index_actions(engine) : ActionIndex{};
     // Services that are not shown cost time too.
-    std::size_t left = kServicesPerTurn;
-    for (; next_ < services_.size() && out.size() < budget && left > 0; ++next_, --left) {
+    std::size_t left = std::clamp(budget / 100, std::size_t{1}, kServicesPerTurn);
+    std::vector<ServiceId> whole;  // of which everything is told
+    const auto room = [&] { return out.size() + whole.size() * kStatusBytes < budget; };
+    for (; next_ < services_.size() && room() && left > 0; ++next_, --left) {
       const ServiceId id = services_[next_];
-      const auto& slots = engine.graph()->slots;
-      if (id.index() >= slots.size() || !slots[id.index()]) continue;  // a reload took it away meanwhile
-      const std::string_view state = to_string(engine::condition_of(engine, id));
+      if (!queries_.exists(id)) continue;  // a reload took it away meanwhile
+      const std::string_view state = queries_.state(id);
       totals_.add(state);
       if (only_failed_ && !is_down(state)) continue;
-      if (verb_ == Verb::Status) out += item_line(view_status(engine, id, actions, now));
-      if (verb_ == Verb::Summary) out += item_line(summarise(engine, id, now));
-      if (verb_ == Verb::Names) out += item_line(ServiceName{slots[id.index()]->name, slots[id.index()]->groups});
+      if (verb_ == Verb::Status) whole.push_back(id);
+      if (verb_ == Verb::Summary) out += item_line(queries_.summary(id));
+      if (verb_ == Verb::Names) out += item_line(queries_.name(id));
     }
+    for (const ServiceStatus& status : queries_.statuses(whole)) out += item_line(status);
     if (next_ < services_.size()) return Next::More;
     out += end_line(totals_);
     return Next::Done;
@@ -115,8 +120,10 @@ class ServicesAnswer : public Answer {
 
  private:
   static constexpr std::size_t kServicesPerTurn = 500;
+  static constexpr std::size_t kStatusBytes = 1'000;  // or more
 
   const Supervisor& daemon_;
+  Queries queries_;
   Verb verb_;
   bool only_failed_;
   std::vector<ServiceId> services_;
@@ -129,57 +136,39 @@ class ServicesAnswer : public Answer {
 class ExplainAnswer : public Answer {
  public:
   ExplainAnswer(const Supervisor& daemon, HistoryReader& reader, std::vector<ServiceId> services, Wake wake)
-      : daemon_(daemon), reader_(reader), services_(std::move(services)), wake_(std::move(wake)) {}
+      : daemon_(daemon), queries_(daemon), reader_(reader), services_(std::move(services)), wake_(std::move(wake)) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     if (!begun_) out += answer_header(daemon_, Verb::Explain);
     begun_ = true;
     while (next_ < services_.size()) {
       if (out.size() >= budget) return Next::More;
-      const auto& slots = daemon_.engine().graph()->slots;
       const ServiceId id = services_[next_];
-      if (id.index() >= slots.size() || !slots[id.index()]) {
+      if (!queries_.exists(id)) {
         query_.reset();
         ++next_;
         continue;
       }
       if (!query_) {
-        query_ = reader_.ask({.service = slots[id.index()]->name,
-                              .since = {},
-                              .after = 0,
-                              .kinds = {RecordKind::RuleFailed, RecordKind::RuleMatched, RecordKind::RuleChanged},
-                              .limit = kFirings},
-                             wake_);
+        query_ = reader_.ask(queries_.firings(id), wake_);
         return Next::Waiting;
       }
-      const auto records = query_->take();
-      if (!records) return Next::Waiting;
+      const auto page = query_->take();
+      if (!page) return Next::Waiting;
       query_.reset();
       ++next_;
-      out += item_line(explained(id, *records));
+      ServiceExplanation view = queries_.explanation(
+          id, *page ? std::span<const engine::Record>((*page)->records) : std::span<const engine::Record>());
+      if (!*page) view.notes.push_back(fmt::format("The history cannot be read: {}.", page->error().what));
+      out += item_line(view);
     }
     out += end_line(Done{true, ""});
     return Next::Done;
   }
 
  private:
-  static constexpr std::uint32_t kFirings = 200;
-
-  Json explained(ServiceId id, const HistoryReader::Records& records) const {
-    const Engine& engine = daemon_.engine();
-    ServiceExplanation view = view_explanation(engine, id, index_actions(engine), daemon_.now());
-    if (!records) {
-      view.notes.push_back(fmt::format("The history cannot be read: {}.", records.error().what));
-      return view;
-    }
-    const auto& rules = engine.graph()->at(id).rules;
-    for (const engine::Record& record : *records)  // oldest first: the last one stays
-      for (std::size_t i = 0; i < rules.size(); ++i)
-        if (rules[i].key == record.rule) view.rules[i].last_fired = view_record(record);
-    return view;
-  }
-
   const Supervisor& daemon_;
+  Queries queries_;
   HistoryReader& reader_;
   std::vector<ServiceId> services_;
   Wake wake_;
@@ -216,77 +205,15 @@ class PendingAnswer : public Answer {
   std::shared_ptr<Pending> pending_;
 };
 
-class HistoryAnswer : public Answer {
- public:
-  HistoryAnswer(const Supervisor& daemon, HistoryReader& reader, store::HistoryQuery what,
-                std::shared_ptr<Follower> follower, Wake wake)
-      : daemon_(daemon),
-        reader_(reader),
-        what_(std::move(what)),
-        follower_(std::move(follower)),
-        wake_(std::move(wake)),
-        query_(reader_.ask(what_, wake_)) {}
-
-  Next pull(std::string& out, std::size_t budget) override {
-    if (!begun_) out += answer_header(daemon_, Verb::History);
-    begun_ = true;
-    for (;;) {
-      for (; next_ < records_.size(); ++next_) {
-        if (out.size() >= budget) return Next::More;
-        out += item_line(view_record(records_[next_]));
-      }
-      const bool all = !follower_ || (follower_->last && !follower_->grown);
-      if (loaded_ && !query_ && all) {
-        out += end_line(Done{true, follower_ ? "healerd has ended" : ""});
-        return Next::Done;
-      }
-      if (!query_) {
-        if (!std::exchange(follower_->grown, false)) return Next::Waiting;
-        what_.limit = kMaxRecords;
-        query_ = reader_.ask(what_, wake_);
-      }
-      auto records = query_->take();
-      if (!records) return Next::Waiting;
-      query_.reset();
-      if (!*records) {
-        out += error_line({"history", fmt::format("the history cannot be read: {}", records->error().what), ""});
-        return Next::Done;
-      }
-      records_ = std::move(**records);
-      next_ = 0;
-      loaded_ = true;
-      for (const engine::Record& record : records_) what_.after = std::max(what_.after, record.sequence);
-      // The history knows services that are gone, so only one that neither knows is a slip of the fingers.
-      const Graph& graph = *daemon_.engine().graph();
-      if (records_.empty() && !follower_ && !what_.service.empty() && !graph.find(what_.service)) {
-        out += error_line(unknown_service(graph, what_.service));
-        return Next::Done;
-      }
-    }
-  }
-  [[nodiscard]] bool endless() const override { return follower_ != nullptr; }
-
- private:
-  const Supervisor& daemon_;
-  HistoryReader& reader_;
-  store::HistoryQuery what_;
-  std::shared_ptr<Follower> follower_;  // null: it does not follow
-  Wake wake_;
-  std::shared_ptr<HistoryReader::Query> query_;
-  std::vector<engine::Record> records_;
-  std::size_t next_ = 0;
-  bool loaded_ = false;
-  bool begun_ = false;
-};
-
 }  // namespace
 
 struct Commands::Impl {
-  explicit Impl(Supervisor& supervisor) : daemon(supervisor), reader(daemon.store()) {}
+  Impl(Supervisor& supervisor, TailBounds bounds) : daemon(supervisor), reader(daemon.store()), tail(bounds) {}
 
   [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
-  /// Another who follows the history or a program; null where there are too many.
-  [[nodiscard]] std::shared_ptr<Follower> add_follower(const Wake& wake);
+  using Followers = std::vector<std::weak_ptr<Follower>>;
+  /// Another of these; null where there are too many.
+  [[nodiscard]] std::shared_ptr<Follower> add_follower(Followers& all, std::size_t most, const Wake& wake) const;
   std::unique_ptr<Answer> output_of(const Request& request, Wake wake);
   std::unique_ptr<Answer> history(const Request& request, Wake wake);
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
@@ -303,30 +230,31 @@ struct Commands::Impl {
   OutputReader output;
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
-  std::vector<std::weak_ptr<Follower>> followers;
+  RecordTail tail;
+  Followers of_history, of_programs;
   bool ending = false;
 };
 
-Failure too_many_followers() {
-  return {"busy", fmt::format("{} clients follow the history or a program already", kMaxFollowers), "end one of them"};
+Failure too_many_followers(std::size_t most) {
+  return {"busy", fmt::format("{} clients follow the history or a program already", most), "end one of them"};
 }
 
 Failure nothing_under_way(std::uint64_t id) {
   return {"unknown-job", fmt::format("nothing with the number {} is under way", id), "`healerctl jobs` lists them"};
 }
 
-std::shared_ptr<Follower> Commands::Impl::add_follower(const Wake& wake) {
-  std::erase_if(followers, [](const auto& one) { return one.expired(); });
-  if (followers.size() >= kMaxFollowers) return nullptr;
+std::shared_ptr<Follower> Commands::Impl::add_follower(Followers& all, std::size_t most, const Wake& wake) const {
+  if (all.size() >= most) std::erase_if(all, [](const auto& one) { return one.expired(); });
+  if (all.size() >= most) return nullptr;
   auto follower = std::make_shared<Follower>(Follower{.wake = wake, .last = ending});
-  followers.push_back(follower);
+  all.push_back(follower);
   return follower;
 }
 
 std::unique_ptr<Answer> Commands::Impl::follow(const Request& request, Wake wake) {
   if (!view_job(daemon.engine(), request.id, daemon.now())) return refuse(nothing_under_way(request.id));
-  auto follower = add_follower(wake);
-  if (!follower) return refuse(too_many_followers());
+  auto follower = add_follower(of_programs, kMaxOfPrograms, wake);
+  if (!follower) return refuse(too_many_followers(kMaxOfPrograms));
   return answer_follow(daemon, output, request.id, std::move(follower), std::move(wake));
 }
 
@@ -346,7 +274,8 @@ std::unique_ptr<Answer> Commands::Impl::output_of(const Request& request, Wake w
   if (request.follow && id != 0 && view_job(daemon.engine(), id, daemon.now()))
     return follow({.verb = Verb::Follow, .id = id}, std::move(wake));
   std::shared_ptr<Follower> follower;
-  if (request.follow && !(follower = add_follower(wake))) return refuse(too_many_followers());
+  if (request.follow && !(follower = add_follower(of_programs, kMaxOfPrograms, wake)))
+    return refuse(too_many_followers(kMaxOfPrograms));
   return answer_output(daemon, output, reader, std::move(service), id, std::move(follower), std::move(wake));
 }
 
@@ -379,32 +308,21 @@ std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
   if (request.names.size() > 1 || !request.groups.empty())
     return refuse({"bad-request", "the history is that of one service, or of all", ""});
-  store::HistoryQuery query{.service = request.names.empty() ? std::string{} : request.names.front(),
-                            .since = {},
-                            .after = 0,
-                            .kinds = {},
-                            .limit = std::min(request.limit, kMaxRecords)};
-  if (iequals(query.service, kSelf) && !daemon.engine().graph()->find(query.service)) {
-    query.service.clear();
-    query.own = true;
-  }
-  const Graph& graph = *daemon.engine().graph();
-  if (!query.service.empty() && !graph.find(query.service)) {
-    const std::vector<ServiceId> of_target = services_of_target(graph, query.service);
-    for (const ServiceId id : of_target) query.others.push_back(graph.at(id).name);
-    if (!query.others.empty()) {
-      query.service = std::move(query.others.back());
-      query.others.pop_back();
-    }
-  }
-  if (query.limit == 0) query.limit = request.since ? kMaxRecords : kDefaultRecords;
-  if (request.since) query.since = daemon.now().wall - std::clamp(*request.since, Duration{0}, kLongest);
+  const bool goes_on = request.after.has_value();
+  store::HistoryQuery query =
+      Queries(daemon).history({.name = request.names.empty() ? std::string{} : request.names.front(),
+                               .since = request.since,
+                               .after = request.after.value_or(0),
+                               .oldest_first = goes_on,
+                               .limit = request.limit});
+  // All of it, in pages.
+  if (goes_on && (request.limit == 0 || request.follow)) query.limit = std::numeric_limits<std::uint32_t>::max();
   std::shared_ptr<Follower> follower;
   if (request.follow) {
-    follower = add_follower(wake);
-    if (!follower) return refuse(too_many_followers());
+    follower = add_follower(of_history, kMaxFollowers, wake);
+    if (!follower) return refuse(too_many_followers(kMaxFollowers));
   }
-  return std::make_unique<HistoryAnswer>(daemon, reader, std::move(query), std::move(follower), std::move(wake));
+  return answer_history(daemon, reader, tail, std::move(query), std::move(follower), std::move(wake));
 }
 
 std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Peer& peer,
@@ -414,17 +332,18 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
   const std::uint64_t id = next_command++;
   pending.emplace(id, waiting);
   auto answer = std::make_unique<PendingAnswer>(header(request.verb), waiting);
-  engine::event::Command command{.id = engine::CommandId{id},
-                                 .kind = kind_of(request.verb),
-                                 .services = std::move(services),
-                                 .by = engine::ByPerson{.name = peer.name()},
-                                 .reason = request.reason,
-                                 .job = engine::JobId{request.id},
-                                 .workflow = request.workflow,
-                                 .plan = request.plan,
-                                 .overrides = overrides_of(request),
-                                 .everything = request.all,
-                                 .groups = request.groups};
+  engine::event::Command command{
+      .id = engine::CommandId{id},
+      .kind = kind_of(request.verb),
+      .services = std::move(services),
+      .by = engine::ByPerson{.name = peer.name(), .role = peer.who.role.value_or(engine::Role::ReadOnly)},
+      .reason = request.reason,
+      .job = engine::JobId{request.id},
+      .workflow = request.workflow,
+      .plan = request.plan,
+      .overrides = overrides_of(request),
+      .everything = request.all,
+      .groups = request.groups};
   if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongest);
   daemon.submit(std::move(command));
   return answer;
@@ -495,13 +414,18 @@ std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
                                          std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}}));
 }
 
-Commands::Commands(Supervisor& daemon) : impl_(std::make_unique<Impl>(daemon)) {}
+Commands::Commands(Supervisor& daemon, TailBounds tail) : impl_(std::make_unique<Impl>(daemon, tail)) {}
 Commands::~Commands() = default;
 
 std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& peer, Wake wake) {
   const Verb verb = request.verb;
-  if (verb == Verb::Ping)
-    return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.version()}));
+  if (const auto failure = forbidden(request, peer.who)) return refuse(*failure);
+  if (verb == Verb::Ping) {
+    const Queries queries(impl_->daemon);
+    return std::make_unique<ReadyAnswer>(
+        header_line(verb, peer.who.role ? queries.daemon() : queries.daemon_for_strangers()) +
+        end_line(Done{true, impl_->daemon.version()}));
+  }
   if (verb == Verb::History) return impl_->history(request, std::move(wake));
   if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
   if (verb == Verb::Lists)
@@ -557,24 +481,31 @@ void Commands::reply(const engine::effect::Reply& reply) {
   asked->wake();
 }
 
-void Commands::recorded() {
-  std::erase_if(impl_->followers, [](const auto& one) { return one.expired(); });
-  for (const auto& one : impl_->followers) {
-    const auto follower = one.lock();
-    follower->grown = true;
-    follower->wake();
+void Commands::add(std::span<const engine::Record> records) { impl_->tail.add(records); }
+
+void Commands::recorded(engine::Sequence up_to) {
+  impl_->tail.release(up_to);
+  for (Impl::Followers* const all : {&impl_->of_history, &impl_->of_programs}) {
+    std::erase_if(*all, [](const auto& one) { return one.expired(); });
+    for (const auto& one : *all) {
+      const auto follower = one.lock();
+      follower->grown = true;
+      follower->wake();
+    }
   }
 }
 
 void Commands::end_followers(std::function<void()> done) {
   impl_->ending = true;
   const std::shared_ptr<void> ending(nullptr, [done = std::move(done)](void*) { done(); });
-  for (const auto& one : impl_->followers) {
-    const auto follower = one.lock();
-    if (!follower) continue;
-    follower->grown = follower->last = true;
-    follower->ending = ending;
-    follower->wake();
+  for (const Impl::Followers* const all : {&impl_->of_history, &impl_->of_programs}) {
+    for (const auto& one : *all) {
+      const auto follower = one.lock();
+      if (!follower) continue;
+      follower->grown = follower->last = true;
+      follower->ending = ending;
+      follower->wake();
+    }
   }
 }
 

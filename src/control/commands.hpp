@@ -8,8 +8,10 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
-#include "control/server.hpp"
+#include "control/record_tail.hpp"
+#include "control/socket/server.hpp"
 #include "control/supervisor.hpp"
 #include "engine/events/effect.hpp"
 
@@ -17,15 +19,18 @@ namespace healer::control {
 
 class Commands : public Handler {
  public:
-  explicit Commands(Supervisor& daemon);
+  /// `tail`: how many records are at hand for those who follow the history.
+  explicit Commands(Supervisor& daemon, TailBounds tail = {});
   ~Commands() override;
 
   [[nodiscard]] std::unique_ptr<Answer> handle(const Request& request, const Peer& peer, Wake wake) override;
 
   /// A command of this has happened. Replies to other commands are ignored.
   void reply(const engine::effect::Reply& reply);
-  /// More of the history can be read from the store: whoever follows it is told. Call it when a commit is durable.
-  void recorded();
+  /// Records that have come, in the order of their numbers: told when they may be.
+  void add(std::span<const engine::Record> records);
+  /// What has come up to this commit is on disk, or goes on without it: whoever follows the history is told.
+  void recorded(engine::Sequence up_to);
   /// The daemon ends in good order, and no more will be recorded: whoever follows the history gets what is left of it
   /// and a proper end, also who begins to later. `done` is called once, also from within, when each has been given to
   /// the server; never where a disk does not answer or a client does not read.

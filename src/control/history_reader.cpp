@@ -6,9 +6,9 @@
 
 namespace healer::control {
 
-std::optional<HistoryReader::Records> HistoryReader::Query::take() {
+std::optional<HistoryReader::Page> HistoryReader::Query::take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(records_, std::nullopt);
+  return std::exchange(page_, std::nullopt);
 }
 
 HistoryReader::~HistoryReader() {
@@ -44,15 +44,15 @@ void HistoryReader::run() {
       queue_.pop_front();
     }
     if (!query) continue;
-    Records records = Error{};
+    Page page = Error{};
     try {
-      records = store_.history(query->what_);
+      page = store_.page(query->what_);
     } catch (const std::exception& error) {
-      records = Error{0, error.what()};
+      page = Error{0, error.what()};
     }
     {
       const std::lock_guard lock(query->mutex_);
-      query->records_ = std::move(records);
+      query->page_ = std::move(page);
     }
     query->wake_();
   }

@@ -8,29 +8,28 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 #include "store/store.hpp"
 
 namespace healer::control {
 
 class HistoryReader {
  public:
-  using Records = Result<std::vector<engine::Record>>;
+  using Page = Result<store::HistoryPage>;
 
   /// A query under way. Whoever asked holds it; where nobody does any more, it is not run.
   class Query {
    public:
     /// The records, once; nothing while they are being read.
-    [[nodiscard]] std::optional<Records> take();
+    [[nodiscard]] std::optional<Page> take();
 
    private:
     friend class HistoryReader;
     store::HistoryQuery what_;
     Wake wake_;
     std::mutex mutex_;
-    std::optional<Records> records_;
+    std::optional<Page> page_;
   };
 
   /// Requires: `store` outlives this.

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 
 namespace healer::control {
 

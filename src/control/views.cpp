@@ -482,7 +482,8 @@ RecordView view_record(const engine::Record& record) {
           .severity = std::string(to_string(record.severity)),
           .service = record.service,
           .text = record.text,
-          .output = record.output};
+          .output = record.output,
+          .id = record.id};
 }
 
 DaemonView view_daemon(const Engine& engine, std::string_view version, Instant now) {

@@ -63,6 +63,9 @@ void to_json(Json& json, const OutputView& value) { json = write(value); }
 void to_json(Json& json, const ServiceStatus& value) { json = write(value); }
 void to_json(Json& json, const Totals& value) { json = write(value); }
 void to_json(Json& json, const RecordView& value) { json = write(value); }
+void to_json(Json& json, const GapView& value) {
+  json = Json{{"gap", {{"after", value.after}, {"records", value.records}, {"anew", value.anew}}}};
+}
 void to_json(Json& json, const ServiceExplanation& value) { json = write(value); }
 void to_json(Json& json, const Done& value) { json = write(value); }
 void to_json(Json& json, const HealingView& value) { json = write(value); }
@@ -83,6 +86,12 @@ void from_json(const Json& json, OutputView& value) { read(json, value); }
 void from_json(const Json& json, ServiceStatus& value) { read(json, value); }
 void from_json(const Json& json, Totals& value) { read(json, value); }
 void from_json(const Json& json, RecordView& value) { read(json, value); }
+void from_json(const Json& json, GapView& value) {
+  const Json& gap = json.at("gap");
+  value = {.after = gap.value("after", std::uint64_t{0}),
+           .records = gap.value("records", std::uint64_t{0}),
+           .anew = gap.value("anew", false)};
+}
 void from_json(const Json& json, ServiceExplanation& value) { read(json, value); }
 void from_json(const Json& json, Done& value) { read(json, value); }
 void from_json(const Json& json, HealingView& value) { read(json, value); }

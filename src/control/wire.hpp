@@ -7,6 +7,7 @@
 //     -> {"version":1,"command":"status","names":["web"]}
 //     <- {"version":1,"command":"status","daemon":{...}}         header, at once
 //     <- {"item":{...}}                                          any number, as they come
+//     <- {"item":{"gap":{...}}}                                  of `history`: there are records no more
 //     <- {"end":{...}}                                           the answer is complete
 //
 // or, in place of any of the reply's lines, as its last:
@@ -95,15 +96,16 @@ enum class Verb : std::uint8_t {
 struct Request {
   int version = kWireVersion;
   Verb verb = Verb::Ping;
-  std::vector<std::string> names;   ///< of services, in any case
-  std::vector<std::string> groups;  ///< names of groups, in any case
-  bool all = false;                 ///< every service
-  bool failed = false;              ///< Status, Summary: only services that stand failed
-  std::optional<Duration> since;    ///< History: how far back
-  bool follow = false;              ///< History, Output: goes on with what happens
-  std::uint32_t limit = 0;          ///< History: the newest that many; 0: the daemon's choice
-  std::uint64_t id = 0;  ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject;
-                         ///< Accept: of a process (1: whichever the pid file names); 0: rules
+  std::vector<std::string> names;        ///< of services, in any case
+  std::vector<std::string> groups;       ///< names of groups, in any case
+  bool all = false;                      ///< every service
+  bool failed = false;                   ///< Status, Summary: only services that stand failed
+  std::optional<Duration> since;         ///< History: how far back
+  std::optional<std::uint64_t> after{};  ///< History: only records with a higher number, and the oldest of them
+  bool follow = false;                   ///< History, Output: goes on with what happens
+  std::uint32_t limit = 0;  ///< History: the newest that many (the oldest with `after`); 0: the daemon's choice
+  std::uint64_t id = 0;     ///< Follow, Output, Cancel: of a job, a healing or an action's program; Approve, Reject;
+                            ///< Accept: of a process (1: whichever the pid file names); 0: rules
   std::optional<Duration> span;  ///< Pause: for how long; none: until Resume
   std::string reason;            ///< Pause, Ack
   bool confirmed = false;        ///< Reload: also where it ends processes of healer's own with files that are gone
@@ -442,8 +444,18 @@ struct RecordView {
   std::string service;  ///< empty: the daemon
   std::string text;
   std::string output;
+  std::uint64_t id{};  ///< its number: the next record has the next
 
   bool operator==(const RecordView&) const = default;
+};
+
+/// In place of records that there are no more, for one who goes on after the last that he knows.
+struct GapView {
+  std::uint64_t after = 0;    ///< they came after this number
+  std::uint64_t records = 0;  ///< how many they were, of all services
+  bool anew = false;          ///< numbers have begun anew since: what follows is the history from its beginning
+
+  bool operator==(const GapView&) const = default;
 };
 
 /// Why a rule is where it is, in sentences.
@@ -519,6 +531,7 @@ void to_json(Json& json, const JobView& value);
 void to_json(Json& json, const OutputView& value);
 void to_json(Json& json, const Totals& value);
 void to_json(Json& json, const RecordView& value);
+void to_json(Json& json, const GapView& value);
 void to_json(Json& json, const ServiceExplanation& value);
 void to_json(Json& json, const Done& value);
 void to_json(Json& json, const HealingView& value);
@@ -537,6 +550,7 @@ void from_json(const Json& json, JobView& value);
 void from_json(const Json& json, OutputView& value);
 void from_json(const Json& json, Totals& value);
 void from_json(const Json& json, RecordView& value);
+void from_json(const Json& json, GapView& value);
 void from_json(const Json& json, ServiceExplanation& value);
 void from_json(const Json& json, Done& value);
 void from_json(const Json& json, HealingView& value);

@@ -41,6 +41,7 @@ void fields(Walk walk, T& v) {
   walk("all", v.all);
   walk("failed", v.failed);
   walk("since_ms", v.since);
+  walk("after", v.after);
   walk("follow", v.follow);
   walk("limit", v.limit);
   walk("id", v.id);
@@ -417,6 +418,7 @@ void fields(Walk walk, T& v) {
 
 template <typename Walk, Same<RecordView> T>
 void fields(Walk walk, T& v) {
+  walk("id", v.id);
   walk("sequence", v.sequence);
   walk("when", v.when);
   walk("kind", v.kind);

@@ -89,7 +89,7 @@ class Listing {
         output_.print((std::exchange(first_, false) ? "" : "\n") +
                       render_explanation(json.get<control::ServiceExplanation>(), style, options_.all));
         break;
-      default: record(json.get<RecordView>());
+      default: json.contains("gap") ? gap(json.get<control::GapView>()) : record(json.get<RecordView>());
     }
     if (goes_on(request_)) output_.flush();
   }
@@ -132,12 +132,21 @@ class Listing {
 
   /// Mails that were sent one after the other are told in one line, unless each is awaited.
   void record(RecordView one) {
-    if (one.kind == engine::to_string(engine::RecordKind::MailSent) && !request_.follow) {
+    const bool together = !request_.follow && !request_.after && !options_.ids;
+    if (one.kind == engine::to_string(engine::RecordKind::MailSent) && together) {
       mails_.push_back(std::move(one));
       return;
     }
     print_mails();
-    output_.print(render_record(one, output_.style()));
+    const bool numbered = options_.ids || request_.after;
+    output_.print(render_record(one, output_.style(), numbered));
+  }
+
+  /// Records that there are no more: told beside what is.
+  void gap(const control::GapView& gap) {
+    print_mails();
+    output_.flush();
+    std::fputs(control::render_gap(gap).c_str(), stderr);
   }
 
   void print_mails() {
@@ -221,23 +230,27 @@ int show_done(const Json& header, const Done& done, Output& output) {
 }
 
 /// The history that a state file holds, without a daemon.
-int read_state(const std::string& path, const Request& request, Output& output) {
+int read_state(const std::string& path, const Request& request, const AskOptions& options, Output& output) {
   auto reader = store::open_read_only(path);
   if (!reader) return output.fail({"state", reader.error().what, ""});
   store::HistoryQuery query;
   if (!request.names.empty()) query.service = request.names.front();
   if (request.since) query.since = output.style().now - *request.since;
-  query.limit = request.limit != 0 ? request.limit : request.since ? control::kMaxRecords : 100;
-  auto records = (*reader)->history(query);
-  if (records && records->empty() && iequals(query.service, "healer")) {
+  query.limit = request.limit != 0 ? request.limit : request.since || request.after ? control::kMaxRecords : 100;
+  query.oldest = request.after.has_value();
+  query.after = request.after.value_or(0);
+  auto page = (*reader)->page(query);
+  if (page && page->records.empty() && iequals(query.service, "healer")) {
     query.service.clear();
     query.own = true;
-    records = (*reader)->history(query);
+    page = (*reader)->page(query);
   }
-  if (!records) return output.fail({"state", fmt::format("cannot read the history: {}", records.error().what), ""});
-  Listing listing(request, {}, output);
+  if (!page) return output.fail({"state", fmt::format("cannot read the history: {}", page.error().what), ""});
+  Listing listing(request, options, output);
   listing.head({{"version", control::kWireVersion}, {"command", "history"}});
-  for (const engine::Record& record : *records) listing.item(control::view_record(record));
+  if (query.after != 0 && (page->missing != 0 || page->anew))
+    listing.item(control::GapView{.after = query.after, .records = page->missing, .anew = page->anew});
+  for (const engine::Record& record : page->records) listing.item(control::view_record(record));
   listing.end(Json::object());
   return output.finish(kExitDone);
 }
@@ -291,7 +304,7 @@ bool can_ask(const Output& output) { return !output.json() && isatty(STDIN_FILEN
 }  // namespace
 
 int ask(const std::string& socket, const Request& request, const AskOptions& options, Output& output) {
-  if (!options.state_file.empty()) return read_state(options.state_file, request, output);
+  if (!options.state_file.empty()) return read_state(options.state_file, request, options, output);
   if (request.verb == Verb::Approve && request.plan.empty() && can_ask(output)) {
     const Duration patience = std::min<Duration>(options.timeout.value_or(kConnect), kConnect);
     const std::optional<Request> meant = confirmed_plan(socket, request, patience, output);

@@ -17,6 +17,7 @@ struct AskOptions {
   std::string report;                 ///< report: the one number; empty: all of them
   bool groups = false;                ///< names: those of the groups
   bool graph = false;                 ///< status: as a graph
+  bool ids = false;                   ///< history: each record with its number
   bool all = false;                   ///< explain: also the brakes that block nothing
   std::optional<Duration> timeout{};  ///< for all of it; none: what may take long is waited for
 };

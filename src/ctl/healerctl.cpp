@@ -241,6 +241,12 @@ void describe(CLI::App& app, Arguments& arguments) {
                    "Show the newest N records (default: 100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
+  history
+      ->add_option("--after", request.after,
+                   "Only records after that number, and how many of them are not kept any more; with -n the oldest N")
+      ->type_name("ID")
+      ->check(number_between("--after", 0, kAnyNumber));
+  history->add_flag("--ids", arguments.ask.ids, "Show the number of each record");
   auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing new records");
   history->add_option("--state", arguments.ask.state_file, "Read this state file instead of asking a daemon")
       ->type_name("PATH")

@@ -61,17 +61,16 @@ constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
 // ---- events and effects -------------------------------------------------------------------------------------------
 
 void Daemon::handle(const Event& event) {
-  statistics_.note(event);
   const Instant now = runtime::now();
   const std::optional<Event> shown = engine_->without_secrets(event);
   const bool woken = std::holds_alternative<event::Wake>(event);
-  observer_->goes_in(shown ? *shown : event, woken ? engine_->next_deadline() : std::nullopt, now);
+  publisher_.publish(happening::Notified{
+      .event = shown ? *shown : event, .due = woken ? engine_->next_deadline() : std::nullopt, .now = now});
   engine_->handle(event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {
-    statistics_.note(effect);
-    observer_->comes_out(effect, now);
+    publisher_.publish(happening::Asked{.effect = effect, .now = now});
     std::visit([this](auto& known) { perform(known); }, effect);
   }
   if (effects.capacity() <= kMostSpare) {
@@ -204,7 +203,6 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
 }
 
 void Daemon::perform(effect::Commit& effect) {
-  for (const Record& record : effect.records) log_.write(record.severity, record.when, record.service, record.text);
   submitted_ = effect.sequence;
   for (const ActionId action : effect.ended)
     if (actions_->has_record(action) || actions_->keeps_secrets(action))
@@ -213,16 +211,11 @@ void Daemon::perform(effect::Commit& effect) {
       std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
   if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
   store_->submit(std::move(effect));
-  report_status_soon();
   if (sick_) {
     loop_.post([this] {
       if (sick_) sick(std::string(*sick_));  // it may be well by now
     });
   }
-}
-
-void Daemon::perform(effect::Note& effect) {
-  log_.write(effect.severity, runtime::now().wall, effect.service, effect.text);
 }
 
 void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
@@ -234,7 +227,7 @@ void Daemon::committed(Sequence up_to) {
   for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
     settled.push_back(unsettled_.front().second);
   actions_->settle(settled);
-  commands_->recorded();
+  publisher_.publish(happening::Settled{.up_to = up_to, .on_disk = true});
   end_if_done();
 }
 
@@ -242,7 +235,7 @@ void Daemon::sick(const std::string& reason) {
   sick_ = reason;
   handle(event::Committed{.up_to = submitted_, .unjournalled = true, .reason = reason});
   acknowledged_ = submitted_;
-  commands_->recorded();
+  publisher_.publish(happening::Settled{.up_to = submitted_, .on_disk = false});
   end_if_done();
 }
 
@@ -352,29 +345,6 @@ std::string Daemon::unit_status() const {
   return text;
 }
 
-/// systemd is told that the rules are in force, and how the services are.
-void Daemon::report_ready() {
-  reported_status_ = unit_status();
-  notify_.ready(reported_status_);
-}
-
-/// Something has changed: systemd is told what is to be seen of it, at most once a second, of very many services less
-/// often, since all of them are counted.
-void Daemon::report_status_soon() {
-  if (status_due_ || std::getenv("NOTIFY_SOCKET") == nullptr) return;
-  status_due_ = true;
-  if (!status_timer_) {
-    status_timer_.emplace(loop_.timer([this] {
-      status_due_ = false;
-      if (std::string text = unit_status(); !stopping_ && text != reported_status_) {
-        notify_.status(text);
-        reported_status_ = std::move(text);
-      }
-    }));
-  }
-  status_timer_->set_deadline(runtime::now().mono + seconds{1} + engine_->graph()->order.size() / 10 * milliseconds{1});
-}
-
 /// Files that a running daemon keeps: says so, and returns what it said, a line each.
 std::string Daemon::warn_of_restart(const Settings& settings) {
   const Paths now = paths_of(settings);
@@ -429,7 +399,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   if (!loss.patterns.empty()) warn(loss.text());
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
-  observer_->loaded_from(outcome.text);
+  recording_->observer().loaded_from(outcome.text);
   outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
@@ -480,7 +450,7 @@ void Daemon::reloaded(RulesCompiler::Outcome outcome) {
     handle(event::ReloadFailed{outcome.loaded.summary});
   }
   if (!good) lists_changed_ = lists_->keep_offered() || lists_changed_;
-  report_ready();
+  status_->ready();
   reloading_ = false;
   const control::ReloadOutcome report{
       .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};

@@ -15,17 +15,17 @@
 
 #include "actions/environment.hpp"
 #include "control/commands.hpp"
-#include "control/server.hpp"
-#include "control/statistics.hpp"
+#include "control/socket/server.hpp"
 #include "daemon/background.hpp"
 #include "daemon/lists.hpp"
+#include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
+#include "daemon/publisher.hpp"
 #include "daemon/rules_loader.hpp"
 #include "daemon/vanished.hpp"
 #include "delivery/outbox.hpp"
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
-#include "replay/day_recorder.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/pid_file.hpp"
 #include "runtime/inspection/inspector.hpp"
@@ -84,7 +84,7 @@ class Daemon : public engine::EffectSink {
   void inspect_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
-  void perform(engine::effect::Note& effect);
+  void perform(engine::effect::Note&) {}  ///< it is published, and that is all
   void perform(engine::effect::Reply& effect);
   runtime::HttpCaller& caller();
   void action_ended(const engine::event::ActionEnded& ended);
@@ -115,6 +115,7 @@ class Daemon : public engine::EffectSink {
                      std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
                      Instant now);
   Result<LoadedRules> last_good_rules();
+  void observe();
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
   std::unique_ptr<control::Supervisor> make_access();
@@ -122,6 +123,7 @@ class Daemon : public engine::EffectSink {
   Result<void> watch_signals(When when);
   [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
+  [[nodiscard]] control::SocketAccess socket_access(const engine::Settings& settings) const;
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
@@ -131,8 +133,6 @@ class Daemon : public engine::EffectSink {
   void compare();
   void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
-  void report_ready();
-  void report_status_soon();
   void compile_rules();
   void reloaded(RulesCompiler::Outcome outcome);
   void begin_lists();
@@ -160,7 +160,12 @@ class Daemon : public engine::EffectSink {
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
-  std::optional<engine::DayRecorder> observer_;  ///< of what the engine is told, for the recorder
+  Publisher publisher_{[this](const std::string& text) { write_log(engine::Severity::Error, text); }};
+  CountingObserver statistics_;
+  LoggingObserver logging_{log_};
+  std::unique_ptr<RecordingObserver> recording_;
+  std::unique_ptr<FollowersObserver> following_;
+  std::unique_ptr<StatusObserver> status_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<runtime::Spawner> spawner_;
   std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process
@@ -178,18 +183,15 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Mailer> mailer_;
   std::unique_ptr<delivery::Outbox> outbox_;
   std::set<std::uint64_t> half_taken_;  ///< alerts that go by mail and to contacts, and that neither has taken yet
-  control::Statistics statistics_;
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
+  std::optional<gid_t> control_group_;
   std::unique_ptr<RulesCompiler> compiler_;
   std::unique_ptr<DaemonLists> lists_;
   runtime::Loop::Timer deadline_;
   bool deadline_moves_ = false;  // in this turn
   std::optional<runtime::Loop::Timer> beat_;
-  std::optional<runtime::Loop::Timer> status_timer_;
-  bool status_due_ = false;       ///< the timer runs
-  std::string reported_status_;   ///< the last that systemd was told by it
   runtime::Loop::Timer settled_;  ///< the first looks are over
   runtime::Loop::Timer last_moment_;
   std::vector<runtime::Loop::SignalWatch> signals_;

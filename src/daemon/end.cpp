@@ -38,6 +38,7 @@ std::vector<std::string> Daemon::awaited() const {
 void Daemon::stop() {
   if (std::exchange(stopping_, true)) return waits_for_answers_ ? end_waiting("it was told to end now") : loop_.stop();
   notify_.stopping();
+  status_->stop();
   handle(event::Stopping{.waits = true});
   runs_->stop([this] {
     runs_ended_ = true;

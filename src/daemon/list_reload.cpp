@@ -71,7 +71,7 @@ void Daemon::lists_reloaded(RulesCompiler::Outcome outcome) {
     const auto stale = stale_;  // what is on disk is as it was
     take_over(outcome, {});
     stale_ = stale;
-    report_status_soon();
+    status_->soon();
   }
   compiler_->release(std::make_shared<const RulesCompiler::Outcome>(std::move(outcome)));
   reloading_ = false;

@@ -52,6 +52,14 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// Clients of the control socket: most descriptors are for what is supervised.
+std::size_t most_clients() {
+  constexpr std::size_t kMost = 2'000, kLeast = 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
+  return std::clamp<std::size_t>(limit.rlim_cur / 4, kLeast, kMost);
+}
+
 /// What programs and mails are told of the machine: the name of its service, of several that of the last, as in Monit.
 std::string host_of(const Graph& graph) {
   std::string host = runtime::Host{}.host_name();
@@ -282,15 +290,15 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
     loop_.post([this, text = std::move(text)] { write_log(Severity::Warning, text); });
   };
   recorder_ = std::make_unique<readings::Recorder>(readings::readings_path(paths_.state_file), read_state, noted);
-  observer_.emplace([this](recorded::Item&& item) {
+  recording_ = std::make_unique<RecordingObserver>([this](recorded::Item&& item) {
     if (recorder_) recorder_->take(std::move(item));
   });
-  observer_->made({.made = now,
-                   .cycle = options_.cycle,
-                   .shadow = options().shadow,
-                   .state = std::make_shared<const SavedState>(state),
-                   .rules = graph,
-                   .text = std::move(rules_text)});
+  recording_->observer().made({.made = now,
+                               .cycle = options_.cycle,
+                               .shadow = options().shadow,
+                               .state = std::make_shared<const SavedState>(state),
+                               .rules = graph,
+                               .text = std::move(rules_text)});
 }
 
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
@@ -372,6 +380,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const Instant now = runtime::now();
   open_recorder(graph, text, *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
+  observe();
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
   open_shells(*graph);
@@ -398,13 +407,26 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!no_lists.empty()) report_no_lists(no_lists);
   background_.up();
   beat();
-  report_ready();
+  status_->ready();
   return {};
+}
+
+/// Whoever listens to what happens, but for followers of the history.
+void Daemon::observe() {
+  status_ = std::make_unique<StatusObserver>(
+      loop_, notify_,
+      StatusObserver::Source{.text = [this] { return unit_status(); },
+                             .services = [this] { return engine_->graph()->order.size(); }});
+  publisher_.add("the statistics", statistics_);
+  publisher_.add("the recording", *recording_);
+  publisher_.add("the log", logging_);
+  publisher_.add("systemd", *status_);
 }
 
 /// When the engine is woken next: once a turn, whatever has moved that in it.
 void Daemon::set_deadline() {
   deadline_moves_ = false;
+  publisher_.publish(happening::TurnOver{.now = runtime::now()});
   deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
 }
 
@@ -461,7 +483,18 @@ void Daemon::use(const Graph& graph) {
   if (const char* home = std::getenv("HOME")) base_.home = home;
   mailer_->configure(settings.mail, settings.cycle_length(), host);
   outbox_->configure(settings, host);
+  if (server_)
+    if (const auto done = server_->set_access(socket_access(settings)); !done)
+      write_log(Severity::Error, done.error().what);
   runs_->set_cycle(settings.cycle_length());
+}
+
+/// Who may use the control socket.
+control::SocketAccess Daemon::socket_access(const Settings& settings) const {
+  control::SocketAccess access{.group = control_group_, .operators = {}};
+  for (const OperatorUser& user : settings.operators)
+    if (user.uid) access.operators.push_back({.uid = *user.uid, .name = user.name});
+  return access;
 }
 
 runtime::LogOptions Daemon::log_options(const Settings& settings) const {
@@ -475,9 +508,16 @@ void Daemon::configure_log(const Settings& settings) { log_.configure(log_option
 Result<void> Daemon::open_control() {
   access_ = make_access();
   commands_ = std::make_unique<control::Commands>(*access_);
+  following_ = std::make_unique<FollowersObserver>(*commands_);
+  publisher_.add("whoever follows the history", *following_);
   if (paths_.socket.empty()) return {};
-  auto server = control::Server::open(
-      loop_.uv(), *commands_, {.path = paths_.socket, .group = control::group_id(std::string(control::kControlGroup))});
+  control_group_ = control::group_id(std::string(control::kControlGroup));
+  const std::size_t most = most_clients();
+  auto server = control::Server::open(loop_.uv(), *commands_,
+                                      {.path = paths_.socket,
+                                       .access = socket_access(*engine_->graph()->settings),
+                                       .max_clients = most,
+                                       .max_of_user = std::max<std::size_t>(most / 2, 1)});
   if (!server) return server.error();
   server_ = std::move(*server);
   return {};

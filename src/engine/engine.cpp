@@ -63,6 +63,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
       healings_(std::move(found_.healings), std::move(found_.healing)),
       timetable_(civil_, now),
       next_sequence_(found_.last_sequence + 1),
+      next_record_(found_.last_record + 1),
       started_at_(now) {
   timetable_.resize(services_.size());
   rules_.resize(services_.size());
@@ -153,7 +154,10 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   effect::Commit& commit = turn.commit;
   commit.sequence = next_sequence_++;
   commit.awaited = commit.awaited || !turn.acts.empty() || !turn.replies.empty();
-  for (Record& record : commit.records) record.sequence = commit.sequence;
+  for (Record& record : commit.records) {
+    record.id = next_record_++;
+    record.sequence = commit.sequence;
+  }
   save_services(turn);
   keep_once(turn.changed_jobs);
   for (const JobId id : turn.changed_jobs)

@@ -370,6 +370,7 @@ class Engine {
   bool stop_reported_ = false;
   std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   Sequence next_sequence_ = 1;
+  RecordNumber next_record_ = 1;
   Instant started_at_;
 };
 

@@ -32,6 +32,7 @@ using JobId = Id<struct JobTag, std::uint64_t>;        ///< one start, stop or r
 using CommandId = Id<struct CommandTag, std::uint64_t>;  ///< one command of a client
 using HealingId = Id<struct HealingTag, std::uint64_t>;  ///< one healing; as ActionId
 using Sequence = std::uint64_t;                          ///< number of a commit; grows, over restarts too
+using RecordNumber = std::uint64_t;                      ///< of a record; the next has the next, over restarts too
 using Generation = std::uint64_t;                        ///< number of a graph
 
 /// Gives each number once.

@@ -39,9 +39,10 @@ struct Turn {
 
   void tell(Fact fact) { facts.push_back(std::move(fact)); }
 
-  /// Adds a record; its sequence is filled in with the commit's.
+  /// Adds a record; its number and the commit's are filled in when the turn is over.
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
-    commit.records.push_back({.sequence = 0,
+    commit.records.push_back({.id = 0,
+                              .sequence = 0,
                               .when = now.wall,
                               .kind = kind,
                               .severity = severity,

@@ -148,7 +148,7 @@ void Batch::merge(Batch later) {
   durability_ = std::max(durability_, later.durability_);
   if (later.lost_.count > 0) {  // they were newer than all of ours
     while (!records_.empty()) lose_oldest_record();
-    lost_ = {lost_.count + later.lost_.count, later.lost_.last_sequence, later.lost_.last_when};
+    lost_ = {lost_.count + later.lost_.count, later.lost_.last_id, later.lost_.last_sequence, later.lost_.last_when};
   }
   for (Record& record : later.records_) add_record(std::move(record));
   for (const std::string& name : later.forgotten_) forget(name);
@@ -204,7 +204,7 @@ void Batch::add_record(Record record) {
 
 void Batch::lose_oldest_record() {
   const Record& record = records_.front();
-  lost_ = {lost_.count + 1, record.sequence, record.when};
+  lost_ = {lost_.count + 1, record.id, record.sequence, record.when};
   bytes_ -= size_of(record);
   records_.pop_front();
 }

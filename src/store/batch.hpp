@@ -44,6 +44,7 @@ class Batch {
   /// The records that trim() has dropped, all of them older than records().
   struct Lost {
     std::uint64_t count = 0;
+    engine::RecordNumber last_id = 0;
     engine::Sequence last_sequence = 0;
     WallTime last_when{};
   };

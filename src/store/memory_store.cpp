@@ -29,13 +29,23 @@ void MemoryStore::submit(effect::Commit commit) {
   if (callbacks_.committed) callbacks_.committed(sequence);
 }
 
-Result<std::vector<Record>> MemoryStore::history(const HistoryQuery& query) const {
+Result<HistoryPage> MemoryStore::page(const HistoryQuery& asked) const {
   const std::scoped_lock lock(mutex_);
-  std::vector<Record> found;
-  for (auto record = records_.rbegin(); record != records_.rend() && found.size() < query.limit; ++record)
-    if (matches(query, *record)) found.push_back(*record);
-  std::ranges::reverse(found);
-  return found;
+  HistoryPage page{.records = {}, .up_to = records_.empty() ? 0 : records_.back().id};
+  HistoryQuery query = asked;
+  if (query.after > page.up_to) {
+    page.anew = true;
+    query.after = 0;
+  }
+  for (const Record& record : records_)
+    if (matches(query, record)) page.records.push_back(record);
+  cut(page.records, query);
+  if (!query.oldest) return page;
+  if (page.records.size() == query.limit && !page.records.empty()) page.up_to = page.records.back().id;
+  const auto kept = std::ranges::count_if(
+      records_, [&](const Record& record) { return record.id > query.after && record.id <= page.up_to; });
+  page.missing = page.up_to - query.after - static_cast<std::uint64_t>(kept);
+  return page;
 }
 
 void MemoryStore::save_sources(std::vector<SavedSource> sources) {
@@ -102,6 +112,10 @@ void MemoryStore::restart(Callbacks callbacks) {
 }
 
 void MemoryStore::write(effect::Commit commit) {
+  for (RecordNumber next = state_.last_record + 1; Record & record : commit.records) {
+    if (record.id == 0) record.id = next;
+    next = record.id + 1;
+  }
   keep(state_, commit);
   for (Record& record : commit.records) records_.push_back(std::move(record));
   while (records_.size() > max_records_) records_.pop_front();

@@ -22,7 +22,7 @@ class MemoryStore : public Store {
 
   [[nodiscard]] Result<engine::SavedState> load() override;
   void submit(engine::effect::Commit commit) override;
-  [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query) const override;
+  [[nodiscard]] Result<HistoryPage> page(const HistoryQuery& query) const override;
   void save_sources(std::vector<SavedSource> sources) override;
   [[nodiscard]] Result<std::vector<SavedSource>> load_sources() override;
   /// Makes held commits durable; while sick it gives up at once.

@@ -166,7 +166,9 @@ Salvaged salvage(const std::string& path) {
   if (!healings.empty() && healings.back().id != HealingId{})
     notes.push_back(fmt::format("{} healing{} under way, and cannot be resumed", healings.size(),
                                 healings.size() == 1 ? " was" : "s were"));
-  std::erase_if(commit.records, [](const engine::Record& record) { return !is_sound(record.when); });
+  std::erase_if(commit.records, [](const engine::Record& record) {
+    return !is_sound(record.when) || record.id == 0 || record.id > kLastNumber;
+  });
   if (!commit.records.empty()) commit.sequence = std::max(commit.sequence, commit.records.back().sequence);
   auto sources = read_sources(database);
   if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "store/sqlite_tables.hpp"
 
 namespace healer::store {
@@ -30,12 +32,13 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
       one.service = service;
       std::ranges::move(read_history(database, one), std::back_inserter(all));
     }
-    std::ranges::stable_sort(all, {}, &Record::sequence);
-    if (all.size() > query.limit) all.erase(all.begin(), all.end() - query.limit);
+    std::ranges::stable_sort(all, {}, &Record::id);
+    cut(all, query);
     return all;
   }
   std::string sql =
-      "SELECT sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE sequence > ?1";
+      "SELECT id, sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE 1";
+  if (query.after != 0) sql += " AND id > ?1";
   if (!query.service.empty()) sql += " AND service = ?2";
   if (query.own) sql += " AND service = ''";
   if (query.since) sql += " AND when_ms >= ?3";
@@ -47,21 +50,50 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
     }
     sql += "')";
   }
-  sql += " ORDER BY sequence DESC, id DESC LIMIT ?4";
+  if (query.before != 0) sql += " AND id < ?5";
+  // In the order that an index has, which is that of the numbers, too.
+  const std::string_view order = query.oldest ? "" : " DESC";
+  const bool by_number = query.service.empty() && !query.own && (query.after != 0 || query.before != 0 || query.oldest);
+  sql += by_number ? fmt::format(" ORDER BY id{} LIMIT ?4", order)
+                   : fmt::format(" ORDER BY sequence{0}, id{0} LIMIT ?4", order);
   std::vector<Record> records;
   database.prepare(sql).rows(
       [&records](Statement& row) {
         Record record;
         std::string kind, severity;
-        row.read(record.sequence, record.when, kind, severity, record.service, record.rule, record.subject, record.text,
-                 record.output);
+        row.read(record.id, record.sequence, record.when, kind, severity, record.service, record.rule, record.subject,
+                 record.text, record.output);
         record.kind = record_kind(kind);
         record.severity = severity_of(severity);
         if (record.kind != RecordKind::Count_) records.push_back(std::move(record));
       },
-      query.after, query.service, query.since.value_or(WallTime{}), query.limit);
-  std::ranges::reverse(records);
+      query.after, query.service, query.since.value_or(WallTime{}), query.limit, query.before);
+  if (!query.oldest) std::ranges::reverse(records);
   return records;
+}
+
+RecordNumber newest_record(Database& database) {
+  return static_cast<RecordNumber>(database.number("SELECT max(id) FROM records"));
+}
+
+HistoryPage read_page(Database& database, HistoryQuery query) {
+  HistoryPage page{.records = {}, .up_to = newest_record(database)};
+  if (query.after > page.up_to) {
+    page.anew = true;
+    query.after = 0;
+  }
+  page.records = read_history(database, query);
+  if (!query.oldest) return page;
+  if (page.records.size() == query.limit && !page.records.empty()) page.up_to = page.records.back().id;
+  database.prepare("SELECT count(*) FROM records WHERE id > ? AND id <= ?")
+      .rows(
+          [&page, &query](Statement& row) {
+            std::uint64_t kept = 0;
+            row.read(kept);
+            page.missing = page.up_to - query.after - kept;
+          },
+          query.after, page.up_to);
+  return page;
 }
 
 void TableWriter::prune() {

@@ -33,11 +33,17 @@ Result<SavedState> SqliteReader::load() {
   return state;
 }
 
-Result<std::vector<Record>> SqliteReader::history(const HistoryQuery& query) {
+Result<HistoryPage> SqliteReader::page(const HistoryQuery& query) {
   database_->clear_error();
-  auto records = read_history(*database_, query);
+  HistoryPage page = read_page(*database_, query);
   if (!database_->ok()) return database_->error();
-  return records;
+  return page;
+}
+
+Result<std::vector<Record>> SqliteReader::history(const HistoryQuery& query) {
+  Result<HistoryPage> found = page(query);
+  if (!found) return found.error();
+  return std::move(found->records);
 }
 
 Result<std::vector<SavedSource>> SqliteReader::load_sources() {

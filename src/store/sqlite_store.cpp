@@ -411,7 +411,7 @@ SavedState SqliteStore::Writer::load() {
 
 /// What the file has of a history.
 struct SqliteStore::Writer::Found {
-  std::vector<Record> records;
+  HistoryPage page;
   Sequence last = 0;    ///< up to where the file has anything
   bool opened = false;  ///< there is a file that can be read
 };
@@ -425,7 +425,7 @@ Result<void> SqliteStore::Writer::read_from_file(const HistoryQuery& query, Foun
   SavedState numbers;
   database.execute("BEGIN");
   read_numbers(database, numbers);
-  found.records = read_history(database, query);
+  found.page = read_page(database, query);
   if (!database.ok()) return database.error();
   found.last = numbers.last_sequence;
   return {};
@@ -442,22 +442,29 @@ bool SqliteStore::Writer::wait_for_mending(std::uint64_t before) {
   return repaired_ != before;
 }
 
-Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& query) {
+Result<HistoryPage> SqliteStore::Writer::page(const HistoryQuery& query) {
   // Memory first: what is written in between is then in the file, and left out here by its sequence.
   std::vector<Record> kept;
+  std::vector<std::pair<Sequence, RecordNumber>> numbers;  // of all that is kept, asked for or not
   bool sick = false;
   std::uint64_t repaired = 0;
+  HistoryQuery from_begin = query;
+  from_begin.after = 0;  // numbers may have begun anew
   {
     const std::scoped_lock lock(mutex_);
     sick = sick_;
     repaired = repaired_;
     const auto add = [&](const Batch& batch) {
-      for (const Record& record : batch.records())
-        if (matches(query, record)) kept.push_back(record);
+      for (const Record& record : batch.records()) {
+        numbers.emplace_back(record.sequence, record.id);
+        if (matches(from_begin, record)) kept.push_back(record);
+      }
     };
     if (writing_) add(*writing_);
     add(queue_);
   }
+  // Where memory has a number as high, that of the file alone says nothing.
+  const bool known = std::ranges::any_of(numbers, [&](const auto& one) { return one.second >= query.after; });
   Found found;
   auto read = read_from_file(query, found);
   if (!read && is_damage(read.error()) && wait_for_mending(repaired)) {
@@ -465,11 +472,24 @@ Result<std::vector<Record>> SqliteStore::Writer::history(const HistoryQuery& que
     read = read_from_file(query, found);
   }
   if (!read && (found.opened || !sick)) return read.error();
-  std::erase_if(kept, [&](const Record& record) { return record.sequence <= found.last; });
-  std::vector<Record>& records = found.records;
-  records.insert(records.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
-  if (records.size() > query.limit) records.erase(records.begin(), records.end() - query.limit);
-  return std::move(records);
+  HistoryPage& page = found.page;
+  if (!read || (known && page.anew)) page = {.records = {}, .up_to = known ? query.after : 0};
+  const RecordNumber after = page.anew ? 0 : query.after;
+  std::erase_if(
+      kept, [&](const Record& record) { return record.sequence <= found.last || (after != 0 && record.id <= after); });
+  std::erase_if(numbers, [&](const auto& one) { return one.first <= found.last; });
+  const bool goes_on = !query.oldest || page.records.size() < query.limit;  // with what memory has
+  page.records.insert(page.records.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  cut(page.records, query);
+  if (!goes_on) return std::move(page);
+  const RecordNumber from = page.up_to;
+  if (!numbers.empty()) page.up_to = std::max(page.up_to, numbers.back().second);
+  if (!query.oldest) return std::move(page);
+  if (page.records.size() == query.limit && !page.records.empty()) page.up_to = page.records.back().id;
+  const auto there =
+      std::ranges::count_if(numbers, [&](const auto& one) { return one.second > from && one.second <= page.up_to; });
+  if (page.up_to > from) page.missing += page.up_to - from - static_cast<std::uint64_t>(there);
+  return std::move(page);
 }
 
 Result<std::vector<SavedSource>> SqliteStore::Writer::load_sources() const {
@@ -520,7 +540,7 @@ SqliteStore::~SqliteStore() { writer_->stop(); }
 
 Result<SavedState> SqliteStore::load() { return writer_->load(); }
 void SqliteStore::submit(effect::Commit commit) { writer_->submit(std::move(commit)); }
-Result<std::vector<Record>> SqliteStore::history(const HistoryQuery& query) const { return writer_->history(query); }
+Result<HistoryPage> SqliteStore::page(const HistoryQuery& query) const { return writer_->page(query); }
 void SqliteStore::save_sources(std::vector<SavedSource> sources) { writer_->save_sources(std::move(sources)); }
 Result<std::vector<SavedSource>> SqliteStore::load_sources() { return writer_->load_sources(); }
 void SqliteStore::flush() { writer_->flush(); }

@@ -54,7 +54,7 @@ class SqliteStore : public Store {
   void submit(engine::effect::Commit commit) override;
   /// Also finds what is not written yet. Where the file is found damaged the writer repairs it, and this waits for
   /// that.
-  [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query) const override;
+  [[nodiscard]] Result<HistoryPage> page(const HistoryQuery& query) const override;
   void save_sources(std::vector<SavedSource> sources) override;
   [[nodiscard]] Result<std::vector<SavedSource>> load_sources() override;
   void flush() override;
@@ -81,6 +81,8 @@ class SqliteReader {
   ~SqliteReader();
 
   [[nodiscard]] Result<engine::SavedState> load();
+  [[nodiscard]] Result<HistoryPage> page(const HistoryQuery& query);
+  /// The records of that page.
   [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query);
   [[nodiscard]] Result<std::vector<SavedSource>> load_sources();
 

@@ -151,9 +151,10 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
       prepare("INSERT INTO meta(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = max(value, ?2)");
   put_meta_ = prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)");
 
+  // A file that was put in the place of this daemon's may know the number already: the newer record stays.
   add_record_ = prepare(
-      "INSERT INTO records(sequence, when_ms, kind, severity, service, rule, subject, text, output) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "INSERT OR REPLACE INTO records(id, sequence, when_ms, kind, severity, service, rule, subject, text, output) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   oldest_records_ = prepare(fmt::format("SELECT id, {} FROM records ORDER BY id LIMIT ?", kRecordBytes));
   prune_records_ = prepare("DELETE FROM records WHERE id <= ?");
 
@@ -235,8 +236,9 @@ bool TableWriter::write(const Batch& batch) {
 
 void TableWriter::write_records(const Batch& batch) {
   const auto add = [this](const Record& record) {
-    const auto& [sequence, when, kind, severity, service, rule, subject, text, output] = record;
-    add_record_.run(sequence, when, to_string(kind), to_string(severity), service, rule, subject, text, output);
+    const auto& [id, sequence, when, kind, severity, service, rule, subject, text, output] = record;
+    add_record_.run(id == 0 ? std::nullopt : std::optional(id), sequence, when, to_string(kind), to_string(severity),
+                    service, rule, subject, text, output);
     ++record_count_;
     record_bytes_ += bytes_of(record);
     const bool started = kind == RecordKind::DaemonStarted;
@@ -245,6 +247,7 @@ void TableWriter::write_records(const Batch& batch) {
   };
   if (batch.lost().count > 0) {  // the gap itself belongs to the history
     Record gap;
+    gap.id = batch.lost().last_id;
     gap.sequence = batch.lost().last_sequence;
     gap.when = batch.lost().last_when;
     gap.kind = RecordKind::StoreSick;
@@ -337,6 +340,7 @@ void read_numbers(Database& database, SavedState& state) {
   state.last_sequence = meta("last_sequence");
   state.last_id = meta("last_id");
   state.boot = meta("boot");
+  state.last_record = newest_record(database);
   const std::int64_t seen = database.number("SELECT when_ms FROM records ORDER BY id DESC LIMIT 1");
   if (seen != 0) state.seen = WallTime{milliseconds{seen}};
   if (meta("alive") != 0) state.died = WallTime{milliseconds{seen}};

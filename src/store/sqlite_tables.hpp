@@ -65,5 +65,9 @@ void read_numbers(Database& database, engine::SavedState& state);
 [[nodiscard]] std::vector<SavedSource> read_sources(Database& database);
 /// What was read before an error is given, newest first come.
 [[nodiscard]] std::vector<engine::Record> read_history(Database& database, const HistoryQuery& query);
+/// The same, of which it says how far it goes.
+[[nodiscard]] HistoryPage read_page(Database& database, HistoryQuery query);
+/// The highest number of a record; 0: there is none.
+[[nodiscard]] engine::RecordNumber newest_record(Database& database);
 
 }  // namespace healer::store

@@ -37,7 +37,7 @@ class SqliteStore::Writer {
   void save_sources(std::vector<SavedSource> sources);
   void flush();
   engine::SavedState load();
-  Result<std::vector<engine::Record>> history(const HistoryQuery& query);
+  Result<HistoryPage> page(const HistoryQuery& query);
   Result<std::vector<SavedSource>> load_sources() const;
   void note(std::string text);
   std::vector<std::string> notes() const;

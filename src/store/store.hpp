@@ -35,15 +35,31 @@ struct Callbacks {
 struct HistoryQuery {
   std::string service;  ///< in any case; empty: all
   std::optional<WallTime> since;
-  engine::Sequence after = 0;             ///< only records of later commits (for --follow)
+  engine::RecordNumber after = 0;         ///< only those with a higher number; 0: whichever
   std::vector<engine::RecordKind> kinds;  ///< empty: all
   std::uint32_t limit = 1000;             ///< the newest that many
   bool own = false;                       ///< only what concerns the daemon itself; then `service` is empty
   std::vector<std::string> others{};      ///< of these services, too, where `service` is not empty
+  bool oldest = false;                    ///< the oldest that many, to go on with those after the last of them
+  engine::RecordNumber before = 0;        ///< only those with a lower number; 0: whichever
+};
+
+/// A part of the history.
+struct HistoryPage {
+  std::vector<engine::Record> records;
+  engine::RecordNumber up_to = 0;  ///< looked through up to this number: where the next page goes on
+  /// How many records between `after` and `up_to`, asked for or not, there are no more: pruned, or lost. Only where the
+  /// oldest are asked for.
+  std::uint64_t missing = 0;
+  /// No record has ever had the number `after`, as far as this store knows: numbers have begun anew, and this is the
+  /// history from its beginning.
+  bool anew = false;
 };
 
 /// Whether `query`, its limit apart, asks for `record`.
 [[nodiscard]] bool matches(const HistoryQuery& query, const engine::Record& record);
+/// Drops of `records` that match, newest last, those beyond the limit.
+void cut(std::vector<engine::Record>& records, const HistoryQuery& query);
 
 /// A rules file as it was when it was last loaded without an error.
 struct SavedSource {
@@ -62,7 +78,9 @@ class Store {
   /// Queues a commit; never blocks. Commits become durable in the order of their sequence.
   virtual void submit(engine::effect::Commit commit) = 0;
   /// Reads history. May be called from any thread; may block on a slow disk.
-  [[nodiscard]] virtual Result<std::vector<engine::Record>> history(const HistoryQuery& query) const = 0;
+  [[nodiscard]] virtual Result<HistoryPage> page(const HistoryQuery& query) const = 0;
+  /// The records of that page.
+  [[nodiscard]] Result<std::vector<engine::Record>> history(const HistoryQuery& query) const;
   /// Remembers the rules files of the last good load, with the path that they were loaded from first.
   virtual void save_sources(std::vector<SavedSource> sources) = 0;
   [[nodiscard]] virtual Result<std::vector<SavedSource>> load_sources() = 0;

@@ -152,6 +152,11 @@ struct ShowSet {
     static constexpr const char* kKinds[] = {"pidfile ", "idfile ", "statefile ", "control socket "};
     return kKinds[static_cast<std::size_t>(set.kind)] + show(set.path);
   }
+  std::string operator()(const SetOperators& set) const {
+    std::string out = "operators";
+    for (const Word& user : set.users) out += " " + show(user);
+    return out;
+  }
   std::string operator()(const SetSsl& set) const {
     std::string out = "ssl";
     for (const auto& [name, value] : set.tls.options) out += " " + name.value + ":" + show(value);

@@ -467,11 +467,11 @@ TEST_CASE("a summary tells when a cron schedule matches next", "[control]") {
   CHECK(explained.at("notes").at(0) == "The next run is in 22 h 30 m (every \"0 3 * * *\").");
 }
 
-TEST_CASE("only so many may follow", "[control]") {
+TEST_CASE("only so many may follow programs", "[control]") {
   DaemonWorld world(two_services());
   std::vector<RawClient> followers;
-  const std::string follow = to_line(Request{.verb = Verb::History, .follow = true}) + "\n";
-  for (int i = 0; i < 16; ++i) {
+  const std::string follow = to_line(Request{.verb = Verb::Output, .names = {"web"}, .follow = true}) + "\n";
+  for (int i = 0; i < 64; ++i) {
     followers.emplace_back(world.path());
     followers.back().send(follow);
     CHECK(followers.back().lines(1).starts_with("{\"version\":1,\"command\""));
@@ -480,7 +480,7 @@ TEST_CASE("only so many may follow", "[control]") {
   late.send(follow);
   CHECK(late.lines(1).find("\"busy\"") != std::string::npos);
   followers.pop_back();
-  REQUIRE(world.server().wait_for_clients(16));
+  REQUIRE(world.server().wait_for_clients(64));
   late.send(follow);
   CHECK(late.lines(1).starts_with("{\"version\":1,\"command\""));
 }
@@ -510,6 +510,7 @@ TEST_CASE("explain tells where each rule stands and when it last fired", "[contr
    "if_clear": "does nothing",
    "held_back": "its program is still running; it will be run once more when that has ended",
    "last_fired": {
+    "id": 2,
     "sequence": 3,
     "when": "2026-11-21T04:24:00.000Z",
     "kind": "rule-failed",

@@ -51,7 +51,8 @@ void DaemonWorld::settle() {
     const Effect effect = world_.effects[settled_];
     if (const auto* commit = std::get_if<effect::Commit>(&effect)) {
       store_.submit(*commit);
-      commands_.recorded();
+      commands_.add(commit->records);
+      commands_.recorded(commit->sequence);
     } else if (const auto* reply = std::get_if<effect::Reply>(&effect)) {
       commands_.reply(*reply);
     }

@@ -20,12 +20,21 @@
 
 namespace healer::test {
 
+/// How much of the history is kept.
+struct KeptHistory {
+  std::size_t records = 100'000;
+  TailBounds tail{};
+};
+
 class DaemonWorld : private Supervisor {
  public:
   using Supervisor::ReloadDone;
 
-  explicit DaemonWorld(RuleSet rules, ServerOptions options = patient())
-      : world_(std::move(rules)), commands_(*this), server_(commands_, std::move(options)) {
+  explicit DaemonWorld(RuleSet rules, ServerOptions options = patient(), KeptHistory kept = {})
+      : world_(std::move(rules)),
+        store_({}, kept.records),
+        commands_(*this, kept.tail),
+        server_(commands_, std::move(options)) {
     act([](World& world) { world.start(); });
   }
 
@@ -64,6 +73,7 @@ class DaemonWorld : private Supervisor {
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return mail_; }
+  [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }
   [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
   [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
   [[nodiscard]] std::optional<StaleView> stale() const override { return stale_; }

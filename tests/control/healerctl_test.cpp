@@ -439,6 +439,14 @@ TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[cont
         "2026-11-21 04:24:00.000  healer: healer test started\n"
         "2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
   CHECK(healerctl(world, "history -n 1 DB").out == "2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history --ids -n 1").out ==
+        "      2  2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history --after 1").out ==
+        "      2  2026-11-21 04:24:00.000  db: status failed (1) -- no output\n");
+  CHECK(healerctl(world, "history --after 2").all() == "0||");
+  CHECK(healerctl(world, "history --after 9 -n 1").all() ==
+        "0|      1  2026-11-21 04:24:00.000  healer: healer test started\n|"
+        "healerctl: the numbers of records have begun anew since: this is all of the history\n");
   CHECK(healerctl(world, "history nosuch").status == 1);
   CHECK(healerctl(world, "history healer").out == "2026-11-21 04:24:00.000  healer: healer test started\n");
 
@@ -462,6 +470,8 @@ TEST_CASE("healerctl shows the history, of a daemon and of a state file", "[cont
   CHECK(healerctl("history --state " + path + " web").all() == "0|2026-11-21 04:24:00.042  web: late\n|");
   CHECK(healerctl("history --state " + path + " Healer").all() == "0|2026-11-21 04:24:00.000  healer: started\n|");
   CHECK(healerctl("history --state " + path + " db").all() == "0||");
+  CHECK(healerctl("history --after 1 --state " + path).all() ==
+        "0|      2  2026-11-21 04:24:00.000  healer: started\n|");
   CHECK(Json::parse(healerctl("history --json --state " + path + " web").out)["records"][0]["kind"] == "run-overrun");
   const Ran none = healerctl("history --state " + folder.path() + "/none");
   CHECK(none.status == 1);
@@ -549,8 +559,9 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
     state_of(engine, "machine").last =
         std::make_shared<const Evidence>(Evidence{.facts = std::make_shared<const Facts>(facts)});
   });
-  for (const char* command : {"summary", "status", "explain web db", "history", "monitor all", "ping", "reload", "diff",
-                              "status nosuch", "jobs", "report", "names", "healing", "healing report"}) {
+  for (const char* command :
+       {"summary", "status", "explain web db", "history", "history --after 5000", "monitor all", "ping", "reload",
+        "diff", "status nosuch", "jobs", "report", "names", "healing", "healing report"}) {
     const Ran ran = healerctl(world, std::string(command) + " --json");
     INFO(command << ": " << ran.out);
     CHECK(ran.err.empty());

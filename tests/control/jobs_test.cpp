@@ -589,14 +589,14 @@ TEST_CASE("whoever follows a program and leaves holds nothing", "[control][jobs]
   const std::string follow = to_line(Request{.verb = Verb::Follow, .id = action.number()}) + "\n";
   for (int round = 0; round < 2; ++round) {
     std::vector<RawClient> followers;
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < 64; ++i) {
       followers.emplace_back(world.path());
       followers.back().send(follow);
       CHECK(followers.back().lines(1).starts_with("{\"version\":1,\"command\""));
     }
     RawClient late(world.path());
     late.send(follow);
-    CHECK(late.lines(1).find("16 clients follow the history or a program already") != std::string::npos);
+    CHECK(late.lines(1).find("64 clients follow the history or a program already") != std::string::npos);
     followers.clear();
     REQUIRE(world.server().wait_for_clients(1));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 
 #include <grp.h>
 #include <sys/wait.h>
@@ -111,7 +111,7 @@ class FakeHandler : public Handler {
 
 ServerOptions for_group() {
   ServerOptions options = patient();
-  options.group = kGroup;
+  options.access.group = kGroup;
   return options;
 }
 
@@ -229,6 +229,104 @@ TEST_CASE("strangers are refused, members of the group are not", "[control]") {
   CHECK(visit_as({kGroup}) == 0);
   CHECK(world.wait_for_clients(0));
   CHECK(handler.peers() == std::vector<std::string>{"uid 65534", "uid 65534", "uid 65534"});
+}
+
+TEST_CASE("where there are operators everybody may connect, and the handler learns who it is", "[control]") {
+  if (geteuid() != 0) {
+    WARN("SKIPPED: needs root");
+    return;
+  }
+  FakeHandler handler;
+  ServerWorld world(handler, for_group());
+  const std::string& path = world.path();
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = path.substr(0, slash), name = path.substr(slash + 1);
+  const auto visit_as = [&](const std::vector<gid_t>& groups) {
+    return as_nobody(folder, groups, [&] { return visit(name.c_str()); });
+  };
+  const auto mode = [&] {
+    struct stat info {};
+    REQUIRE(lstat(path.c_str(), &info) == 0);
+    return info.st_mode & 07777;
+  };
+  SocketAccess access{.group = kGroup, .operators = {{kNobody, "john"}}};
+  world.set_access(access);
+  CHECK(mode() == 0666);
+  CHECK(visit_as({}) == 0);
+  CHECK(visit_as({kGroup}) == 0);
+  access.operators = {{kNobody - 1, "mary"}};
+  world.set_access(access);
+  CHECK(visit_as({}) == 0);  // a stranger: what he may is the handler's business
+  access.operators.clear();
+  world.set_access(access);
+  CHECK(mode() == 0660);
+  CHECK(visit_as({}) == 2);
+  CHECK(handler.peers() == std::vector<std::string>{"john", "john", "uid 65534"});
+}
+
+TEST_CASE("who is no operator any more is cut off, and who is root stays", "[control]") {
+  if (geteuid() != 0) {
+    WARN("SKIPPED: needs root");
+    return;
+  }
+  FakeHandler handler;
+  ServerOptions options = for_group();
+  options.access.operators = {{kNobody, "john"}};
+  ServerWorld world(handler, options);
+  RawClient root(world.path());
+  REQUIRE(world.wait_for_clients(1));
+  const std::size_t slash = world.path().rfind('/');
+  const std::string folder = world.path().substr(0, slash), name = world.path().substr(slash + 1);
+  std::thread john([&] {
+    // Connected, it waits for the end of the connection.
+    CHECK(as_nobody(folder, {}, [&] {
+            sockaddr_un address{};
+            address.sun_family = AF_UNIX;
+            std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
+            const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+            if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
+            char byte = 0;
+            return recv(descriptor, &byte, 1, 0) == 0 ? 0 : 4;
+          }) == 0);
+  });
+  REQUIRE(world.wait_for_clients(2));
+  world.set_access(for_group().access);
+  john.join();
+  CHECK(world.wait_for_clients(1));
+  root.send(kPing);
+  CHECK(root.lines(2).find("\"end\"") != std::string::npos);
+}
+
+TEST_CASE("one user has only so many connections, and the others theirs", "[control]") {
+  if (geteuid() != 0) {
+    WARN("SKIPPED: needs root");
+    return;
+  }
+  FakeHandler handler;
+  ServerOptions options = for_group();
+  options.access.operators = {{kNobody, "john"}};
+  options.max_of_user = 2;
+  ServerWorld world(handler, options);
+  const std::size_t slash = world.path().rfind('/');
+  const std::string folder = world.path().substr(0, slash), name = world.path().substr(slash + 1);
+  std::vector<std::unique_ptr<RawClient>> of_root;
+  for (int i = 0; i < 5; ++i) of_root.push_back(std::make_unique<RawClient>(world.path()));
+  REQUIRE(world.wait_for_clients(5));
+  CHECK(as_nobody(folder, {}, [&] {
+          sockaddr_un address{};
+          address.sun_family = AF_UNIX;
+          std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
+          for (int i = 0; i < 3; ++i) {
+            const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+            if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
+            // Two wait for something, so that none of them is idle.
+            if (i < 2 && send(descriptor, kValidate.data(), kValidate.size(), MSG_NOSIGNAL) < 0) return 4;
+            char text[512] = {};
+            if (recv(descriptor, text, sizeof text - 1, 0) <= 0) return 5;
+            if ((std::strstr(text, "\"busy\"") != nullptr) != (i == 2)) return 6;
+          }
+          return 0;
+        }) == 0);
 }
 
 TEST_CASE("what is no request is refused and the connection closed", "[control]") {

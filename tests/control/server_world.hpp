@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 
 namespace healer::test {
 
@@ -101,6 +101,11 @@ class ServerWorld {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] LoopThread& thread() { return thread_; }
   [[nodiscard]] std::size_t clients();
+  void set_access(const SocketAccess& access) {
+    thread_.run([&] {
+      if (!server_->set_access(access)) throw std::runtime_error("set_access");
+    });
+  }
   /// The same, asked on the loop thread.
   [[nodiscard]] std::size_t clients_here() const { return server_->clients(); }
   /// Waits until `count` clients are connected.

@@ -74,7 +74,7 @@ ServiceStatus full_status() {
 
 TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(
-      Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, true, 50, 7, hours{1}, "why"});
+      Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, {}, true, 50, 7, hours{1}, "why"});
   check_round_trip(Request{});
   check_round_trip(Failure{"code", "message", "remedy"});
   check_round_trip(

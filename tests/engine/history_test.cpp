@@ -104,6 +104,7 @@ class History final : public EffectSink {
     const auto graph = make_graph(rules_);
     lives_.push_back({graph, disk_, now_, {}, {}});
     engine_ = std::make_unique<Engine>(graph, utc_civil, disk_, now_);
+    last_record_ = disk_.last_record;
     adopted_.clear();
     for (const PendingExec& pending : disk_.execs) may_emit_.insert(pending.exec.action.number());
     tell(event::Started{"test"});
@@ -191,7 +192,10 @@ class History final : public EffectSink {
     for (const auto& act : commit.pending)
       if (const auto* exec = std::get_if<effect::Exec>(&act); exec != nullptr && may_overlap(*exec))
         overlapping_.insert(exec->action.number());
-    for (const Record& record : commit.records) held_ += record.kind == RecordKind::ActionHeld ? 1U : 0U;
+    for (const Record& record : commit.records) {
+      held_ += record.kind == RecordKind::ActionHeld ? 1U : 0U;
+      REQUIRE(record.id == ++last_record_);
+    }
     submitted_.push_back(commit);
   }
   void take(const effect::Note&) {}
@@ -316,6 +320,7 @@ class History final : public EffectSink {
   std::vector<Life> lives_;
   std::deque<Effect> inbox_;
   SavedState disk_;
+  RecordNumber last_record_ = 0;
   std::deque<effect::Commit> submitted_;
   Sequence durable_ = 0;
   std::vector<effect::Measure> open_;

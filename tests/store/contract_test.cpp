@@ -346,6 +346,7 @@ TEST_CASE("every field of a record survives, of every kind", "[store]") {
   first.sequence = 1;
   for (std::uint8_t kind = 0; kind < static_cast<std::uint8_t>(RecordKind::Count_); ++kind) {
     auto entry = record(1, "Web", static_cast<RecordKind>(kind));
+    entry.id = 70U + kind;
     entry.severity = static_cast<Severity>(kind % 4);
     entry.rule = {kind, std::numeric_limits<std::uint64_t>::max()};
     entry.subject = std::numeric_limits<std::uint64_t>::max() - kind;
@@ -354,6 +355,7 @@ TEST_CASE("every field of a record survives, of every kind", "[store]") {
     first.records.push_back(entry);
   }
   first.records.emplace_back().sequence = 1;
+  first.records.back().id = 500;
   bench.submit(first);
   bench.reopen();
   const auto records = bench.store().history({});
@@ -387,7 +389,7 @@ TEST_CASE("history is asked by service, time, kind, place and number", "[store]"
     query.since = record(18).when;
     CHECK(bench.sequences(query) == Sequences{18, 19, 20});
   }
-  SECTION("after a commit") {
+  SECTION("after a record") {
     query.after = 18;
     CHECK(bench.sequences(query) == Sequences{19, 20});
     query.after = 20;
@@ -415,6 +417,82 @@ TEST_CASE("history is asked by service, time, kind, place and number", "[store]"
     query.limit = 2;
     CHECK(bench.sequences(query) == Sequences{16, 18});
   }
+}
+
+/// The numbers that a commit of one record each gets.
+engine::effect::Commit numbered(Sequence sequence, engine::RecordNumber id, std::string service = "web") {
+  auto next = commit(sequence, std::move(service));
+  next.records.front().id = id;
+  return next;
+}
+
+TEST_CASE("the history goes on after a number, a page at a time", "[store]") {
+  Bench bench(GENERATE(false, true));
+  for (Sequence sequence = 1; sequence <= 20; ++sequence)
+    bench.submit(numbered(sequence, 100 + sequence, sequence % 2 == 0 ? "even" : "odd"));
+  if (GENERATE(false, true)) bench.store().flush();
+  HistoryQuery query{.service = {}, .since = {}, .after = 110, .kinds = {}, .limit = 4, .oldest = true};
+  const auto page = [&] {
+    const auto found = bench.store().page(query);
+    REQUIRE(found);
+    return *found;
+  };
+  const auto numbers = [](const HistoryPage& found) {
+    std::vector<engine::RecordNumber> ids;
+    for (const auto& record : found.records) ids.push_back(record.id);
+    return ids;
+  };
+  using Numbers = std::vector<engine::RecordNumber>;
+  SECTION("until there is no more") {
+    CHECK(numbers(page()) == Numbers{111, 112, 113, 114});
+    CHECK(page().up_to == 114);
+    query.after = 118;
+    CHECK(numbers(page()) == Numbers{119, 120});
+    CHECK(page().up_to == 120);
+    query.after = 120;
+    CHECK(numbers(page()).empty());
+    CHECK(page().up_to == 120);
+    CHECK_FALSE(page().anew);
+  }
+  SECTION("of one service, and it says how far it has looked") {
+    query.service = "odd";
+    query.limit = 10;
+    CHECK(numbers(page()) == Numbers{111, 113, 115, 117, 119});
+    CHECK(page().up_to == 120);
+    CHECK(page().missing == 0);
+  }
+  SECTION("back from a number") {
+    query = {.service = {}, .since = {}, .kinds = {}, .limit = 3, .before = 110};
+    CHECK(numbers(page()) == Numbers{107, 108, 109});
+  }
+  SECTION("where records are missing it says how many") {
+    query.after = 90;
+    query.limit = 2;
+    CHECK(numbers(page()) == Numbers{101, 102});
+    CHECK(page().missing == 10);
+    bench.submit(numbered(21, 130));
+    query.after = 119;
+    CHECK(numbers(page()) == Numbers{120, 130});
+    CHECK(page().missing == 9);
+  }
+  SECTION("a number that none has had") {
+    query.after = 1'000;
+    CHECK(page().anew);
+    CHECK(numbers(page()) == Numbers{101, 102, 103, 104});
+    query.after = page().up_to;
+    CHECK_FALSE(page().anew);
+  }
+}
+
+TEST_CASE("a state gives the number of the newest record back, and of an older healer's", "[store]") {
+  Bench bench(GENERATE(false, true));
+  CHECK(bench.loaded().last_record == 0);
+  bench.submit(commit(1));  // without a number, as they were written before
+  bench.submit(commit(2));
+  CHECK(bench.loaded().last_record == 2);
+  bench.submit(numbered(3, 3));
+  bench.submit(numbered(4, 9));
+  CHECK(bench.loaded().last_record == 9);
 }
 
 TEST_CASE("records of one commit keep their order", "[store]") {

@@ -322,6 +322,7 @@ TEST_CASE("what is kept while sick is bounded: old records go, states stay, and 
   other("BEGIN IMMEDIATE");
   for (engine::Sequence sequence = 1; sequence <= 3000; ++sequence) {
     auto next = commit(sequence);
+    next.records.front().id = sequence;
     next.services.emplace_back("web" + std::to_string(sequence % 10), full_service());
     next.pending.emplace_back(full_exec(sequence));
     next.started.emplace_back(sequence);
@@ -342,6 +343,9 @@ TEST_CASE("what is kept while sick is bounded: old records go, states stay, and 
   REQUIRE(gap != records.end());
   CHECK(gap->text.find("lost") != std::string::npos);
   CHECK(gap->when == record(gap->sequence).when);
+  CHECK(gap->id == gap->sequence);
+  query.oldest = true;
+  CHECK(store->page(query).value().missing == 3000 - records.size());
 }
 
 TEST_CASE("the history is pruned to its bound, and the numbers go on", "[store]") {

@@ -137,8 +137,8 @@ class Text {
   // ---- of a commit
 
   void add(const Record& one) {
-    const auto& [sequence, when, kind, severity, service, rule, subject, text_, output] = one;
-    all(sequence, when, kind, severity, service, rule, subject, text_, output);
+    const auto& [id, sequence, when, kind, severity, service, rule, subject, text_, output] = one;
+    all(id, sequence, when, kind, severity, service, rule, subject, text_, output);
   }
   void add(const Baseline& one) { all(one.what, one.value); }
   void add(const Memory& one) { add(one.baselines); }

@@ -79,6 +79,12 @@ class SettingsCompiler {
   void operator()(const SetMailLimit& set) {
     settings_.mail.limit = {.mails = bounded<std::uint32_t>(set.mails.value), .within = bounded(set.within.value)};
   }
+  /// Further statements add to the first; who they are is found out by the look-ups.
+  void operator()(const SetOperators& set) {
+    for (const Word& user : set.users)
+      if (std::ranges::find(settings_.operators, user.value, &engine::OperatorUser::name) == settings_.operators.end())
+        settings_.operators.push_back({.name = user.value, .uid = {}});
+  }
   void operator()(const SetEnvironment& set) {
     std::erase_if(settings_.environment, [&](const auto& known) { return known.first == set.name.value; });
     settings_.environment.emplace_back(set.name.value, set.value.value);

@@ -426,6 +426,9 @@ engine::RuleSet compile(const Document& document, const Lookups& lookups, const 
   engine::RuleSet rules;
   for (std::uint32_t file = 0; file < sources.size(); ++file) rules.files.push_back(sources.at(file).path);
   rules.settings = compile_settings(document);
+  for (engine::OperatorUser& user : rules.settings.operators)
+    if (const auto known = lookups.operators.find(user.name); known != lookups.operators.end())
+      user.uid = known->second;
   Names names;
   for_each_check(document, [&](const CheckSyntax& check) {
     if (!check.stands_in) names.emplace(to_lower(check.name.value), check.name.value);

@@ -109,6 +109,7 @@ class Linter {
   void check(const SetHealingMode&, const SourceRange& range) { only_last(healing_mode_, range, "set healing mode"); }
   void check(const SetHealingLimit&, const SourceRange&) {}
   void check(const SetHealingOnlyWhile&, const SourceRange&) {}
+  void check(const SetOperators&, const SourceRange&) {}
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
   void check(const SetHttpd& set, const SourceRange& range) {
     for (const SetHttpd::Allow& allow : set.allow)

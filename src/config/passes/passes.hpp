@@ -102,6 +102,7 @@ struct Lookups {
   std::unordered_map<const CommandSyntax*, engine::Identity> identities;  ///< who a command runs as
   std::unordered_map<const DiffersSyntax*, std::uint32_t> owners;         ///< numbers of users and groups
   std::unordered_map<const MatchesSyntax*, std::string> patterns;         ///< of a file of patterns, as one
+  std::unordered_map<std::string, std::uint32_t> operators;               ///< numbers of users, by the name written
 };
 
 /// Reads and parses `path` and everything it includes. Where nothing can be read the document is empty and the reason

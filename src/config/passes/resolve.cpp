@@ -35,6 +35,27 @@ class Resolver {
   Resolver(const Environment& environment, Diagnostics& diagnostics)
       : environment_(environment), diagnostics_(diagnostics) {}
 
+  void operators(const SetOperators& set) {
+    for (const Word& word : set.users) {
+      std::optional<std::uint32_t> uid = as_number(word.value);
+      if (environment_.looks_up()) {
+        const std::optional<UserEntry> entry = environment_.user(word.value);
+        if (!entry) {
+          report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
+                 fmt::format("there is no user {} on this machine", in_quotes(word.value)),
+                 "name users of the system, which `getent passwd` lists");
+          continue;
+        }
+        uid = entry->uid;
+      }
+      if (uid) found_.operators.emplace(word.value, *uid);
+      if (uid == 0U)
+        report(diagnostics_, DiagnosticSeverity::Warning, Code::Suspicious, word.range,
+               fmt::format("{} may do everything, whether named here or not", in_quotes(word.value)),
+               "name those who may do less");
+    }
+  }
+
   void service(const CheckSyntax& check) {
     if (check.kind->target == engine::Target::Program)
       program(*check.command, DiagnosticSeverity::Error, "a check needs its program in place");
@@ -284,6 +305,7 @@ Lookups resolve(const Document& document, const Environment& environment, Diagno
   for_each_set<SetMmonit>(document, [&](const SetMmonit& set, const SourceRange&) {
     if (set.tls) resolver.certificates(set.tls->options);
   });
+  for_each_set<SetOperators>(document, [&](const SetOperators& set, const SourceRange&) { resolver.operators(set); });
   for_each_check(document, [&](const CheckSyntax& check) { resolver.service(check); });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) { resolver.workflow(workflow); });
   return resolver.take();

@@ -428,6 +428,7 @@ class Validator {
   // What these say is settled by the grammar, or by the pass that reads it.
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
+  void check(const SetOperators&) {}
   void check(const SetLimits& set) {
     for (const SetLimits::Item& item : set.items)
       if (const auto* time = std::get_if<Duration>(&item.value);

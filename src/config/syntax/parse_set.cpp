@@ -26,7 +26,7 @@ struct SetScratch : AlertScratch, HttpdScratch, HealingScratch, ContactScratch {
   Located<std::uint64_t> size;
   SetEventQueue queue;
   Number mail_count;
-  std::vector<Word> services;
+  std::vector<Word> services, operators;
   SetMaintenance maintenance;
   SetMailServer mail;
   int last_server_option = 0;  ///< Monit's order: port 1, the others 2, timeout 3, hostname 4
@@ -419,6 +419,23 @@ struct action<grammar::set_environment> {
     note_extension<grammar::set_environment>(in, build);
     const auto at = matched(in, build);
     scratch.statement = SetEnvironment{build.word(at.begin + 1), build.word(at.begin + 2)};
+  }
+};
+
+// ---- operators
+
+template <>
+struct action<grammar::operator_name> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.operators.push_back(word_of(in, build));
+  }
+};
+
+template <>
+struct action<grammar::set_operators> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    note_extension<grammar::set_operators>(in, build);
+    scratch.statement = SetOperators{std::move(scratch.operators)};
   }
 };
 

@@ -381,6 +381,10 @@ struct SetContact {
   Rare<Located<Duration>> timeout;
   std::vector<std::pair<Word, Word>> settings;  ///< options that some kinds have
 };
+/// `set operators john, mary`.
+struct SetOperators {
+  std::vector<Word> users;
+};
 struct SetEnvironment {
   Word name;
   Word value;
@@ -407,10 +411,10 @@ struct SetOnReboot {
   Word policy;
 };
 
-using SetStatement =
-    std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
-                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit, SetMonit,
-                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact>;
+using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
+                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot,
+                                  SetSsl, SetHttpd, SetMmonit, SetMonit, SetExpectBuffer, SetHealingLimit,
+                                  SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact, SetOperators>;
 
 struct SetSyntax {
   SetStatement statement;

@@ -216,6 +216,9 @@ class Walk {
     for (Word& service : set.services) text(service);
   }
   void operator()(SetMaintenance& set) { text(set.group); }
+  void operator()(SetOperators& set) {
+    for (Word& user : set.users) text(user);
+  }
   void operator()(SetLog& set) {
     if (!set.syslog) path(set.path);
     text(set.facility);

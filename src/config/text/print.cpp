@@ -93,6 +93,7 @@ class Printer {
     path("statefile", settings.state_file);
     path("control socket", settings.control_socket);
     path("secrets", settings.secrets);
+    operators(settings.operators);
     limits(settings.limits);
     line(fmt::format("set onreboot {}", kRebootPolicies[static_cast<std::size_t>(settings.on_reboot)]));
     if (settings.settle != defaults.settle) line("set settle " + written(settings.settle));
@@ -111,6 +112,12 @@ class Printer {
     if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
     if (settings.httpd) httpd(*settings.httpd);
     if (settings.mmonit) mmonit(*settings.mmonit);
+  }
+
+  void operators(const std::vector<engine::OperatorUser>& users) {
+    std::string names;
+    for (const engine::OperatorUser& user : users) names += (names.empty() ? "" : ", ") + written_name(user.name);
+    if (!names.empty()) line("set operators " + names);
   }
 
   void healing(const engine::Settings& settings) {

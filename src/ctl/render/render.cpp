@@ -347,8 +347,15 @@ std::string render_mails(std::span<const RecordView> mails, const Style& style) 
   return render_record(all, style);
 }
 
-std::string render_record(const RecordView& record, const Style& style) {
-  const std::string when = format_civil(style.civil(record.when), subsecond_ms(record.when));
+std::string render_gap(const GapView& gap) {
+  if (gap.anew) return "healerctl: the numbers of records have begun anew since: this is all of the history\n";
+  return fmt::format("healerctl: {} record{} after number {} {} not kept any more\n", gap.records,
+                     gap.records == 1 ? "" : "s", gap.after, gap.records == 1 ? "is" : "are");
+}
+
+std::string render_record(const RecordView& record, const Style& style, bool numbered) {
+  std::string when = format_civil(style.civil(record.when), subsecond_ms(record.when));
+  if (numbered) when = fmt::format("{:>7}  {}", record.id, when);
   const std::string subject = record.service.empty() ? std::string("healer") : printable(record.service);
   const std::string text = fmt::format("{}: {}", subject, trim(record.text));
   const bool narrow = style.width != 0 && style.width < kNarrow;

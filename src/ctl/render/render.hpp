@@ -71,7 +71,9 @@ struct Style {
 [[nodiscard]] std::string render_dot(std::span<const ServiceStatus> services);
 
 /// `history`: one record.
-[[nodiscard]] std::string render_record(const RecordView& record, const Style& style);
+[[nodiscard]] std::string render_record(const RecordView& record, const Style& style, bool numbered = false);
+/// That there are records no more, as a line.
+[[nodiscard]] std::string render_gap(const GapView& gap);
 
 /// Several records that follow each other, of mails that were sent: one line.
 [[nodiscard]] std::string render_mails(std::span<const RecordView> mails, const Style& style);

@@ -134,8 +134,9 @@ struct DamagedHealing {
 
 /// Everything that a store gives back at start.
 struct SavedState {
-  Sequence last_sequence = 0;  ///< 0: there is no saved state
-  std::uint64_t last_id = 0;   ///< the highest ActionId, AlertId, JobId or HealingId ever issued
+  Sequence last_sequence = 0;    ///< 0: there is no saved state
+  std::uint64_t last_id = 0;     ///< the highest ActionId, AlertId, JobId or HealingId ever issued
+  RecordNumber last_record = 0;  ///< of the newest record
   std::unordered_map<std::string, SavedService> services;
   std::vector<PendingExec> execs;
   std::vector<effect::Alert> alerts;

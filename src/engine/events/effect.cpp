@@ -97,6 +97,7 @@ void keep(SavedState& state, const effect::Commit& commit) {
   keep_healings(state, commit);
   for (const Record& record : commit.records) {
     state.seen = record.when;
+    state.last_record = std::max(state.last_record, record.id);
     if (record.kind == RecordKind::DaemonStarted) state.boot = record.subject;
     if (record.kind == RecordKind::DaemonStopped) {
       state.died.reset();  // what is recorded after it, of mails and runs that end, is of a life in good order

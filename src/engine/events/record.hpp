@@ -68,7 +68,8 @@ enum class Severity : std::uint8_t { Debug, Info, Warning, Error };
 /// One line of history. `service` is empty for what concerns the daemon. `text` is a whole sentence without a full
 /// stop.
 struct Record {
-  Sequence sequence = 0;
+  RecordNumber id = 0;    ///< 0: none was given yet
+  Sequence sequence = 0;  ///< of its commit
   WallTime when{};
   RecordKind kind{};
   Severity severity = Severity::Info;

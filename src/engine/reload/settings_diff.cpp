@@ -40,6 +40,7 @@ constexpr std::array kStatements{
     Statement{"set idfile", same<&Settings::id_file>},
     Statement{"set statefile", same<&Settings::state_file>},
     Statement{"set control socket", same<&Settings::control_socket>},
+    Statement{"set operators", same<&Settings::operators>},
     Statement{"set limits", same<&Settings::limits>},
     Statement{"set mailserver", same_mail<&MailSettings::servers, &MailSettings::timeout, &MailSettings::hostname>},
     Statement{"set mail-format", same_mail<&MailSettings::format>},

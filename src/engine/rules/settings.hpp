@@ -131,6 +131,14 @@ struct Maintenance {
   bool operator==(const Maintenance&) const = default;
 };
 
+/// One of `set operators john, mary`: who may say on the control socket what operators may.
+struct OperatorUser {
+  std::string name;
+  std::optional<std::uint32_t> uid;  ///< none: not looked up
+
+  bool operator==(const OperatorUser&) const = default;
+};
+
 /// All `set` statements. Paths that are empty were not set; the daemon knows the defaults.
 struct Settings {
   std::optional<Duration> cycle;  ///< set daemon
@@ -142,6 +150,7 @@ struct Settings {
   std::string id_file;
   std::string state_file;
   std::string control_socket;
+  std::vector<OperatorUser> operators;  ///< set operators
   Limits limits;
   MailSettings mail;
   std::vector<Contact> contacts;  ///< set contact, in the order of writing

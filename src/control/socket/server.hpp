@@ -3,13 +3,17 @@
 // Handler's business (control/commands).
 //
 // Everything but a Wake is called on the loop thread, and the Handler is never entered from within one of its own
-// calls. Costs are bounded: at most `max_clients` descriptors are used. When all are taken, a new client displaces an
-// idle one: of the user with the most idle clients, the one that has been idle longest. If none is idle, the new client
-// waits in the kernel's queue. A client is idle if it has not asked anything for a second; after those, clients that
-// only follow count as idle, too. A client holds at most one request, one chunk of its answer and one Answer. The next
-// chunk is requested only when the previous one has been sent, one per turn of the loop, so a long answer neither fills
-// the memory nor blocks the loop. A client that sends no complete request for `idle`, or does not read for `stalled`,
-// is dropped.
+// calls. Costs are bounded: at most `max_clients` descriptors are used, at most `max_of_user` of them by one who is not
+// root, and a quarter by strangers. When all are taken, a new client displaces an idle one: of the user with the most
+// idle clients, the one that has been idle longest. If none is idle, the new client waits in the kernel's queue; one
+// who has too many himself displaces an idle one of his own, or is refused. A client is idle if it has not asked
+// anything for a second; after those, clients that only follow count as idle, too. A client holds at most one request,
+// one chunk of its answer and one Answer. The next chunk is requested only when the previous one has been sent.
+//
+// Clients take turns, for some milliseconds in a turn of the loop: those that have just asked and those whose answers
+// go on alternately, each of them in the order in which they came. The more there are, the less is written for one at a
+// time: a short question among a thousand long answers is answered soon. A client that sends no complete request for
+// `idle`, or does not read for `stalled`, is dropped.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +24,7 @@
 #include <optional>
 #include <string>
 
+#include "control/permissions.hpp"
 #include "control/wire.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
@@ -32,9 +37,10 @@ namespace healer::control {
 struct Peer {
   pid_t pid = 0;
   uid_t uid = 0;
+  Asker who{};
 
-  /// "root" or "uid 1000": the person whom the history names.
-  [[nodiscard]] std::string name() const;
+  /// The person whom the history names.
+  [[nodiscard]] const std::string& name() const { return who.name; }
 };
 
 /// An answer under way; made by the Handler, owned by the server, destroyed when it is done or its client has gone.
@@ -65,8 +71,9 @@ class Handler {
 
 struct ServerOptions {
   std::string path{kDefaultSocket};
-  std::optional<gid_t> group;  ///< its members may use the socket too; none: only root and the daemon's own user
-  std::size_t max_clients = 64;
+  SocketAccess access;
+  std::size_t max_clients = 2'000;
+  std::size_t max_of_user = 1'000;  ///< of one who is not root
   Duration idle = seconds{10};
   Duration stalled = seconds{30};
 };
@@ -76,7 +83,8 @@ struct ServerOptions {
 
 class Server {
  public:
-  /// Begins to listen on `options.path`, mode 0660 of the daemon's user and the group (0600 where there is none). A
+  /// Begins to listen on `options.path`, mode 0660 of the daemon's user and the group (0600 where there is none, 0666
+  /// where there are operators). A
   /// missing last folder of the path is made with mode 0755; a folder that others can write to (without the sticky
   /// bit) is refused, for they could put their own socket there. A socket that nobody answers on is replaced, anything
   /// else in its place is an error. Requires: SIGPIPE is ignored, `handler` lives longer than the server, and the
@@ -87,6 +95,10 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  /// Who may use it from now on: also those who are connected are judged by it. An error where the socket's file cannot
+  /// be given the mode.
+  Result<void> set_access(SocketAccess access);
 
   /// How many clients are connected now.
   [[nodiscard]] std::size_t clients() const;

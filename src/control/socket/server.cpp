@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -19,13 +20,15 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/listen.hpp"
+#include "control/socket/listen.hpp"
 
 namespace healer::control {
 namespace {
 
-constexpr std::size_t kChunk = 64 * 1024;
-constexpr int kBacklog = 128;
+constexpr std::size_t kChunk = 64 * 1024;   // of one client, where nobody else waits
+constexpr std::uint64_t kTurn = 3'000'000;  // nanoseconds that clients get of a turn of the loop
+constexpr int kBacklog = 1024;
+constexpr int kMostAccepted = 64;  // in a turn of the loop
 constexpr Duration kTick = milliseconds{500};
 constexpr std::uint64_t kGrace = 1'000;  // milliseconds in which a client may be idle, however many wait
 
@@ -63,6 +66,7 @@ class Server::Impl {
   Impl& operator=(const Impl&) = delete;
 
   Result<void> start(uv_loop_t* loop);
+  Result<void> set_access(SocketAccess access);
   [[nodiscard]] std::size_t clients() const { return clients_.size(); }
 
  private:
@@ -77,6 +81,8 @@ class Server::Impl {
     std::unique_ptr<Answer> answer;  // of the request at hand
     bool writing = false;
     bool waiting = false;  // the answer waits for a Wake
+    bool queued = false;   // its turn will come
+    bool counted = false;  // among those of its user
     bool half_closed = false;
     bool last = false;                      // no more requests: close when `out` has gone
     std::optional<std::uint64_t> deadline;  // uv_now at which it is dropped
@@ -84,15 +90,23 @@ class Server::Impl {
   };
 
   void watch();
-  [[nodiscard]] Client* idlest();
-  void accept();
+  [[nodiscard]] Client* idlest(std::optional<uid_t> of_user = std::nullopt);
+  [[nodiscard]] bool is_full() const { return clients_.size() >= options_.max_clients; }
+  bool accept();
+  [[nodiscard]] std::optional<Failure> count(Client& client);
+  void add_to_user(Client& client);
+  void uncount(Client& client);
   void rest();
   void start_ticking();
   void received(Client& client, std::string_view bytes);
   void ended(Client& client);
   void serve(Client& client);
-  void respond(Client& client, std::string_view line);
-  void pump(Client& client);
+  void queue(Client& client);
+  void take_turns();
+  [[nodiscard]] Client* next_in_line();
+  void respond(Client& client);
+  void pump(Client& client, std::size_t budget);
+  void rest_from(Client& client);
   void refuse(Client& client, const Failure& failure);
   void send(Client& client);
   void sent(Client& client, int status);
@@ -109,6 +123,11 @@ class Server::Impl {
   uv_poll_t* listener_ = nullptr;
   int socket_ = -1;
   uv_timer_t* timer_ = nullptr;
+  uv_idle_t* turns_ = nullptr;               // runs while somebody's turn is to come
+  std::deque<std::uint64_t> asked_, going_;  // clients that have asked; others whose answers go on
+  bool asked_next_ = true;
+  std::map<uid_t, std::size_t> of_user_;  // how many clients
+  std::size_t strangers_ = 0;             // among them
   std::shared_ptr<WakeQueue> wakes_;
   std::map<std::uint64_t, Client*> clients_;
   std::uint64_t next_client_ = 1;
@@ -119,7 +138,7 @@ class Server::Impl {
 
 Result<void> Server::Impl::start(uv_loop_t* loop) {
   loop_ = loop;
-  auto bound = bind_socket(options_.path, options_.group);
+  auto bound = bind_socket(options_.path, options_.access);
   if (!bound) return bound.error();
   struct stat info {};
   if (lstat(options_.path.c_str(), &info) == 0) {
@@ -136,6 +155,9 @@ Result<void> Server::Impl::start(uv_loop_t* loop) {
   timer_ = new uv_timer_t{};
   uv_timer_init(loop, timer_);
   timer_->data = this;
+  turns_ = new uv_idle_t{};
+  uv_idle_init(loop, turns_);
+  turns_->data = this;
   auto* async = new uv_async_t{};
   uv_async_init(loop, async, [](uv_async_t* handle) { static_cast<Impl*>(handle->data)->wake(); });
   async->data = this;
@@ -154,6 +176,7 @@ Server::Impl::~Impl() {
     wakes_->async = nullptr;
   }
   if (timer_ != nullptr) discard(reinterpret_cast<uv_handle_t*>(timer_), timer_);
+  if (turns_ != nullptr) discard(reinterpret_cast<uv_handle_t*>(turns_), turns_);
   if (listener_ != nullptr) discard(reinterpret_cast<uv_handle_t*>(listener_), listener_);
   if (socket_ >= 0) close(socket_);
   struct stat info {};
@@ -163,11 +186,12 @@ Server::Impl::~Impl() {
 
 /// The client whose place is given to another: of those who wait for nothing, else of those who only follow, the oldest
 /// of the user who has most. Null: there is none.
-Server::Impl::Client* Server::Impl::idlest() {
+Server::Impl::Client* Server::Impl::idlest(std::optional<uid_t> of_user) {
   for (const bool followers : {false, true}) {
     std::map<uid_t, std::pair<std::size_t, Client*>> idle;  // by user: how many, and the oldest
     for (const auto& [id, client] : clients_) {
-      if (client->writing || client->last || uv_now(loop_) - client->idle_since < kGrace) continue;
+      if (of_user && client->peer.uid != *of_user) continue;
+      if (client->writing || client->last || client->queued || uv_now(loop_) - client->idle_since < kGrace) continue;
       if (followers ? !client->answer || !client->answer->endless() || !client->waiting : client->answer != nullptr)
         continue;
       auto& [count, oldest] = idle[client->peer.uid];
@@ -180,13 +204,17 @@ Server::Impl::Client* Server::Impl::idlest() {
   return nullptr;
 }
 
-/// Hears of those who wait for us, as long as there is room for one more: others stay in the kernel's queue.
+/// Hears of those who wait for us, as long as there is room for one more: others stay in the kernel's queue. Where
+/// there is none, a tick looks again.
 void Server::Impl::watch() {
-  if (resting_ || (clients_.size() >= options_.max_clients && idlest() == nullptr)) {
+  if (resting_ || (is_full() && idlest() == nullptr)) {
     uv_poll_stop(listener_);
     return;
   }
-  uv_poll_start(listener_, UV_READABLE, [](uv_poll_t* poll, int, int) { static_cast<Impl*>(poll->data)->accept(); });
+  uv_poll_start(listener_, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    auto& server = *static_cast<Impl*>(poll->data);
+    for (int i = 0; i < kMostAccepted && server.accept(); ++i) continue;
+  });
 }
 
 /// One that cannot be accepted stays, and would be told of at every turn of the loop. (uv_listen would ask for it over
@@ -197,16 +225,20 @@ void Server::Impl::rest() {
   start_ticking();
 }
 
-void Server::Impl::accept() {
-  if (clients_.size() >= options_.max_clients && idlest() == nullptr) return watch();  // they are busy again
+/// False: there is nobody, or no room.
+bool Server::Impl::accept() {
+  if (is_full() && idlest() == nullptr) {  // they are busy again
+    watch();
+    return false;
+  }
   // By the bare call, as libuv closes it: the thread sanitizer must hear of both, or of neither.
   const auto descriptor =
       static_cast<int>(::syscall(SYS_accept4, socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (descriptor < 0) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
-    return;
+    return false;
   }
-  if (clients_.size() >= options_.max_clients)
+  if (is_full())
     if (Client* const idle = idlest(); idle != nullptr) drop(*idle);
   auto* client = new Client;
   uv_pipe_init(loop_, &client->pipe, 0);
@@ -215,18 +247,24 @@ void Server::Impl::accept() {
   client->id = next_client_++;
   clients_.emplace(client->id, client);
   if (clients_.size() == 1) start_ticking();
-  watch();
+  if (is_full()) watch();
   auto* stream = reinterpret_cast<uv_stream_t*>(&client->pipe);
   if (uv_pipe_open(&client->pipe, descriptor) != 0) {
     close(descriptor);
-    return drop(*client);
+    drop(*client);
+    return true;
   }
-  const auto peer = admit(descriptor, options_.group);
+  auto peer = admit(descriptor, options_.access);
   if (!peer) {
-    return refuse(*client, {"denied", peer.error().what,
-                            fmt::format("run healerctl as root, or join the group \"{}\"", kControlGroup)});
+    refuse(*client, {"denied", peer.error().what,
+                     fmt::format("run healerctl as root, or join the group \"{}\"", kControlGroup)});
+    return true;
   }
-  client->peer = *peer;
+  client->peer = std::move(*peer);
+  if (const auto failure = count(*client)) {
+    refuse(*client, *failure);
+    return true;
+  }
   client->deadline = in(options_.idle);
   client->idle_since = uv_now(loop_);
   const int code = uv_read_start(
@@ -243,13 +281,66 @@ void Server::Impl::accept() {
         owner.server->drop(owner);
       });
   if (code != 0) drop(*client);
+  return true;
+}
+
+void Server::Impl::add_to_user(Client& client) {
+  client.counted = true;
+  ++of_user_[client.peer.uid];
+  if (!client.peer.who.role) ++strangers_;
+}
+
+/// Counts a client among those of its user. Why there are too many of them; none: there are not.
+std::optional<Failure> Server::Impl::count(Client& client) {
+  const Peer& peer = client.peer;
+  add_to_user(client);
+  const std::size_t number = of_user_[peer.uid];
+  const bool of_strangers = !peer.who.role && strangers_ > std::max<std::size_t>(options_.max_clients / 4, 1);
+  if (!of_strangers && (peer.uid == 0 || number <= options_.max_of_user)) return std::nullopt;
+  client.idle_since = uv_now(loop_);  // it is not the one that goes
+  if (Client* const idle = idlest(peer.uid); idle != nullptr) {
+    drop(*idle);
+    return std::nullopt;
+  }
+  return Failure{"busy", fmt::format("{} has {} connections already", peer.name(), number - 1), "end one of them"};
+}
+
+void Server::Impl::uncount(Client& client) {
+  if (!std::exchange(client.counted, false)) return;
+  const auto number = of_user_.find(client.peer.uid);
+  if (--number->second == 0) of_user_.erase(number);
+  if (!client.peer.who.role) --strangers_;
+}
+
+Result<void> Server::Impl::set_access(SocketAccess access) {
+  if (access == options_.access) return {};
+  options_.access = std::move(access);
+  Result<void> done;
+  struct stat info {};
+  if (lstat(options_.path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
+    done = protect_socket(options_.path, options_.access);
+  std::vector<Client*> gone;
+  for (const auto& [id, client] : clients_) {
+    int descriptor = -1;
+    if (!client->counted || uv_fileno(reinterpret_cast<uv_handle_t*>(&client->pipe), &descriptor) != 0) continue;
+    auto peer = admit(descriptor, options_.access);
+    if (!peer || (client->peer.who.role && !peer->who.role)) {  // what it is being told is not for it any more
+      gone.push_back(client);
+      continue;
+    }
+    uncount(*client);
+    client->peer = std::move(*peer);
+    add_to_user(*client);
+  }
+  for (Client* client : gone) drop(*client);
+  return done;
 }
 
 void Server::Impl::received(Client& client, std::string_view bytes) {
   if (client.last) return;
   client.in += bytes;
   // While an answer is under way at most one more request may lie here.
-  if (client.in.size() > kMaxRequest + 1 && (client.answer || client.writing)) return drop(client);
+  if (client.in.size() > kMaxRequest + 1 && (client.answer || client.writing || client.queued)) return drop(client);
   serve(client);
 }
 
@@ -261,11 +352,11 @@ void Server::Impl::ended(Client& client) {
   if (uv_fileno(reinterpret_cast<uv_handle_t*>(&client.pipe), &entry.fd) == 0 && poll(&entry, 1, 0) == 1 &&
       (entry.revents & (POLLHUP | POLLERR)) != 0)
     return drop(client);
-  const bool busy = client.writing || (client.answer && !client.answer->endless());
+  const bool busy = client.writing || (client.answer ? !client.answer->endless() : client.queued);
   if (!busy) drop(client);
 }
 
-/// Answers the next request that lies whole in `in`, if none is being answered.
+/// Has the next request answered that lies whole in `in`, if none is being answered: when its turn comes.
 void Server::Impl::serve(Client& client) {
   if (client.answer || client.writing || client.last) return;
   const std::size_t end = client.in.find('\n');
@@ -274,33 +365,73 @@ void Server::Impl::serve(Client& client) {
     if (client.half_closed) drop(client);
     return;
   }
-  const std::string line = client.in.substr(0, end);
-  client.in.erase(0, end + 1);
-  respond(client, line);
+  client.deadline.reset();
+  queue(client);
 }
 
-void Server::Impl::respond(Client& client, std::string_view line) {
+void Server::Impl::queue(Client& client) {
+  if (std::exchange(client.queued, true)) return;
+  (client.answer ? going_ : asked_).push_back(client.id);
+  if (uv_is_active(reinterpret_cast<uv_handle_t*>(turns_)) == 0)
+    uv_idle_start(turns_, [](uv_idle_t* turns) { static_cast<Impl*>(turns->data)->take_turns(); });
+}
+
+/// Of those that have asked, and those whose answers go on, alternately.
+Server::Impl::Client* Server::Impl::next_in_line() {
+  while (!asked_.empty() || !going_.empty()) {
+    const bool asked = going_.empty() || (!asked_.empty() && asked_next_);
+    asked_next_ = !asked;
+    std::deque<std::uint64_t>& line = asked ? asked_ : going_;
+    const auto found = clients_.find(line.front());
+    line.pop_front();
+    if (found != clients_.end()) return found->second;
+  }
+  return nullptr;
+}
+
+void Server::Impl::take_turns() {
+  const std::uint64_t until = uv_hrtime() + kTurn;
+  do {
+    Client* const client = next_in_line();
+    if (client == nullptr) {
+      uv_idle_stop(turns_);
+      return;
+    }
+    client->queued = false;
+    if (!client->answer && !client->writing && !client->last) respond(*client);
+    const std::size_t others = asked_.size() + going_.size();
+    if (client->server != nullptr) pump(*client, kChunk / (others + 1));
+  } while (uv_hrtime() < until);
+}
+
+/// Begins to answer the request that lies first in `in`.
+void Server::Impl::respond(Client& client) {
+  const std::size_t end = client.in.find('\n');
+  if (end == std::string::npos) return;
+  const std::string line = client.in.substr(0, end);
+  client.in.erase(0, end + 1);
   auto parsed = parse_request(line);
   if (const auto* failure = std::get_if<Failure>(&parsed)) return refuse(client, *failure);
-  client.deadline.reset();
   client.answer =
       handler_.handle(std::get<Request>(parsed), client.peer, [queue = wakes_, id = client.id] { queue->add(id); });
-  pump(client);
 }
 
 /// Asks the answer for its next chunk and sends it.
-void Server::Impl::pump(Client& client) {
+void Server::Impl::pump(Client& client, std::size_t budget) {
   if (client.writing || !client.answer) return;
-  const Answer::Next next = client.answer->pull(client.out, kChunk);
+  const Answer::Next next = client.answer->pull(client.out, std::max<std::size_t>(budget, 1));
   client.waiting = next == Answer::Next::Waiting;
   if (next == Answer::Next::Done) client.answer.reset();
   if (!client.out.empty()) return send(client);
-  if (next == Answer::Next::More) return wakes_->add(client.id);
-  if (client.answer) return;
+  if (next == Answer::Next::More) return queue(client);
+  if (!client.answer) rest_from(client);
+}
+
+/// It has its answer.
+void Server::Impl::rest_from(Client& client) {
   client.deadline = in(options_.idle);
   client.idle_since = uv_now(loop_);
   serve(client);
-  watch();
 }
 
 /// Says why, and closes.
@@ -329,22 +460,18 @@ void Server::Impl::sent(Client& client, int status) {
   if (status != 0 || client.last) return drop(client);
   client.deadline.reset();
   if (client.half_closed && client.answer && client.answer->endless()) return drop(client);
-  if (client.answer) {
-    if (!client.waiting) pump(client);
-    return;
-  }
-  client.deadline = in(options_.idle);
-  client.idle_since = uv_now(loop_);
-  serve(client);
-  watch();
+  if (!client.answer) return rest_from(client);
+  if (!client.waiting) queue(client);
 }
 
 void Server::Impl::drop(Client& client) {
+  const bool was_full = is_full();
+  uncount(client);
   clients_.erase(client.id);
   client.server = nullptr;
   client.answer.reset();
   discard(reinterpret_cast<uv_handle_t*>(&client.pipe), &client);
-  watch();
+  if (was_full) watch();
 }
 
 void Server::Impl::wake() {
@@ -359,7 +486,7 @@ void Server::Impl::wake() {
   for (const std::uint64_t id : woken) {
     if (const auto found = clients_.find(id); found != clients_.end()) {
       found->second->waiting = false;
-      pump(*found->second);
+      if (found->second->answer) queue(*found->second);
     }
   }
 }
@@ -388,6 +515,8 @@ Result<std::unique_ptr<Server>> Server::open(uv_loop_s* loop, Handler& handler, 
   if (const auto started = impl->start(loop); !started) return started.error();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
+
+Result<void> Server::set_access(SocketAccess access) { return impl_->set_access(std::move(access)); }
 
 std::size_t Server::clients() const { return impl_->clients(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/listen.hpp"
+#include "control/socket/listen.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -59,17 +59,18 @@ Result<void> clear_stale(const std::string& path, const sockaddr_un& address) {
   return {};
 }
 
-bool peer_in_group(int descriptor, gid_t group) {
+/// All groups of the peer; without what the kernel does not tell.
+std::vector<gid_t> groups_of(int descriptor, gid_t primary) {
   std::vector<gid_t> groups(32);
   for (;;) {
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {
-      groups.resize(size / sizeof(gid_t));
-      return std::ranges::find(groups, group) != groups.end();
-    }
-    if (errno != ERANGE || size / sizeof(gid_t) <= groups.size()) return false;
-    groups.resize(size / sizeof(gid_t));
+    const bool notified = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0;
+    const bool larger = !notified && errno == ERANGE && size / sizeof(gid_t) > groups.size();
+    groups.resize(notified || larger ? size / sizeof(gid_t) : 0);
+    if (!larger) break;
   }
+  groups.push_back(primary);
+  return groups;
 }
 
 }  // namespace
@@ -89,9 +90,15 @@ std::optional<gid_t> group_id(const std::string& name) {
   }
 }
 
-std::string Peer::name() const { return uid == 0 ? std::string("root") : fmt::format("uid {}", uid); }
+Result<void> protect_socket(const std::string& path, const SocketAccess& access) {
+  if (access.group && lchown(path.c_str(), geteuid(), *access.group) != 0)
+    return system_error(errno, fmt::format("cannot give the group to {}", path));
+  const mode_t mode = access.is_open() ? 0666 : access.group ? 0660 : 0600;
+  if (chmod(path.c_str(), mode) != 0) return system_error(errno, fmt::format("cannot set the mode of {}", path));
+  return {};
+}
 
-Result<int> bind_socket(const std::string& path, std::optional<gid_t> group) {
+Result<int> bind_socket(const std::string& path, const SocketAccess& access) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != std::string::npos)
@@ -103,36 +110,34 @@ Result<int> bind_socket(const std::string& path, std::optional<gid_t> group) {
 
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return system_error(errno, "cannot make a socket");
-  const auto fail = [&](bool bound, const std::string& what) {
+  const auto fail = [&](const std::string& what) {
     const int code = errno;
-    if (bound) unlink(path.c_str());
     close(descriptor);
     return system_error(code, fmt::format("{} {}", what, path));
   };
   // Linux gives the file the mode that the socket had before bind: it is never open to others, not for a moment, and
   // the umask of the process (which other threads share) is left alone.
-  if (fchmod(descriptor, 0600) != 0) return fail(false, "cannot protect");
-  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return fail(false, "cannot bind");
+  if (fchmod(descriptor, 0600) != 0) return fail("cannot protect");
+  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return fail("cannot bind");
   // It does not listen yet: whoever finds it now is refused.
-  if (group) {
-    if (lchown(path.c_str(), geteuid(), *group) != 0) return fail(true, "cannot give the group to");
-    if (chmod(path.c_str(), 0660) != 0) return fail(true, "cannot set the mode of");
+  if (const auto done = protect_socket(path, access); !done) {
+    unlink(path.c_str());
+    close(descriptor);
+    return done.error();
   }
   return descriptor;
 }
 
-Result<Peer> admit(int descriptor, std::optional<gid_t> group) {
+Result<Peer> admit(int descriptor, const SocketAccess& access) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return system_error(errno, "cannot tell who connects");
-  const bool known =
-      peer.uid == 0 || peer.uid == geteuid() || (group && (peer.gid == *group || peer_in_group(descriptor, *group)));
-  if (!known)
+  const Asker who = asker_of({.uid = peer.uid, .groups = groups_of(descriptor, peer.gid)}, access, geteuid());
+  if (!who.role && !access.is_open())
     return Error{EACCES,
                  fmt::format("uid {} may not control healerd: it is neither root nor in the group that may", peer.uid)};
-  return Peer{peer.pid, peer.uid};
+  return Peer{.pid = peer.pid, .uid = peer.uid, .who = who};
 }
 
 }  // namespace healer::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/healing_answers.hpp"
+#include "control/socket/healing_answers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/healing_views.hpp"
-#include "control/job_answers.hpp"
+#include "control/queries.hpp"
+#include "control/socket/job_answers.hpp"
 #include "engine/healing/named.hpp"
 #include "engine/healing/plan_text.hpp"
 #include "engine/rules/service.hpp"
@@ -24,26 +24,51 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOverrides{"limit", "cooldown", "pause"};
 
-/// Items that are ready, line by line.
-class HealingAnswer : public Answer {
+/// `healing status`: healings page by page, each as it is when its page is asked for.
+class HealingsAnswer : public Answer {
  public:
-  HealingAnswer(std::string header, std::vector<Json> items, Json end)
-      : header_(std::move(header)), items_(std::move(items)), end_(std::move(end)) {}
+  explicit HealingsAnswer(const Supervisor& daemon) : daemon_(daemon), queries_(daemon) {}
+
+  Next pull(std::string& out, std::size_t budget) override {
+    if (!std::exchange(begun_, true)) out += answer_header(daemon_, Verb::HealingStatus);
+    while (out.size() < budget) {
+      const std::vector<HealingView> next = queries_.healings(last_, 1);
+      if (next.empty()) {
+        out += end_line(queries_.holds());
+        return Next::Done;
+      }
+      last_ = engine::HealingId{next.front().id};
+      out += item_line(next.front());
+    }
+    return Next::More;
+  }
+
+ private:
+  const Supervisor& daemon_;
+  Queries queries_;
+  engine::HealingId last_{};
+  bool begun_ = false;
+};
+
+/// `healing report`.
+class WorkflowsAnswer : public Answer {
+ public:
+  explicit WorkflowsAnswer(const Supervisor& daemon)
+      : header_(answer_header(daemon, Verb::HealingReport)), workflows_(Queries(daemon).workflows()) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     out += std::exchange(header_, {});
-    for (; next_ < items_.size(); ++next_) {
+    for (; next_ < workflows_.size(); ++next_) {
       if (out.size() >= budget) return Next::More;
-      out += item_line(items_[next_]);
+      out += item_line(workflows_[next_]);
     }
-    out += end_line(end_);
+    out += end_line(Done{true, ""});
     return Next::Done;
   }
 
  private:
   std::string header_;
-  std::vector<Json> items_;
-  Json end_;
+  std::vector<WorkflowReport> workflows_;
   std::size_t next_ = 0;
 };
 
@@ -80,16 +105,8 @@ std::optional<Failure> cannot_approve(const engine::Healing& healing, const std:
 }  // namespace
 
 std::unique_ptr<Answer> answer_healing(const Supervisor& daemon, Verb verb) {
-  std::vector<Json> items;
-  if (verb == Verb::HealingReport) {
-    for (const WorkflowReport& report : view_report(daemon.engine())) items.emplace_back(report);
-    return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items), Json(Done{true, ""}));
-  }
-  const Instant now = daemon.now();
-  for (const auto& [id, healing] : daemon.engine().healings().all())
-    items.emplace_back(view_healing(daemon.engine(), healing, now));
-  return std::make_unique<HealingAnswer>(answer_header(daemon, verb), std::move(items),
-                                         Json(view_holds(daemon.engine(), now)));
+  if (verb == Verb::HealingReport) return std::make_unique<WorkflowsAnswer>(daemon);
+  return std::make_unique<HealingsAnswer>(daemon);
 }
 
 std::optional<Failure> find_healing(const engine::Engine& engine, Request& request) {

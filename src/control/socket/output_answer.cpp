@@ -7,7 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/job_answers.hpp"
+#include "control/socket/job_answers.hpp"
 #include "control/views.hpp"
 #include "engine/rules/service.hpp"
 #include "util/text.hpp"
@@ -58,12 +58,12 @@ class OutputAnswer : public Answer {
     }
     while (out.size() < budget) {
       if (query_) {
-        const auto records = query_->take();
-        if (!records) return Next::Waiting;
+        const auto page = query_->take();
+        if (!page) return Next::Waiting;
         query_.reset();
         if (last_read_ != 0 || waits_)
-          take_next(*records);
-        else if (!take_last(*records, out))
+          take_next(*page);
+        else if (!take_last(*page, out))
           return Next::Done;
       }
       if (page_) {
@@ -86,12 +86,9 @@ class OutputAnswer : public Answer {
         // One may have begun and ended since: the history knows.
         waits_ = true;
         if (!std::exchange(follower_->grown, false)) return Next::Waiting;
-        query_ = history_.ask({.service = service_,
-                               .since = {},
-                               .after = sequence_,
-                               .kinds = {RecordKind::ActionStarted},
-                               .limit = kStarts},
-                              wake_);
+        query_ = history_.ask(
+            {.service = service_, .since = {}, .after = after_, .kinds = {RecordKind::ActionStarted}, .limit = kStarts},
+            wake_);
       }
     }
     return Next::More;
@@ -143,13 +140,13 @@ class OutputAnswer : public Answer {
 
   /// Of a service whose programs have all ended, the one that the history knows last; of a check program without
   /// programs of its own the output of its last run, and of others that there is none. False where that is all.
-  bool take_last(const HistoryReader::Records& records, std::string& out) {
-    if (!records) {
-      out += error_line({"history", fmt::format("the history cannot be read: {}", records.error().what), ""});
+  bool take_last(const HistoryReader::Page& page, std::string& out) {
+    if (!page) {
+      out += error_line({"history", fmt::format("the history cannot be read: {}", page.error().what), ""});
       return false;
     }
-    if (!records->empty()) {
-      const engine::Record& record = records->back();
+    if (!page->records.empty()) {
+      const engine::Record& record = page->records.back();
       read(Chosen{.action = record.subject, .service = record.service, .doing = record.text});
       return true;
     }
@@ -176,13 +173,13 @@ class OutputAnswer : public Answer {
   }
 
   /// The first that was started since, where there is one; its own process before all others.
-  void take_next(const HistoryReader::Records& records) {
+  void take_next(const HistoryReader::Page& page) {
     if (auto running = foremost_running(); running && running->own && running->action > last_read_)
       return read(std::move(*running));
-    if (!records) return;  // a disk that is sick now may be well at the next
-    for (const engine::Record& record : *records) {
+    if (!page) return;  // a disk that is sick now may be well at the next
+    for (const engine::Record& record : page->records) {
       if (record.subject <= last_read_) continue;
-      sequence_ = record.sequence - 1;  // more may have been started with it
+      after_ = record.id;
       const auto running = daemon_.engine().programs().all().find(record.subject);
       const bool runs = running != daemon_.engine().programs().all().end();
       return read(Chosen{.action = record.subject,
@@ -245,10 +242,10 @@ class OutputAnswer : public Answer {
   std::shared_ptr<Follower> follower_;  // null: it does not follow
   Wake wake_;
   std::shared_ptr<HistoryReader::Query> query_;
-  std::optional<Chosen> chosen_;   // none: the next one is waited for
-  std::uint64_t last_read_ = 0;    // the highest number that was read
-  engine::Sequence sequence_ = 0;  // of the history, what was looked through for the next one
-  bool waits_ = false;             // for the next one
+  std::optional<Chosen> chosen_;    // none: the next one is waited for
+  std::uint64_t last_read_ = 0;     // the highest number that was read
+  engine::RecordNumber after_ = 0;  // of the history, what was looked through for the next one
+  bool waits_ = false;              // for the next one
   OutputReader::Place place_;
   std::shared_ptr<OutputReader::Page> page_;
   bool last_ = false;  // nothing more was to come when the page was asked for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/job_answers.hpp"
+#include "control/socket/job_answers.hpp"
 
 #include <optional>
 #include <utility>
@@ -8,7 +8,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/views.hpp"
+#include "control/queries.hpp"
 
 namespace healer::control {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 class JobsAnswer : public Answer {
  public:
   explicit JobsAnswer(const Supervisor& daemon)
-      : header_(answer_header(daemon, Verb::Jobs)), jobs_(view_jobs(daemon.engine(), daemon.now())) {}
+      : header_(answer_header(daemon, Verb::Jobs)), jobs_(Queries(daemon).jobs()) {}
 
   Next pull(std::string& out, std::size_t budget) override {
     out += std::exchange(header_, {});
@@ -67,7 +67,7 @@ class FollowAnswer : public Answer {
  private:
   /// Asks for what comes next; false where nothing will come any more.
   bool ask(std::string& out) {
-    const auto job = view_job(daemon_.engine(), id_, daemon_.now());
+    const auto job = Queries(daemon_).job(id_);
     // Of a program what it has written is told before what comes next.
     if (job && (current_.action == 0 || current_.action == job->action)) report_stage(*job, out);
     if (current_.action == 0) {
@@ -129,17 +129,7 @@ class FollowAnswer : public Answer {
 
 }  // namespace
 
-std::string answer_header(const Supervisor& daemon, Verb verb) {
-  DaemonView view = view_daemon(daemon.engine(), daemon.version(), daemon.now());
-  view.counts = daemon.counts();
-  view.mail = daemon.mail();
-  view.contacts = daemon.contacts();
-  view.troubles = daemon.troubles();
-  view.stale = daemon.stale();
-  view.refused_rows = daemon.refused_rows();
-  view.damages = daemon.damages();
-  return header_line(verb, view);
-}
+std::string answer_header(const Supervisor& daemon, Verb verb) { return header_line(verb, Queries(daemon).daemon()); }
 
 std::unique_ptr<Answer> answer_jobs(const Supervisor& daemon) { return std::make_unique<JobsAnswer>(daemon); }
 

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Who may do what over the control socket: `set operators`; and clients that come back to the history."""
+import json
+import os
+import pwd
+import stat
+import subprocess
+
+import support
+
+STRANGER, OPERATOR = "daemon", "nobody"
+
+
+class Operators(support.Case):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+
+    def rules(self, statement: str) -> str:
+        return f'{statement}\ncheck program good with path "/bin/true"\n  if status != 0 then alert\n'
+
+    def begin(self, statement: str) -> support.Daemon:
+        daemon = self.start(self.rules(statement))
+        for folder in (self.folder, daemon.folder):
+            folder.chmod(0o755)
+        return daemon
+
+    def ctl_as(self, daemon: support.Daemon, user: str, *words: str) -> subprocess.CompletedProcess:
+        entry = pwd.getpwnam(user)
+        return subprocess.run([str(support.BUILD / "healerctl"), "--socket", str(daemon.socket), *words], capture_output=True,
+                              text=True, user=entry.pw_uid, group=entry.pw_gid, extra_groups=[], timeout=support.LIMIT)
+
+    def change(self, daemon: support.Daemon, before: str, after: str) -> None:
+        text = daemon.rules.read_text()
+        self.assertIn(before, text)
+        daemon.write_rules(text.replace(before, after))
+
+    def test_an_operator_may_pause_and_look_but_not_restart(self):
+        daemon = self.begin(f"set operators {OPERATOR}")
+        self.assertEqual(stat.S_IMODE(daemon.socket.stat().st_mode), 0o666)
+        self.assertEqual(self.ctl_as(daemon, OPERATOR, "status").returncode, 0)
+        self.assertEqual(self.ctl_as(daemon, OPERATOR, "pause", "good").returncode, 0)
+        refused = self.ctl_as(daemon, OPERATOR, "unmonitor", "good")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("'unmonitor' needs the role admin, and nobody has the role operator", refused.stderr)
+        # The history names him.
+        self.assertIn("nobody", "".join(one["text"] for one in daemon.ask("history", "good")["records"]))
+
+    def test_a_stranger_may_ping_and_nothing_else(self):
+        daemon = self.begin(f"set operators {OPERATOR}")
+        pong = self.ctl_as(daemon, STRANGER, "--json", "ping")
+        self.assertEqual(pong.returncode, 0, pong.stderr)
+        self.assertEqual(json.loads(pong.stdout)["daemon"]["files"], [])
+        refused = self.ctl_as(daemon, STRANGER, "status")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("'status' needs the role read-only", refused.stderr)
+
+    def test_a_reload_gives_and_takes_the_right(self):
+        daemon = self.begin("set settle 2 s")
+        self.assertEqual(stat.S_IMODE(daemon.socket.stat().st_mode) & 0o006, 0)
+        self.assertNotEqual(self.ctl_as(daemon, OPERATOR, "ping").returncode, 0)
+        self.change(daemon, "set settle 2 s", f"set settle 2 s set operators {OPERATOR}")
+        self.assertIn("changed settings: set operators\n", daemon.ctl("reload").stdout)
+        self.assertEqual(self.ctl_as(daemon, OPERATOR, "summary").returncode, 0)
+        self.change(daemon, f"set operators {OPERATOR}", "")
+        daemon.ctl("reload")
+        self.assertNotEqual(self.ctl_as(daemon, OPERATOR, "ping").returncode, 0)
+        self.assertEqual(stat.S_IMODE(daemon.socket.stat().st_mode) & 0o006, 0)
+
+    def test_a_name_that_nobody_has_is_an_error_with_its_place(self):
+        daemon = self.begin("set settle 2 s")
+        self.change(daemon, "set settle 2 s", "set operators nobody, no_such_user")
+        refused = daemon.ctl("reload")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertRegex(refused.stdout + refused.stderr,
+                         r":\d+:23: error: there is no user 'no_such_user' on this machine")
+
+
+class ComingBack(support.Case):
+    def test_who_comes_back_after_restarts_misses_no_record(self):
+        daemon = self.start('check program good with path "/bin/true"\n  if status != 0 then alert\n')
+        last = 0
+        for round_ in range(4):
+            for word in ("unmonitor", "monitor"):
+                daemon.ctl(word, "good")
+            records = json.loads(daemon.ctl("history", "--json", "--after", str(last)).stdout)["records"]
+            self.assertNotIn("gap", [key for record in records for key in record])
+            self.assertEqual([record["id"] for record in records], list(range(last + 1, last + 1 + len(records))))
+            last = records[-1]["id"]
+            daemon.kill() if round_ % 2 == 0 else daemon.stop()
+            daemon.launch()
+        lines = daemon.ctl("history", "--after", str(last)).stdout.splitlines()
+        self.assertRegex(lines[0], rf"^ +{last + 1}  \d{{4}}-")
+        anew = daemon.ctl("history", "--after", "1000000", "-n", "1")
+        self.assertIn("the numbers of records have begun anew", anew.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
