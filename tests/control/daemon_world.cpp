@@ -18,6 +18,10 @@ void DaemonWorld::cycle(std::int64_t status, const std::string& output) {
   });
 }
 
+void DaemonWorld::set_contacts(const std::vector<ContactView>& contacts) {
+  act([&](World&) { contacts_ = contacts; });
+}
+
 void DaemonWorld::set_mail(const MailView& mail) {
   act([&](World&) { mail_ = mail; });
 }

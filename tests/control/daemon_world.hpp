@@ -59,6 +59,7 @@ class DaemonWorld : private Supervisor {
   void reply(const effect::Reply& reply) { commands_.reply(reply); }
   /// What waits for a mail server from now on; before the first word of it: none, as with an older healer.
   void set_mail(const MailView& mail);
+  void set_contacts(const std::vector<ContactView>& contacts);
   /// From now on the rules in force are not those on disk.
   void set_stale(const std::optional<StaleView>& stale);
   /// What programs write that is a secret; the server's thread asks.
@@ -73,7 +74,7 @@ class DaemonWorld : private Supervisor {
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return mail_; }
-  [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }
+  [[nodiscard]] std::vector<ContactView> contacts() const override { return contacts_; }
   [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
   [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
   [[nodiscard]] std::optional<StaleView> stale() const override { return stale_; }
@@ -98,6 +99,7 @@ class DaemonWorld : private Supervisor {
   std::size_t settled_ = 0;
   bool begun_ = false;
   std::optional<MailView> mail_;
+  std::vector<ContactView> contacts_;
   std::optional<StaleView> stale_;
   ServerWorld server_;
 };

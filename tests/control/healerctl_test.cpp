@@ -524,6 +524,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   rules.services.push_back(machine);
   DaemonWorld world(std::move(rules));
   world.set_mail(MailView{});
+  world.set_contacts({ContactView{.name = "team", .waiting = 1}});
   world.set_stale(StaleView{World::kStart.wall, "a.rules:1:2: error: no"});
   world.server().thread().run([&] {
     const std::vector<DiagnosticView> found{{"error", "a.rules:1:2", "no", "yes", "syntax", 3}};
