@@ -11,16 +11,16 @@ from layers import code_only
 
 # What a figure is to be, and what it may be until then: whoever makes one better lowers the second.
 LIMITS = {
-    "Engine.functions": (80, 999),
-    "Engine.members": (25, 999),
-    "engine.hpp.lines": (250, 9999),
-    "engine.cpp.lines": (250, 9999),
-    "Healings.functions": (60, 999),
-    "Daemon.functions": (60, 999),
-    "Daemon.members": (40, 999),
+    "Engine.functions": (80, 198),
+    "Engine.members": (25, 29),
+    "engine.hpp.lines": (250, 380),
+    "engine.cpp.lines": (250, 535),
+    "Healings.functions": (60, 146),
+    "Daemon.functions": (60, 83),
+    "Daemon.members": (40, 57),
     "parts.that.change.each.other": (0, 0),
     "parts.that.include.the.engine": (0, 0),
-    "longest.function.lines": (80, 999),
+    "longest.function.lines": (80, 173),
 }
 
 
