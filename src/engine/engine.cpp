@@ -143,7 +143,9 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   composites_.drain([&](ServiceId id) {
     if (running_) judge_composite(id, turn);
   });
+  drain(turn);
   notify_healings(turn);
+  drain(turn);
   return_at_.reset();  // the wall clock may be set at any time
   if (!returns_.empty()) return_at_ = now.mono + std::max(returns_.begin()->first - now.wall, Duration{0});
   if (!turn.durable()) {

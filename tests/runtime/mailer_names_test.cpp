@@ -64,7 +64,7 @@ TEST_CASE("a mail goes to the address of the server's name that it was given") {
   names.answer(std::string("127.0.0.1"));
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(eventually([&] { return world.received.count(Kind::Sent) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   CHECK(names.asked().starts_with("mail.invalid\n"));
 }
 
@@ -76,11 +76,11 @@ TEST_CASE("a name that is not answered holds neither the disk nor another server
   world.options.look_up = [&](const std::string& host, Names::Done done) { names.ask(host, std::move(done)); };
   const auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(eventually([&] { return world.received.taken().size() == 1; }));  // while the name is asked for
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 1; }));  // while the name is asked for
   mailer->submit(alert(2));
-  CHECK(eventually([&] { return world.received.taken().size() == 2; }));
-  CHECK(eventually([&] { return world.received.count(Kind::Sent) == 2; }));
-  CHECK(contains(world.received.everything(), "cannot resolve mail.invalid: no answer within 500 ms"));
+  CHECK(eventually([&] { return world.mail_events.taken().size() == 2; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Sent) == 2; }));
+  CHECK(contains(world.mail_events.everything(), "cannot resolve mail.invalid: no answer within 500 ms"));
 }
 
 TEST_CASE("a server whose name is not known is tried again, and the last mails go to where it was") {
@@ -91,9 +91,9 @@ TEST_CASE("a server whose name is not known is tried again, and the last mails g
   names.answer(Error{0, "cannot resolve mail.invalid: no such name"});
   auto mailer = world.start();
   mailer->submit(alert(1));
-  CHECK(eventually([&] { return contains(world.received.everything(), "no such name"); }));
+  CHECK(eventually([&] { return contains(world.mail_events.everything(), "no such name"); }));
   names.answer(std::string("127.0.0.1"));
-  CHECK(eventually([&] { return world.received.count(Kind::Sent) == 1; }));
+  CHECK(eventually([&] { return world.mail_events.count(Kind::Sent) == 1; }));
   world.options.look_up = [asked = false, &names](const std::string& host, Names::Done done) mutable {
     if (!std::exchange(asked, true)) names.ask(host, std::move(done));  // nobody answers any more
   };
