@@ -30,8 +30,11 @@ struct Setting {
   std::string_view name;
   bool is_secret = false;  ///< its text is not shown
   bool is_needed = false;
+  Format place = Format::Json;  ///< where its text goes
 };
 
+/// A constant descriptor: all that healer knows of contacts of one kind. What only some kinds have is empty or null
+/// for the others.
 struct Kind {
   std::string_view name;
   std::string_view place;  ///< what the text behind the kind is: "a URL"; empty: there is none

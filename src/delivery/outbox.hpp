@@ -10,7 +10,7 @@
 // Delivery is at least once: a crash between an answer and the note of it sends an alert again, with the same
 // Idempotency-Key.
 //
-// Owned and called by the loop thread. Files and secrets are read and written on a thread that may be lost.
+// Owned and called by the loop thread. Files and secrets are read and written on threads that may be lost.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,13 @@ namespace healer::delivery {
 struct OutboxOptions {
   std::string directory;  ///< of the queue, made if need be
   Rhythm rhythm{};
-  std::size_t most_letters = 1000;        ///< of a contact that wait; the oldest are dropped
-  std::uint64_t most_bytes = 16U << 20;   ///< the same
-  std::size_t most_sent = 500;            ///< of a contact that are known to have been sent
-  Duration disk_rest{5'000};              ///< before a disk that failed is written again
-  std::function<WallTime()> wall{};       ///< empty: the real one
+  std::size_t most_letters = 1000;       ///< of a contact that wait; the oldest are dropped
+  std::uint64_t most_bytes = 16U << 20;  ///< the same
+  std::size_t most_sent = 500;           ///< of a contact that are known to have been sent
+  Duration disk_rest{5'000};             ///< before a disk that failed is written again
+  std::function<WallTime()> wall{};      ///< empty: the real one
+  /// Reads the secret of that name in that folder, on a thread; empty: runtime::read_secret.
+  std::function<Result<std::string>(const std::string& name, const std::string& folder)> read_secret{};
   runtime::Resolver::Options resolver{};  ///< of names
 };
 
@@ -69,7 +71,8 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Uses these from now on; what waits is tried at once. Of `settings`: contacts, secrets, options of TLS.
+  /// Uses these from now on. What waits for a contact that was changed is tried at once, and so is all that waits where
+  /// the folder of secrets or the options of TLS are others. Of `settings`: contacts, secrets, options of TLS.
   void configure(const engine::Settings& settings, std::string host);
 
   /// Whether some of it goes to contacts.
@@ -87,19 +90,26 @@ class Outbox {
  private:
   struct Waiting;
   struct Box;
+  struct Batch;
 
+  /// What waits for a contact, made where there is none yet. Its name may be of any case.
   Box& box(const std::string& contact);
   void check();
   void checked(const std::shared_ptr<Result<std::map<std::string, FoundLetters>>>& found);
   void accept(const engine::effect::Alert& alert);
   void make_room(Box& box);
   void save();
-  void saved(const std::vector<std::pair<std::string, LetterKey>>& letters, const Result<void>& done);
+  void saved(const std::vector<Batch>& batches);
   void taken(std::uint64_t alert, const std::string& contact);
+  /// Begins with what is next for a contact, where it is time; else sees to it that this is called when it is. Drops
+  /// what has waited too long. May be called whenever something has changed.
   void advance(Box& box);
   void begin(Box& box);
-  void prepared(const std::string& contact, Result<runtime::HttpCall> call);
+  [[nodiscard]] Box* preparing(const std::string& contact, std::uint64_t call);
+  void compose_for(Box& box, const Letter& letter);
+  void prepared(Box& box, Result<runtime::HttpCall> call);
   void answered(const std::string& contact, const engine::event::Answered& answer);
+  /// What is under way for a contact did not come through, and is tried again later. Requires: something is.
   void failed(Box& box, const TryAgain& why);
   void close(Box& box, const LetterKey& key, bool sent, const std::string& why);
   void bury(Box& box, const LetterKey& key);
@@ -107,6 +117,7 @@ class Outbox {
   void log(engine::Severity severity, std::string text);
   void see_idle();
   [[nodiscard]] WallTime wall() const;
+  /// What waits for the contact of that name, in lower case; null: nothing ever did, and the rules do not have it.
   [[nodiscard]] Box* find(const std::string& contact);
 
   runtime::Loop& loop_;
@@ -120,15 +131,20 @@ class Outbox {
   std::map<std::uint64_t, std::set<std::string>> untaken_;  ///< alerts, and the contacts for which they are not safe
   std::vector<engine::effect::Alert> early_;                ///< that came before it was known what is on disk
   bool checked_ = false;
+  bool checking_ = false;
   bool found_ = false;  ///< what is on disk is known
   bool saving_ = false;
-  bool disk_sick_ = false;
+  bool disk_sick_ = false;   ///< people were told so
+  std::size_t burying_ = 0;  ///< letters that are being noted as over
   std::uint64_t last_call_ = 0;
   std::vector<runtime::Loop::Callback> idle_;
   runtime::Loop::Timer disk_timer_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when something is sent first
-  runtime::WorkerPool files_;                    ///< goes first: what it has to tell is about all of this
+  // These go first: what they have to tell is about all of this. A folder of secrets that does not answer keeps no
+  // alert off its disk.
+  runtime::WorkerPool files_;
+  runtime::WorkerPool secret_files_;
 };
 
 }  // namespace healer::delivery

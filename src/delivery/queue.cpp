@@ -13,6 +13,7 @@
 
 #include "runtime/descriptor.hpp"
 #include "runtime/files/safe_path.hpp"
+#include "util/text.hpp"
 
 namespace healer::delivery {
 
@@ -122,6 +123,7 @@ Result<std::map<std::string, FoundLetters>> Queue::check(const Warn& warn) const
   const Result<std::vector<std::string>> contacts = names_in(directory_);
   if (!contacts) return contacts.error();
   for (const std::string& contact : *contacts) {
+    if (contact != to_lower(contact)) continue;  // none of ours
     const std::string path = directory_ + "/" + contact;
     const Result<Descriptor> folder = open_folder(top->get(), contact, path);
     if (!folder) {
@@ -129,7 +131,10 @@ Result<std::map<std::string, FoundLetters>> Queue::check(const Warn& warn) const
       continue;
     }
     const Result<std::vector<std::string>> names = names_in(path);
-    if (!names) return names.error();
+    if (!names) {
+      warn(names.error().what);
+      continue;
+    }
     FoundLetters& found = all[contact];
     for (const std::string& name : *names) {
       const std::size_t dot = name.find('.');
@@ -142,10 +147,8 @@ Result<std::map<std::string, FoundLetters>> Queue::check(const Warn& warn) const
       Result<Letter> letter = read_one(folder->get(), path, *key);
       if (letter)
         found.waiting.push_back(std::move(*letter));
-      else if (letter.error().code == 0)
-        warn(letter.error().what);
       else
-        return letter.error();
+        warn(letter.error().what);
     }
   }
   return all;
@@ -172,8 +175,10 @@ Result<Letter> Queue::read(const std::string& contact, const LetterKey& key) con
 Result<void> Queue::bury(const std::string& contact, const LetterKey& key) const {
   const Result<Descriptor> folder = open_contact(directory_, contact);
   if (!folder) return folder.error();
-  if (::renameat(folder->get(), name_with(key, kWaiting).c_str(), folder->get(), name_with(key, kSent).c_str()) != 0)
+  if (::renameat(folder->get(), name_with(key, kWaiting).c_str(), folder->get(), name_with(key, kSent).c_str()) != 0) {
+    if (errno == ENOENT) return {};
     return system_error(errno, "cannot note that an alert is over");
+  }
   if (::fsync(folder->get()) != 0) return system_error(errno, "cannot note that an alert is over");
   return {};
 }

@@ -37,14 +37,15 @@ class Queue {
 
   explicit Queue(std::string directory) : directory_(std::move(directory)) {}
 
-  /// What there is, by contacts' names; nothing where there is no folder. Damaged letters are set aside, of which
-  /// `warn` is told. Errors: the folder cannot be read, or is not ours alone.
+  /// What there is, by contacts' names in lower case; nothing where there is no folder. Damaged letters are set aside.
+  /// Of these, and of letters and contacts' folders that cannot be read, `warn` is told. Errors: the folder of all
+  /// cannot be read, or is not ours alone.
   [[nodiscard]] Result<std::map<std::string, FoundLetters>> check(const Warn& warn) const;
   /// Puts letters to a contact on disk, to stay. Error: none of them need be there.
   [[nodiscard]] Result<void> put(const std::string& contact, std::span<const Letter> letters) const;
   /// A letter that waits. One that is damaged is set aside, and its Error has no code.
   [[nodiscard]] Result<Letter> read(const std::string& contact, const LetterKey& key) const;
-  /// It is over, and will not be sent again.
+  /// It is over, and will not be sent again. Well, too, where it does not wait here.
   [[nodiscard]] Result<void> bury(const std::string& contact, const LetterKey& key) const;
   /// That it was there need not be known any more.
   void forget(const std::string& contact, const LetterKey& key) const;

@@ -96,6 +96,6 @@ Verdict by_status(const Answer& answer, WallTime now) {
   return Final{why};
 }
 
-bool is_overdue(const Rhythm& rhythm, WallTime since, WallTime now) { return now - since >= rhythm.deadline; }
+bool is_overdue(const Rhythm& rhythm, Duration waited) { return waited >= rhythm.deadline; }
 
 }  // namespace healer::delivery

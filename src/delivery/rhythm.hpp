@@ -17,6 +17,7 @@ struct Rhythm {
   Duration first{1'000};
   Duration longest{300'000};
   Duration deadline{hours{24}};
+  Duration longest_wanted{hours{1}};  ///< a server that wants to be left alone for longer is not
 };
 
 /// What came of a try.
@@ -51,7 +52,7 @@ using Verdict = std::variant<Taken, TryAgain, Final>;
 /// Any 2xx is taken; no answer, 408, 429 and 5xx are tried again; all else is final, redirects among it.
 [[nodiscard]] Verdict by_status(const Answer& answer, WallTime now);
 
-/// Whether an alert that waits since then has waited too long.
-[[nodiscard]] bool is_overdue(const Rhythm& rhythm, WallTime since, WallTime now);
+/// Whether an alert that has waited for so long has waited too long.
+[[nodiscard]] bool is_overdue(const Rhythm& rhythm, Duration waited);
 
 }  // namespace healer::delivery

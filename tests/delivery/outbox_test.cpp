@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -113,12 +115,22 @@ struct OutboxWorld {
       alert.recipients.push_back({.address = name, .format = {}, .contact = true});
     outbox->submit(alert);
   }
+  /// The file of a letter, as it is called while it waits, or with another suffix.
+  std::string file(const std::string& contact, std::uint64_t number, const std::string& suffix = ".letter") const {
+    return options.directory + "/" + contact + "/" + file_name({number, 1'795'000'000'000}) + suffix;
+  }
+  bool until_idle() {
+    auto idle = std::make_shared<bool>(false);
+    outbox->when_idle([idle] { *idle = true; });
+    return until([&] { return *idle; });
+  }
   /// Runs the loop until that is so.
   bool until(const std::function<bool()>& met) { return run_until(loop, met); }
   std::size_t count(Kinds kind) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(outcomes, [kind](const MailOutcome& one) { return one.kind == kind; }));
   }
+  bool is_there(const std::string& path) const { return ::access(path.c_str(), F_OK) == 0; }
   static bool run_until(runtime::Loop& loop, const std::function<bool()>& met) {
     const Duration limit = runtime::mono_now() + seconds{60};
     runtime::Loop::Timer timer;
@@ -287,4 +299,197 @@ TEST_CASE("a secret is read when it is needed, and one that cannot be read is wa
   }
   CHECK(world.until([&] { return world.count(Kinds::Sent) == 1; }));
   CHECK(wall.bodies() == std::vector<std::string>{R"({"n": "s1"})"});
+}
+
+TEST_CASE("what was sent while its folder failed is not sent again, though it was written", "[outbox]") {
+  std::atomic<bool> open = false;
+  Wall wall([&](const std::string&) { return status(open ? 200 : 503); });
+  OutboxWorld world;
+  world.options.disk_rest = hours{1};
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(9, {"team"});
+  CHECK(world.until([&] { return world.taken.size() == 1; }));
+  ::mkdir(world.file("team", 3, ".new").c_str(), 0700);  // the third cannot be written, and fails the second with it
+  for (std::uint64_t number = 1; number <= 3; ++number) world.submit(number, {"team"});
+  CHECK(world.until([&] { return world.reported.find("are kept in memory") != std::string::npos; }));
+  CHECK(world.is_there(world.file("team", 2)));
+  open = true;
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 4; }));
+  CHECK(world.until_idle());
+  CHECK(world.is_there(world.file("team", 2, ".sent")));
+  const std::size_t tries = wall.bodies().size();
+  world.start();
+  CHECK(world.until_idle());
+  CHECK(world.outbox->figures().empty());
+  CHECK(wall.bodies().size() == tries);
+}
+
+TEST_CASE("a contact whose folder cannot be written keeps no other off the disk", "[outbox]") {
+  OutboxWorld world;
+  world.contact("bad", "http://127.0.0.1:1/");
+  world.contact("team", "http://127.0.0.1:1/");
+  ::mkdir(world.options.directory.c_str(), 0700);
+  const std::string bad = world.options.directory + "/bad";
+  std::ofstream(bad) << "no folder";
+  world.start();
+  world.submit(1, {"bad"});
+  world.submit(2, {"team"});
+  world.submit(3, {"bad", "team"});
+  world.submit(4, {"team"});
+  CHECK(world.until([&] { return world.taken.size() == 2; }));
+  CHECK(world.taken == std::vector<std::uint64_t>{2, 4});
+  CHECK(world.reported.find("are kept in memory: cannot open " + bad) != std::string::npos);
+  ::unlink(bad.c_str());
+  CHECK(world.until([&] { return world.taken.size() == 4; }));
+  CHECK(world.until([&] { return world.reported.find("are written again") != std::string::npos; }));
+}
+
+TEST_CASE("a clock that is set makes nothing late; over a restart only the clock tells", "[outbox]") {
+  Wall wall([](const std::string&) { return status(503); });
+  OutboxWorld world;
+  WallTime now = WallTime{milliseconds{1'795'000'000'000}};
+  world.options.wall = [&now] { return now; };
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until([&] { return world.taken.size() == 1 && !wall.bodies().empty(); }));
+  for (const Duration step : {Duration{hours{48}}, Duration{hours{-96}}}) {
+    now += step;
+    const std::size_t tries = wall.bodies().size();
+    CHECK(world.until([&] { return wall.bodies().size() >= tries + 3; }));
+    CHECK(world.count(Kinds::Dropped) == 0);
+  }
+  const std::size_t tries = wall.bodies().size();
+  world.start();  // it waits since a time to come
+  CHECK(world.until([&] { return wall.bodies().size() > tries; }));
+  now += hours{96};
+  world.start();
+  CHECK(world.until([&] { return world.count(Kinds::Dropped) == 1; }));
+}
+
+TEST_CASE("a reload leaves a server alone as long as it has said, unless its contact was changed", "[outbox]") {
+  std::atomic<bool> open = false;
+  Wall wall([&](const std::string&) { return open ? status(200) : status(429, "Retry-After: 3600\r\n"); });
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until([&] { return world.count(Kinds::Failed) == 1 && world.taken.size() == 1; }));
+  world.contact("other", "http://127.0.0.1:1/");
+  world.outbox->configure(world.settings, "vm");
+  REQUIRE(world.outbox->figures().size() == 1);
+  CHECK(world.outbox->figures()[0].next);
+  CHECK(world.until_idle());
+  CHECK(wall.bodies().size() == 1);
+  world.settings.contacts[0].timeout = seconds{9};
+  world.outbox->configure(world.settings, "vm");
+  CHECK(world.until([&] { return wall.bodies().size() == 2 && world.outbox->figures()[0].next; }));
+  open = true;
+  world.settings.secrets = "/elsewhere";
+  world.outbox->configure(world.settings, "vm");
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 1; }));
+}
+
+TEST_CASE("a server that wants to be left alone for long is tried after an hour, and others are told once",
+          "[outbox]") {
+  int tries = 0;
+  Wall wall([&](const std::string&) { return ++tries == 1 ? status(503) : status(429, "Retry-After: 172800\r\n"); });
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until([&] { return world.count(Kinds::Failed) == 2; }));
+  CHECK_FALSE(world.outcomes[0].tells_others);
+  CHECK(world.outcomes[1].tells_others);
+  CHECK(world.outcomes[1].text ==
+        "alert to contact team not sent yet, trying again in 1 h, not in 2 d as it asks: it answered 429");
+  const auto figures = world.outbox->figures();
+  REQUIRE(figures.size() == 1);
+  REQUIRE(figures[0].next);
+  CHECK(*figures[0].next - *figures[0].error_since > minutes{59});
+  CHECK(*figures[0].next - *figures[0].error_since < minutes{61});
+}
+
+TEST_CASE("secrets that hang hold up neither disks nor contacts without any", "[outbox]") {
+  Wall wall([](const std::string&) { return status(200); });
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  OutboxWorld world;
+  world.options.read_secret = [ended](const std::string&, const std::string&) {
+    ended.wait();
+    return Result<std::string>(std::string("never used: it is too late"));
+  };
+  world.options.rhythm = {.first = hours{1}, .longest = hours{1}};
+  std::vector<std::string> names{"team"};
+  for (int i = 0; i < 6; ++i) {  // more than there are threads
+    names.push_back("hangs" + std::to_string(i));
+    world.contact(names.back(), "${secret:hook}");
+    world.settings.contacts.back().timeout = Duration{50};
+  }
+  world.contact("team", wall.url());
+  world.start();
+  for (std::uint64_t number = 1; number <= 3; ++number) world.submit(number, names);
+  CHECK(world.until(
+      [&] { return world.count(Kinds::Failed) == 6 && world.count(Kinds::Sent) == 3 && world.taken.size() == 3; }));
+  CHECK(world.outbox->figures()[0].error == "the disk of its alerts or secrets does not answer");
+  CHECK(wall.bodies().size() == 3);
+  end.set_value();
+  world.submit(4, {"team"});
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 4; }));
+  CHECK(world.count(Kinds::Failed) == 6);
+}
+
+TEST_CASE("what was sent before it was known what is on disk is not sent again", "[outbox]") {
+  std::atomic<bool> open = false;
+  Wall wall([&](const std::string&) { return status(open ? 200 : 503); });
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until([&] { return world.taken.size() == 1 && world.count(Kinds::Failed) == 1; }));
+  world.outbox.reset();
+  const std::string aside = (world.directory.path() / "aside").string();
+  const auto hide = [&] {
+    REQUIRE(::rename(world.options.directory.c_str(), aside.c_str()) == 0);
+    ::symlink("/tmp", world.options.directory.c_str());
+  };
+  const auto show = [&] {
+    ::unlink(world.options.directory.c_str());
+    REQUIRE(::rename(aside.c_str(), world.options.directory.c_str()) == 0);
+  };
+  hide();
+  open = true;
+  world.start();
+  world.submit(1, {"team"});  // by an engine that was not told
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 1; }));
+  const std::size_t tries = wall.bodies().size();
+  show();
+  CHECK(world.until([&] { return !world.is_there(world.file("team", 1)); }));
+  CHECK(world.until_idle());
+  CHECK(wall.bodies().size() == tries);
+  CHECK(world.is_there(world.file("team", 1, ".sent")));
+  // The same, where it was sent by the daemon before.
+  world.outbox.reset();
+  world.taken.clear();
+  hide();
+  open = false;
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until([&] { return wall.bodies().size() > tries; }));
+  CHECK(world.taken.empty());
+  show();
+  CHECK(world.until([&] { return world.taken.size() == 1; }));
+  CHECK(world.until([&] { return world.outbox->figures().empty(); }));
+}
+
+TEST_CASE("an end waits for the note that what was sent is over", "[outbox]") {
+  Wall wall([](const std::string&) { return status(200); });
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  CHECK(world.until_idle());
+  CHECK(wall.bodies().size() == 1);
+  CHECK(world.is_there(world.file("team", 1, ".sent")));
 }

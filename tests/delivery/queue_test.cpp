@@ -84,6 +84,29 @@ TEST_CASE("a damaged letter is set aside, and half a one is none", "[outbox]") {
   CHECK(gone.error().code == ENOENT);
 }
 
+TEST_CASE("one letter or folder that cannot be read hides no other", "[outbox]") {
+  QueueWorld world;
+  REQUIRE(world.queue.put("team", std::vector{letter(2)}));
+  REQUIRE(world.queue.put("wall", std::vector{letter(3)}));
+  const std::string unreadable = world.path + "/team/" + file_name({1, 5}) + ".letter";
+  ::symlink("/dev/null", unreadable.c_str());
+  std::ofstream(world.path + "/none") << "no folder";
+  ::mkdir((world.path + "/Team").c_str(), 0700);  // no contact's: those are in lower case
+  auto found = world.check();
+  CHECK(found["team"].waiting == std::vector{letter(2)});
+  CHECK(found["wall"].waiting == std::vector{letter(3)});
+  CHECK_FALSE(found.contains("Team"));
+  REQUIRE(world.warnings.size() == 2);
+  CHECK(world.warnings[0].find("/none") != std::string::npos);
+  CHECK(world.warnings[1].find("cannot read alert " + file_name({1, 5})) != std::string::npos);
+}
+
+TEST_CASE("what is not on disk is over there", "[outbox]") {
+  QueueWorld world;
+  CHECK(world.queue.bury("team", {1, 5}));
+  CHECK(world.check()["team"].sent.empty());
+}
+
 TEST_CASE("a queue that is not ours alone is refused", "[outbox]") {
   QueueWorld world;
   ::symlink("/tmp", world.path.c_str());

@@ -52,7 +52,6 @@ TEST_CASE("pauses grow up to the longest", "[rhythm]") {
 }
 
 TEST_CASE("an alert waits for a day", "[rhythm]") {
-  CHECK_FALSE(is_overdue({}, kNow, kNow + hours{24} - milliseconds{1}));
-  CHECK(is_overdue({}, kNow, kNow + hours{24}));
-  CHECK_FALSE(is_overdue({}, kNow, kNow - hours{48}));  // the clock was set back
+  CHECK_FALSE(is_overdue({}, hours{24} - milliseconds{1}));
+  CHECK(is_overdue({}, hours{24}));
 }

@@ -13,6 +13,7 @@
 #include "config/passes/passes.hpp"
 #include "config/passes/workflow_variables.hpp"
 #include "delivery/contact.hpp"
+#include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
 
@@ -111,12 +112,20 @@ class ContactChecker {
     for (const Word& header : set.headers) {
       if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
         error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");
+      one_line(header);
       values(header);
     }
     if (set.method && !kind->is_template) not_of(*kind, set.method->range, "method");
     if (set.body && !kind->is_template) not_of(*kind, set.body->range, "body");
     if (set.body && kind->is_template) body(set, *set.body);
     settings(set, *kind);
+  }
+
+  /// What goes into a header or a URL: nothing with such a text would ever be sent.
+  void one_line(const Word& text) {
+    if (engine::has_controls(text.value))
+      error(Code::InvalidValue, text.range, "this goes into a header or a URL, and contains control characters",
+            "write it on one line, without tabs");
   }
 
   void not_of(const delivery::Kind& kind, const SourceRange& range, std::string_view option) {
@@ -148,6 +157,7 @@ class ContactChecker {
       return;
     }
     values(url);
+    one_line(url);
     const bool is_secret = url.value.starts_with("${secret:");
     if (holds_secret(
             std::string_view(url.value).substr(is_secret ? std::min(url.value.find('}'), url.value.size()) : 0)))
@@ -197,8 +207,10 @@ class ContactChecker {
       if (!given.insert(name.value).second)
         error(Code::DuplicateStatement, name.range, fmt::format("'{}' is given twice", printable(name.value)),
               "keep one of them");
-      if (std::ranges::find(kind.settings, name.value, &delivery::Setting::name) != kind.settings.end()) {
+      if (const auto its = std::ranges::find(kind.settings, name.value, &delivery::Setting::name);
+          its != kind.settings.end()) {
         values(value);
+        if (its->place == delivery::Format::Header || its->place == delivery::Format::Url) one_line(value);
         continue;
       }
       std::vector<std::string_view> known{"header", "timeout"};

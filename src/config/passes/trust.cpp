@@ -197,7 +197,7 @@ void check_secrets(const Document& document, const Environment& environment, Dia
     if (set.kind == SetPath::Kind::Secrets) folder = set.path.value;
   });
   std::set<std::string, std::less<>> seen;
-  const auto text = [&](const std::string& written, const SourceRange& range, TextPlace) {
+  const auto look = [&](const std::string& written, const SourceRange& range) {
     for (const VariableUse& use : variables_in(written)) {
       if (!use.is_secret() || !use.closed || !seen.emplace(use.name).second) continue;
       const auto fault = environment.secret_fault(std::string(use.name.substr(use.name.find(':') + 1)), folder);
@@ -207,11 +207,13 @@ void check_secrets(const Document& document, const Environment& environment, Dia
              fault->why, fmt::format("write it into {}, readable by its owner alone (chmod 600)", fault->path));
     }
   };
+  // A secret can be read or not wherever it goes.
+  const auto text = [&](const std::string& written, const SourceRange& range, TextPlace) { look(written, range); };
   for_each_set<SetContact>(document, [&](const SetContact& set, const SourceRange&) {
-    if (set.place) text(set.place->value, set.place->range, TextPlace::Url);
-    for (const Word& header : set.headers) text(header.value, header.range, TextPlace::Header);
-    if (set.body) text(set.body->value, set.body->range, TextPlace::Body);
-    for (const auto& [name, value] : set.settings) text(value.value, value.range, TextPlace::Body);
+    if (set.place) look(set.place->value, set.place->range);
+    for (const Word& header : set.headers) look(header.value, header.range);
+    if (set.body) look(set.body->value, set.body->range);
+    for (const auto& [name, value] : set.settings) look(value.value, value.range);
   });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostOfMessage = 3'800;  // bytes; a longer one, of over 4096, would be shown as a file
 
-constexpr std::array kSettings{Setting{.name = "token", .is_secret = true}};
+constexpr std::array kSettings{Setting{.name = "token", .is_secret = true, .place = Format::Header}};
 
 /// The address without the topic, and the topic.
 std::pair<std::string_view, std::string_view> split_topic(std::string_view place) {
