@@ -28,6 +28,7 @@ class Asked final : public Supervisor {
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {.runs = 7}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return std::nullopt; }
+  [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }
   [[nodiscard]] std::vector<std::string> troubles() const override { return {"the disk is full"}; }
   [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
   [[nodiscard]] std::optional<StaleView> stale() const override { return std::nullopt; }
