@@ -80,6 +80,8 @@ class Environment {
   /// The keys, passwords and patterns that rules name must be in place; false: they were when the rules were good, and
   /// nobody is helped by rules that do not load.
   [[nodiscard]] virtual bool demands_files() const { return looks_up(); }
+  /// Whoever `set operators` names must be known; false: who is not has no right, and the rules load all the same.
+  [[nodiscard]] virtual bool demands_operators() const { return looks_up(); }
   /// The text of such a file.
   [[nodiscard]] virtual Result<std::string> read_named(const std::string& path) const { return read(path); }
   /// The user id the daemon runs as (owner of its rules files).

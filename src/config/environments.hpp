@@ -62,6 +62,7 @@ class NewFileEnvironment final : public Environment {
   [[nodiscard]] std::string canonical(const std::string& path) const override;
   [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
   [[nodiscard]] bool demands_files() const override { return machine_.demands_files(); }
+  [[nodiscard]] bool demands_operators() const override { return machine_.demands_operators(); }
   [[nodiscard]] Result<std::string> read_named(const std::string& path) const override {
     return machine_.read_named(path);
   }
@@ -100,6 +101,7 @@ class OtherLists : public Environment {
   [[nodiscard]] std::string canonical(const std::string& path) const override { return machine_.canonical(path); }
   [[nodiscard]] bool looks_up() const override { return machine_.looks_up(); }
   [[nodiscard]] bool demands_files() const override { return machine_.demands_files(); }
+  [[nodiscard]] bool demands_operators() const override { return machine_.demands_operators(); }
   [[nodiscard]] Result<std::string> read_named(const std::string& path) const override {
     return machine_.read_named(path);
   }
@@ -117,6 +119,14 @@ class OtherLists : public Environment {
 
  protected:
   const Environment& machine_;
+};
+
+/// The machine when a daemon starts: it supervises rather than that it waits for a directory service which does not
+/// know an operator yet. Requires: `machine` outlives it.
+class StartEnvironment final : public OtherLists {
+ public:
+  using OtherLists::OtherLists;
+  [[nodiscard]] bool demands_operators() const override { return false; }
 };
 
 /// Lists that were read.
@@ -137,7 +147,7 @@ class ListsEnvironment final : public OtherLists {
 
 /// The last good rules, from memory, as they were loaded: load() is to be given the same path as then. Users and groups
 /// are still the machine's; programs are taken to be there, since a check whose program has gone is a failed run and no
-/// reason to supervise nothing. Requires: `machine` outlives it.
+/// reason to supervise nothing, and nor is an operator who has gone. Requires: `machine` outlives it.
 class SavedEnvironment final : public Environment {
  public:
   SavedEnvironment(std::vector<Source> files, const Environment& machine);
@@ -153,6 +163,7 @@ class SavedEnvironment final : public Environment {
   }
   [[nodiscard]] bool executable(const std::string&) const override { return true; }
   [[nodiscard]] bool demands_files() const override { return false; }
+  [[nodiscard]] bool demands_operators() const override { return false; }
   [[nodiscard]] Result<std::string> read_named(const std::string& path) const override { return machine_.read(path); }
   [[nodiscard]] std::string host_name() const override { return machine_.host_name(); }
   [[nodiscard]] std::uint32_t effective_uid() const override { return machine_.effective_uid(); }

@@ -40,7 +40,6 @@ using engine::ServiceId;
 constexpr std::size_t kMaxFollowers = 1'500;
 /// Of programs, whose files are looked at again and again.
 constexpr std::size_t kMaxOfPrograms = 64;
-constexpr Duration kLongest = days{36'500};  // a longer time might be beyond what a clock can say
 
 engine::event::Command::Kind kind_of(Verb verb) {
   using Kind = engine::event::Command::Kind;
@@ -344,7 +343,7 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
       .overrides = overrides_of(request),
       .everything = request.all,
       .groups = request.groups};
-  if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongest);
+  if (request.span) command.until = daemon.now().wall + std::clamp(*request.span, Duration{0}, kLongestAsked);
   daemon.submit(std::move(command));
   return answer;
 }
@@ -420,6 +419,8 @@ Commands::~Commands() = default;
 std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& peer, Wake wake) {
   const Verb verb = request.verb;
   if (const auto failure = forbidden(request, peer.who)) return refuse(*failure);
+  if (request.reason.size() > kMaxReason)
+    return refuse({"bad-request", fmt::format("a reason has at most {} bytes", kMaxReason), ""});
   if (verb == Verb::Ping) {
     const Queries queries(impl_->daemon);
     return std::make_unique<ReadyAnswer>(
@@ -448,8 +449,6 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
     if (const auto failure = cannot_heal(impl_->daemon.engine(), request)) return refuse(*failure);
     if (verb != Verb::Heal) return impl_->submit(request, peer, {}, std::move(wake));
   }
-  if (request.reason.size() > kMaxReason)
-    return refuse({"bad-request", fmt::format("a reason has at most {} bytes", kMaxReason), ""});
 
   const Graph& graph = *impl_->daemon.engine().graph();
   const bool nothing_named = !request.all && request.names.empty() && request.groups.empty();

@@ -24,7 +24,6 @@ using engine::ServiceId;
 constexpr std::uint32_t kUsualRecords = 100;
 constexpr std::uint32_t kFirings = 200;       // records of a service that are looked through for its rules
 constexpr std::string_view kSelf = "healer";  // as the history calls the daemon
-constexpr Duration kLongest = days{36'500};   // a longer time might be beyond what a clock can say
 
 /// Where a service stands in its order: compared as a whole, the place in the rules last.
 using Key = std::tuple<std::uint32_t, std::string, std::size_t>;
@@ -214,7 +213,7 @@ store::HistoryQuery Queries::history(const HistoryAsked& asked) const {
     }
   }
   if (query.limit == 0) query.limit = asked.since || asked.oldest_first ? kMaxRecords : kUsualRecords;
-  if (asked.since) query.since = daemon_.now().wall - std::clamp(*asked.since, Duration{0}, kLongest);
+  if (asked.since) query.since = daemon_.now().wall - std::clamp(*asked.since, Duration{0}, kLongestAsked);
   return query;
 }
 

@@ -17,8 +17,12 @@
 #include "control/wire.hpp"
 #include "engine/ids.hpp"
 #include "store/store.hpp"
+#include "util/time.hpp"
 
 namespace healer::control {
+
+/// The longest time that a person may name: a longer one might be beyond what a clock can say.
+inline constexpr Duration kLongestAsked = days{36'500};
 
 /// Which services: those to which all of it applies. What is empty applies to each.
 struct ServiceFilter {

@@ -25,11 +25,13 @@ void RecordTail::add(std::span<const engine::Record> records) {
     entries_.push_back({.record = record, .line = {}});
     bytes_ += size_of(entries_.back());
   }
-  while (!entries_.empty() && (entries_.size() > bounds_.records || bytes_ > bounds_.bytes)) {
-    bytes_ -= size_of(entries_.front());
-    entries_.pop_front();
-    ++first_;
-  }
+  while (!entries_.empty() && overflows()) drop_first();
+}
+
+void RecordTail::drop_first() {
+  bytes_ -= size_of(entries_.front());
+  entries_.pop_front();
+  ++first_;
 }
 
 const RecordTail::Entry* RecordTail::next(engine::RecordNumber after) {
@@ -42,6 +44,7 @@ const RecordTail::Entry* RecordTail::next(engine::RecordNumber after) {
     entry.line = item_line(view_record(entry.record));
     bytes_ += size_of(entry);
   }
+  while (&entries_.front() != &entry && overflows()) drop_first();
   return &entry;
 }
 

@@ -3,6 +3,7 @@
 // has told, however slowly it reads. Whoever is behind this asks the store. On the loop thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <span>
@@ -32,11 +33,12 @@ class RecordTail {
   /// Adds what comes after all that was added before.
   void add(std::span<const engine::Record> records);
   /// What was added up to this commit may be told: it is on disk, or goes on without one.
-  void release(engine::Sequence up_to) { released_ = up_to; }
+  void release(engine::Sequence up_to) { released_ = std::max(released_, up_to); }
 
   /// Whether everything after this number is here that may be told.
   [[nodiscard]] bool reaches(engine::RecordNumber after) const { return after + 1 >= first_; }
-  /// The first after this number that may be told; null: there is none yet. Requires: reaches(after).
+  /// The first after this number that may be told; null: there is none yet. Those before it may go. Requires:
+  /// reaches(after).
   [[nodiscard]] const Entry* next(engine::RecordNumber after);
   /// The number before the first that is here.
   [[nodiscard]] engine::RecordNumber before() const { return first_ == 0 ? 0 : first_ - 1; }
@@ -45,6 +47,9 @@ class RecordTail {
 
  private:
   [[nodiscard]] static std::size_t size_of(const Entry& entry);
+  /// Whether more is kept than may be.
+  [[nodiscard]] bool overflows() const { return entries_.size() > bounds_.records || bytes_ > bounds_.bytes; }
+  void drop_first();
 
   TailBounds bounds_;
   std::deque<Entry> entries_;       // their numbers follow each other

@@ -227,7 +227,7 @@ void Daemon::committed(Sequence up_to) {
   for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
     settled.push_back(unsettled_.front().second);
   actions_->settle(settled);
-  publisher_.publish(happening::Settled{.up_to = up_to, .on_disk = true});
+  publisher_.publish(happening::Settled{.up_to = up_to});
   end_if_done();
 }
 
@@ -235,7 +235,7 @@ void Daemon::sick(const std::string& reason) {
   sick_ = reason;
   handle(event::Committed{.up_to = submitted_, .unjournalled = true, .reason = reason});
   acknowledged_ = submitted_;
-  publisher_.publish(happening::Settled{.up_to = submitted_, .on_disk = false});
+  publisher_.publish(happening::Settled{.up_to = submitted_});
   end_if_done();
 }
 

@@ -17,7 +17,7 @@
 
 namespace healer {
 
-/// Counts.
+/// Counts what goes in and out of the engine, by kind: the figures that `report` shows. Nothing but numbers is kept.
 class CountingObserver final : public Observer {
  public:
   void see(const Happening& what) override;

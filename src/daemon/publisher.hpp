@@ -33,20 +33,14 @@ struct Asked {
   Instant now{};  ///< when it was told what has led to it
 };
 
-/// All commits up to this one are settled.
+/// All commits up to this one are settled: on disk, or, where that is sick, going on without.
 struct Settled {
   engine::Sequence up_to = 0;
-  bool on_disk = true;  ///< false: they go on without, since the disk is sick
-};
-
-/// All that was to be done in a turn of the loop is done.
-struct TurnOver {
-  Instant now{};
 };
 
 }  // namespace happening
 
-using Happening = std::variant<happening::Notified, happening::Asked, happening::Settled, happening::TurnOver>;
+using Happening = std::variant<happening::Notified, happening::Asked, happening::Settled>;
 
 /// Somebody who listens. He takes what he needs and returns at once: what takes time he does elsewhere or later, with a
 /// bounded queue of his own, whose excess he drops. He neither tells the engine anything nor publishes from within.

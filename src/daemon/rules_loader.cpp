@@ -64,7 +64,10 @@ std::optional<LoadedRules> of_changed_rows(const Options& options, const engine:
 
 LoadedRules of_input(const Options& options, const engine::Graph& current, const MadeOf& made,
                      const RulesCompiler::Input& input, const config::ListsEnvironment::Lists& lists) {
-  if (!input.saved) return load_rules(options, lists);
+  if (!input.saved) {
+    const runtime::Host host;
+    return finish(options, config::load(options.config, {}, config::ListsEnvironment{lists, host}));
+  }
   if (auto loaded = of_changed_rows(options, current, made, *input.saved, lists)) return std::move(*loaded);
   return load_saved_rules(options, sources_of(*input.saved), lists);
 }
@@ -145,11 +148,14 @@ std::vector<control::DiagnosticView> LoadedRules::views() const {
 
 LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists lists) {
   const runtime::Host host;
-  return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), host}));
+  const config::StartEnvironment machine{host};
+  return finish(options, config::load(options.config, {}, config::ListsEnvironment{std::move(lists), machine}));
 }
 
 LoadedRules load_rules_without_lists(const Options& options, std::string why) {
-  return finish(options, config::load_without_lists(options.config, {}, runtime::Host{}, std::move(why)));
+  const runtime::Host host;
+  const config::StartEnvironment machine{host};
+  return finish(options, config::load_without_lists(options.config, {}, machine, std::move(why)));
 }
 
 LoadedRules load_saved_rules(const Options& options, std::vector<store::SavedSource> sources,

@@ -39,7 +39,8 @@ struct LoadedRules {
   [[nodiscard]] std::vector<std::string> notes() const;
 };
 
-/// Loads what `options` name from the real machine, with the command line's word over the files'.
+/// Loads what `options` name from the real machine, with the command line's word over the files', for a start: an
+/// operator whom nobody knows is only warned of.
 [[nodiscard]] LoadedRules load_rules(const Options& options, config::ListsEnvironment::Lists lists = {});
 
 /// The same without the rows of their lists, for this reason: the last resort of a start.
@@ -90,7 +91,7 @@ class RulesCompiler {
     std::shared_ptr<const engine::recorded::RulesText> saved{};  ///< these files; null: those on disk
   };
 
-  /// Loads the rules again and compares with `current`.
+  /// Loads the rules again and compares with `current`. Of files on disk each operator must be known.
   void compile(Options options, std::shared_ptr<const engine::Graph> current, Purpose purpose, Input input, Done done);
   /// Frees a graph, or what was loaded, here, where it takes no time from the loop.
   void release(std::shared_ptr<const void> graph);

@@ -31,6 +31,7 @@
 #include "runtime/host.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
+#include "util/text.hpp"
 
 namespace healer {
 
@@ -394,6 +395,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   begin_lists();
 
   log_notes();
+  warn_of_unknown_operators(*graph->settings);
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
   is_up_ = true;
   report_damages();
@@ -426,7 +428,6 @@ void Daemon::observe() {
 /// When the engine is woken next: once a turn, whatever has moved that in it.
 void Daemon::set_deadline() {
   deadline_moves_ = false;
-  publisher_.publish(happening::TurnOver{.now = runtime::now()});
   deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
 }
 
@@ -487,6 +488,15 @@ void Daemon::use(const Graph& graph) {
     if (const auto done = server_->set_access(socket_access(settings)); !done)
       write_log(Severity::Error, done.error().what);
   runs_->set_cycle(settings.cycle_length());
+}
+
+/// The rules may be the last good ones, of which nobody else says it.
+void Daemon::warn_of_unknown_operators(const Settings& settings) {
+  for (const OperatorUser& user : settings.operators)
+    if (!user.uid)
+      write_log(Severity::Warning, fmt::format("set operators: there is no user '{}' on this machine: nobody of that "
+                                               "name has a right until it is known and the rules are reloaded",
+                                               printable(user.name)));
 }
 
 /// Who may use the control socket.

@@ -114,6 +114,29 @@ TEST_CASE("a user who is gone does not stop the last good rules of an interface"
   CHECK(load("/rules", {}, SavedEnvironment({{"/rules", machine.files["/rules"]}}, machine)).ok());
 }
 
+TEST_CASE("an operator whom nobody knows keeps no daemon from starting, and has no right", "[environments]") {
+  test::FakeEnvironment machine;
+  machine.files["/rules"] = "set operators www, nosuch\ncheck system x\n";
+  const auto checked = load("/rules", {}, ListsEnvironment({}, machine));
+  CHECK_FALSE(checked.ok());
+  const StartEnvironment start(machine);
+  const SavedEnvironment saved({{"/rules", machine.files["/rules"]}}, machine);
+  for (const Environment* const each :
+       {static_cast<const Environment*>(&start), static_cast<const Environment*>(&saved)}) {
+    const auto loaded = load("/rules", {}, ListsEnvironment({}, *each));
+    REQUIRE(loaded.ok());
+    REQUIRE(loaded.diagnostics.size() == 1);
+    CHECK(loaded.diagnostics[0].severity == DiagnosticSeverity::Warning);
+    CHECK(loaded.diagnostics[0].message == "there is no user 'nosuch' on this machine");
+    CHECK(loaded.diagnostics[0].remedy ==
+          "nobody of that name has a right until it is known and the rules are reloaded");
+    const auto& operators = loaded.rules->settings.operators;
+    REQUIRE(operators.size() == 2);
+    CHECK(operators[0].uid == 33U);
+    CHECK_FALSE(operators[1].uid);
+  }
+}
+
 TEST_CASE("a file of passwords and the owner of a socket must be there, as in Monit", "[environments]") {
   test::FakeEnvironment machine;
   machine.files["/etc/passwords"] = "john:secret\n";

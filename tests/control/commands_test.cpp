@@ -588,4 +588,11 @@ TEST_CASE("the program of a rule's action is cancelled, others are not", "[contr
         "no-job: " + id + " has started or stopped db, and that job has ended | end its process, if it must end");
 }
 
+TEST_CASE("a reason is short, whatever it is given for", "[control]") {
+  DaemonWorld world(two_services());
+  const auto verb = GENERATE(Verb::Pause, Verb::Cancel, Verb::Approve, Verb::Reject, Verb::HealingReset);
+  CHECK(ask(world, {.verb = verb, .all = true, .id = 70, .reason = std::string(501, 'x')}).failure() ==
+        "bad-request: a reason has at most 500 bytes | ");
+}
+
 }  // namespace commands_test

@@ -41,7 +41,7 @@ std::uint64_t id_of(const Json& item) { return item.at("id").get<std::uint64_t>(
 void happen(DaemonWorld& world, int records) {
   for (int i = 0; i < records; ++i) {
     bool fails = false;
-    world.act([&](World& engine) { fails = engine.engine.rules(engine.id("db"))[0].status == RuleStatus::Ok; });
+    world.act([&](World& engine) { fails = engine.engine->rules(engine.id("db"))[0].status == RuleStatus::Ok; });
     world.cycle(fails ? 1 : 0);
   }
 }

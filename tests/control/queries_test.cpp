@@ -22,7 +22,7 @@ namespace {
 class Asked final : public Supervisor {
  public:
   explicit Asked(World& world) : world_(world) {}
-  [[nodiscard]] const engine::Engine& engine() const override { return world_.engine; }
+  [[nodiscard]] const engine::Engine& engine() const override { return *world_.engine; }
   [[nodiscard]] const store::Store& store() const override { return store_; }
   [[nodiscard]] Instant now() const override { return world_.now; }
   [[nodiscard]] std::string version() const override { return "1.2.3"; }

@@ -69,4 +69,32 @@ TEST_CASE("the tail is bounded, in records and bytes", "[control][tail]") {
   CHECK(small.newest() == 11);
 }
 
+TEST_CASE("what may be told stays so, whatever is heard of late", "[control][tail]") {
+  RecordTail tail;
+  add(tail, 1, 5);
+  tail.release(50);
+  tail.release(30);  // on disk, after the disk was sick and all went on without
+  CHECK(tail.newest() == 5);
+  CHECK(after(tail, 0) == Numbers{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("the lines that are made count for the bound of the tail", "[control][tail]") {
+  const TailBounds bounds{.records = 1'000, .bytes = 20'000};
+  RecordTail tail(bounds);
+  add(tail, 1, 10, std::string(1'000, 'x'));
+  tail.release(1'000);
+  REQUIRE(tail.reaches(0));
+  CHECK(after(tail, 0) == Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK_FALSE(tail.reaches(0));
+  CHECK(tail.reaches(9));
+  std::size_t bytes = 0;
+  for (auto position = tail.before(); const auto* const entry = tail.next(position); position = entry->record.id)
+    bytes += entry->record.text.size() + entry->line.size();
+  CHECK(bytes <= bounds.bytes);
+  RecordTail tiny({.records = 1'000, .bytes = 2'000});
+  add(tiny, 1, 1, std::string(1'000, 'x'));
+  tiny.release(1'000);
+  CHECK(after(tiny, 0) == Numbers{1});  // one alone is told, though its line goes beyond the bound
+}
+
 }  // namespace record_tail_test

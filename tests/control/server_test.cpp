@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "control/socket/server.hpp"
 
-#include <grp.h>
-#include <sys/wait.h>
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "control/client.hpp"
-#include "control/server_world.hpp"
+#include "control/fake_handler.hpp"
 #include "support/processes.hpp"
 
 namespace server_test {
@@ -18,157 +15,14 @@ namespace server_test {
 using namespace healer;
 using namespace healer::control;
 using namespace healer::test;
-using control::Answer;
+using namespace healer::test::serving;
 
 namespace {
-
-constexpr gid_t kGroup = 54'321;  // of no account
-constexpr uid_t kNobody = 65'534;
-
-/// Sends `items` numbered items, of `size` bytes each.
-class Counted : public Answer {
- public:
-  Counted(Verb verb, std::size_t items, std::size_t size, std::atomic<std::size_t>& made)
-      : verb_(verb), items_(items), size_(size), made_(made) {}
-  Next pull(std::string& out, std::size_t budget) override {
-    if (!begun_) out += header_line(verb_, {});
-    begun_ = true;
-    while (next_ < items_ && out.size() < budget) {
-      out += item_line(Json{{"number", next_++}, {"padding", std::string(size_, 'x')}});
-      ++made_;
-    }
-    if (next_ < items_) return Next::More;
-    out += end_line(Done{true, "counted"});
-    return Next::Done;
-  }
-
- private:
-  Verb verb_;
-  std::size_t items_;
-  std::size_t size_;
-  std::atomic<std::size_t>& made_;
-  std::size_t next_ = 0;
-  bool begun_ = false;
-};
-
-/// Waits until it is told to end, or for ever.
-class Patient : public Answer {
- public:
-  Patient(std::shared_ptr<std::atomic<bool>> go, bool endless, std::atomic<int>& alive)
-      : go_(std::move(go)), endless_(endless), alive_(alive) {
-    ++alive_;
-  }
-  ~Patient() override { --alive_; }
-  Next pull(std::string& out, std::size_t) override {
-    if (!begun_) out += header_line(Verb::Validate, {});
-    begun_ = true;
-    if (!*go_) return Next::Waiting;
-    out += end_line(Done{true, "at last"});
-    return Next::Done;
-  }
-  [[nodiscard]] bool endless() const override { return endless_; }
-
- private:
-  std::shared_ptr<std::atomic<bool>> go_;
-  bool endless_;
-  std::atomic<int>& alive_;
-  bool begun_ = false;
-};
-
-/// ping: an end; status: `items` items; validate: waits; history: waits for ever.
-class FakeHandler : public Handler {
- public:
-  std::size_t items = 3;
-  std::size_t size = 10;
-  std::atomic<std::size_t> made{0};
-  std::atomic<int> waiting{0};
-  std::shared_ptr<std::atomic<bool>> go = std::make_shared<std::atomic<bool>>(false);
-  std::mutex mutex;
-  std::vector<Wake> wakes;
-
-  /// Who has asked, in order.
-  std::vector<std::string> peers() {
-    const std::lock_guard lock(mutex);
-    return peers_;
-  }
-
-  std::unique_ptr<Answer> handle(const Request& request, const Peer& peer, Wake wake) override {
-    const std::lock_guard lock(mutex);
-    peers_.push_back(peer.name());
-    wakes.push_back(std::move(wake));
-    if (request.verb == Verb::Validate) return std::make_unique<Patient>(go, false, waiting);
-    if (request.verb == Verb::History) return std::make_unique<Patient>(go, true, waiting);
-    return std::make_unique<Counted>(request.verb, request.verb == Verb::Status ? items : 0, size, made);
-  }
-  void wake_all() {
-    const std::lock_guard lock(mutex);
-    for (const Wake& wake : wakes) wake();
-  }
-
- private:
-  std::vector<std::string> peers_;
-};
-
-ServerOptions for_group() {
-  ServerOptions options = patient();
-  options.access.group = kGroup;
-  return options;
-}
-
-constexpr std::string_view kPing = "{\"version\":1,\"command\":\"ping\"}\n";
-constexpr std::string_view kStatus = "{\"version\":1,\"command\":\"status\"}\n";
-constexpr std::string_view kValidate = "{\"version\":1,\"command\":\"validate\"}\n";
-constexpr std::string_view kHistory = "{\"version\":1,\"command\":\"history\"}\n";
-
-bool wait_until(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(milliseconds{5});
-  }
-  return true;
-}
 
 Client connected(const std::string& path) {
   auto client = Client::connect(path, kPatience);
   if (auto* failure = std::get_if<Failure>(&client)) throw std::runtime_error(failure->message);
   return std::get<Client>(std::move(client));
-}
-
-std::string code_of(const std::string& line) { return Json::parse(line).at("error").at("code").get<std::string>(); }
-
-/// Runs `work` in a child with the identity uid nobody and the given supplementary groups, in the folder `place`; its
-/// result is the child's exit status. The child only makes system calls and ends by _exit: the parent has threads.
-int as_nobody(const std::string& place, const std::vector<gid_t>& groups, const std::function<int()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (chdir(place.c_str()) != 0) _exit(98);
-    if (setgroups(groups.size(), groups.data()) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(99);
-    _exit(work());
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// 0: answered with an end; 1: refused with "denied"; 2: may not even connect; 3: something else.
-int visit(const char* path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-  const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno == EACCES ? 2 : 3;
-  if (send(descriptor, kPing.data(), kPing.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE) return 3;
-  char text[4096] = {};
-  std::size_t length = 0;
-  for (;;) {
-    const ssize_t count = recv(descriptor, text + length, sizeof text - 1 - length, 0);
-    if (count <= 0) break;
-    length += static_cast<std::size_t>(count);
-    if (std::strstr(text, "\"end\"") != nullptr) return 0;
-    if (std::strstr(text, "\"denied\"") != nullptr) return 1;
-  }
-  return 3;
 }
 
 }  // namespace
@@ -199,134 +53,6 @@ TEST_CASE("the socket lets in its owner and its group alone, and goes with the s
   if (geteuid() == 0) CHECK(info.st_gid == kGroup);
   world.stop();
   CHECK(lstat(world.path().c_str(), &info) != 0);
-}
-
-TEST_CASE("strangers are refused, members of the group are not", "[control]") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED: needs root");
-    return;
-  }
-  FakeHandler handler;
-  ServerWorld world(handler, for_group());
-  const std::string& path = world.path();
-  const std::size_t slash = path.rfind('/');
-  // By a relative path: whether a stranger may walk through /tmp is the machine's affair, not the server's.
-  const std::string folder = path.substr(0, slash);
-  const std::string name = path.substr(slash + 1);
-  const auto visit_as = [&](const std::vector<gid_t>& groups) {
-    return as_nobody(folder, groups, [&] { return visit(name.c_str()); });
-  };
-  CHECK(visit_as({}) == 2);
-  CHECK(visit_as({1, kGroup, 2}) == 0);
-  std::vector<gid_t> many(60);
-  for (std::size_t i = 0; i < many.size(); ++i) many[i] = 60'000 + static_cast<gid_t>(i);
-  many.back() = kGroup;
-  CHECK(visit_as(many) == 0);
-  // Where somebody opened the file to all, the kernel's word about the peer still counts.
-  REQUIRE(chmod(path.c_str(), 0666) == 0);
-  CHECK(visit_as({}) == 1);
-  CHECK(visit_as({1, 2}) == 1);
-  CHECK(visit_as({kGroup}) == 0);
-  CHECK(world.wait_for_clients(0));
-  CHECK(handler.peers() == std::vector<std::string>{"uid 65534", "uid 65534", "uid 65534"});
-}
-
-TEST_CASE("where there are operators everybody may connect, and the handler learns who it is", "[control]") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED: needs root");
-    return;
-  }
-  FakeHandler handler;
-  ServerWorld world(handler, for_group());
-  const std::string& path = world.path();
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = path.substr(0, slash), name = path.substr(slash + 1);
-  const auto visit_as = [&](const std::vector<gid_t>& groups) {
-    return as_nobody(folder, groups, [&] { return visit(name.c_str()); });
-  };
-  const auto mode = [&] {
-    struct stat info {};
-    REQUIRE(lstat(path.c_str(), &info) == 0);
-    return info.st_mode & 07777;
-  };
-  SocketAccess access{.group = kGroup, .operators = {{kNobody, "john"}}};
-  world.set_access(access);
-  CHECK(mode() == 0666);
-  CHECK(visit_as({}) == 0);
-  CHECK(visit_as({kGroup}) == 0);
-  access.operators = {{kNobody - 1, "mary"}};
-  world.set_access(access);
-  CHECK(visit_as({}) == 0);  // a stranger: what he may is the handler's business
-  access.operators.clear();
-  world.set_access(access);
-  CHECK(mode() == 0660);
-  CHECK(visit_as({}) == 2);
-  CHECK(handler.peers() == std::vector<std::string>{"john", "john", "uid 65534"});
-}
-
-TEST_CASE("who is no operator any more is cut off, and who is root stays", "[control]") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED: needs root");
-    return;
-  }
-  FakeHandler handler;
-  ServerOptions options = for_group();
-  options.access.operators = {{kNobody, "john"}};
-  ServerWorld world(handler, options);
-  RawClient root(world.path());
-  REQUIRE(world.wait_for_clients(1));
-  const std::size_t slash = world.path().rfind('/');
-  const std::string folder = world.path().substr(0, slash), name = world.path().substr(slash + 1);
-  std::thread john([&] {
-    // Connected, it waits for the end of the connection.
-    CHECK(as_nobody(folder, {}, [&] {
-            sockaddr_un address{};
-            address.sun_family = AF_UNIX;
-            std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
-            const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-            if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
-            char byte = 0;
-            return recv(descriptor, &byte, 1, 0) == 0 ? 0 : 4;
-          }) == 0);
-  });
-  REQUIRE(world.wait_for_clients(2));
-  world.set_access(for_group().access);
-  john.join();
-  CHECK(world.wait_for_clients(1));
-  root.send(kPing);
-  CHECK(root.lines(2).find("\"end\"") != std::string::npos);
-}
-
-TEST_CASE("one user has only so many connections, and the others theirs", "[control]") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED: needs root");
-    return;
-  }
-  FakeHandler handler;
-  ServerOptions options = for_group();
-  options.access.operators = {{kNobody, "john"}};
-  options.max_of_user = 2;
-  ServerWorld world(handler, options);
-  const std::size_t slash = world.path().rfind('/');
-  const std::string folder = world.path().substr(0, slash), name = world.path().substr(slash + 1);
-  std::vector<std::unique_ptr<RawClient>> of_root;
-  for (int i = 0; i < 5; ++i) of_root.push_back(std::make_unique<RawClient>(world.path()));
-  REQUIRE(world.wait_for_clients(5));
-  CHECK(as_nobody(folder, {}, [&] {
-          sockaddr_un address{};
-          address.sun_family = AF_UNIX;
-          std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
-          for (int i = 0; i < 3; ++i) {
-            const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-            if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
-            // Two wait for something, so that none of them is idle.
-            if (i < 2 && send(descriptor, kValidate.data(), kValidate.size(), MSG_NOSIGNAL) < 0) return 4;
-            char text[512] = {};
-            if (recv(descriptor, text, sizeof text - 1, 0) <= 0) return 5;
-            if ((std::strstr(text, "\"busy\"") != nullptr) != (i == 2)) return 6;
-          }
-          return 0;
-        }) == 0);
 }
 
 TEST_CASE("what is no request is refused and the connection closed", "[control]") {

@@ -102,9 +102,9 @@ class ServerWorld {
   [[nodiscard]] LoopThread& thread() { return thread_; }
   [[nodiscard]] std::size_t clients();
   void set_access(const SocketAccess& access) {
-    thread_.run([&] {
-      if (!server_->set_access(access)) throw std::runtime_error("set_access");
-    });
+    bool done = false;
+    thread_.run([&] { done = static_cast<bool>(server_->set_access(access)); });
+    if (!done) throw std::runtime_error("set_access");
   }
   /// The same, asked on the loop thread.
   [[nodiscard]] std::size_t clients_here() const { return server_->clients(); }
@@ -133,6 +133,8 @@ class RawClient {
       descriptor_ = -1;
     }
   }
+  /// A connection that there is already.
+  explicit RawClient(int descriptor) : descriptor_(descriptor) {}
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient(RawClient&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), error_(other.error_) {}

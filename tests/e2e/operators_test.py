@@ -76,6 +76,20 @@ class Operators(support.Case):
         self.assertRegex(refused.stdout + refused.stderr,
                          r":\d+:23: error: there is no user 'no_such_user' on this machine")
 
+    def test_a_name_that_nobody_has_keeps_no_daemon_from_starting(self):
+        daemon = self.begin("set operators nobody, no_such_user")
+        unknown = "there is no user 'no_such_user' on this machine"
+        self.assertRegex(daemon.errors.read_text(), rf":\d+:23: warning: {unknown}")
+        self.assertIn(f"set operators: {unknown}: nobody of that name has a right", daemon.log_text())
+        self.assertEqual(self.ctl_as(daemon, OPERATOR, "summary").returncode, 0)
+        self.assertEqual(daemon.ctl("reload").returncode, 1)
+        daemon.stop()
+        daemon.write_rules(daemon.rules.read_text() + "check nothing\n")
+        daemon.launch()  # with the last good rules
+        self.assertIn("started with the last good rules", daemon.errors.read_text())
+        self.assertEqual(daemon.log_text().count(f"set operators: {unknown}"), 2)
+        self.assertEqual(self.ctl_as(daemon, OPERATOR, "summary").returncode, 0)
+
 
 class ComingBack(support.Case):
     def test_who_comes_back_after_restarts_misses_no_record(self):

@@ -41,9 +41,11 @@ class Resolver {
       if (environment_.looks_up()) {
         const std::optional<UserEntry> entry = environment_.user(word.value);
         if (!entry) {
-          report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownUser, word.range,
-                 fmt::format("there is no user {} on this machine", in_quotes(word.value)),
-                 "name users of the system, which `getent passwd` lists");
+          const bool is_demanded = environment_.demands_operators();
+          report(diagnostics_, is_demanded ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::UnknownUser,
+                 word.range, fmt::format("there is no user {} on this machine", in_quotes(word.value)),
+                 is_demanded ? "name users of the system, which `getent passwd` lists"
+                             : "nobody of that name has a right until it is known and the rules are reloaded");
           continue;
         }
         uid = entry->uid;

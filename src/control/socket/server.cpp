@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -30,7 +31,8 @@ constexpr std::uint64_t kTurn = 3'000'000;  // nanoseconds that clients get of a
 constexpr int kBacklog = 1024;
 constexpr int kMostAccepted = 64;  // in a turn of the loop
 constexpr Duration kTick = milliseconds{500};
-constexpr std::uint64_t kGrace = 1'000;  // milliseconds in which a client may be idle, however many wait
+constexpr std::size_t kShareOfStrangers = 4;  // the clients of strangers are at most this part of all
+constexpr std::uint64_t kGrace = 1'000;       // milliseconds in which a client may be idle, however many wait
 
 Failure too_large() {
   return {"too-large", fmt::format("a request has at most {} bytes", kMaxRequest), "name fewer services, or a group"};
@@ -49,6 +51,13 @@ struct WakeQueue {
     uv_async_send(async);
   }
 };
+
+/// Says why one who has just connected is not served, as far as that takes no time, and closes.
+void turn_away(int descriptor, const Failure& failure) {
+  const std::string line = error_line(failure);
+  (void)::send(descriptor, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::syscall(SYS_close, descriptor);  // as it was accepted, for the thread sanitizer
+}
 
 void discard(uv_handle_t* handle, auto* owner) {
   handle->data = owner;
@@ -90,10 +99,11 @@ class Server::Impl {
   };
 
   void watch();
-  [[nodiscard]] Client* idlest(std::optional<uid_t> of_user = std::nullopt);
+  using Among = std::function<bool(const Peer&)>;
+  [[nodiscard]] Client* idlest(const Among& among = {});
   [[nodiscard]] bool is_full() const { return clients_.size() >= options_.max_clients; }
   bool accept();
-  [[nodiscard]] std::optional<Failure> count(Client& client);
+  [[nodiscard]] std::optional<Failure> make_room(const Peer& peer);
   void add_to_user(Client& client);
   void uncount(Client& client);
   void rest();
@@ -126,14 +136,19 @@ class Server::Impl {
   uv_idle_t* turns_ = nullptr;               // runs while somebody's turn is to come
   std::deque<std::uint64_t> asked_, going_;  // clients that have asked; others whose answers go on
   bool asked_next_ = true;
-  std::map<uid_t, std::size_t> of_user_;  // how many clients
-  std::size_t strangers_ = 0;             // among them
+  struct Counts {
+    std::size_t all = 0;
+    std::size_t strangers = 0;  // among them: one may have a role in one process, and none in another
+  };
+  std::map<uid_t, Counts> of_user_;  // how many clients
+  std::size_t strangers_ = 0;        // among them all
   std::shared_ptr<WakeQueue> wakes_;
   std::map<std::uint64_t, Client*> clients_;
   std::uint64_t next_client_ = 1;
   bool resting_ = false;  // until the next tick: there was no descriptor for another client
   dev_t device_ = 0;      // of the socket's file, so that only our own is removed
   ino_t inode_ = 0;
+  bool unprotected_ = false;  // the file has not the mode that goes with the access
 };
 
 Result<void> Server::Impl::start(uv_loop_t* loop) {
@@ -186,11 +201,11 @@ Server::Impl::~Impl() {
 
 /// The client whose place is given to another: of those who wait for nothing, else of those who only follow, the oldest
 /// of the user who has most. Null: there is none.
-Server::Impl::Client* Server::Impl::idlest(std::optional<uid_t> of_user) {
+Server::Impl::Client* Server::Impl::idlest(const Among& among) {
   for (const bool followers : {false, true}) {
     std::map<uid_t, std::pair<std::size_t, Client*>> idle;  // by user: how many, and the oldest
     for (const auto& [id, client] : clients_) {
-      if (of_user && client->peer.uid != *of_user) continue;
+      if (among && !among(client->peer)) continue;
       if (client->writing || client->last || client->queued || uv_now(loop_) - client->idle_since < kGrace) continue;
       if (followers ? !client->answer || !client->answer->endless() || !client->waiting : client->answer != nullptr)
         continue;
@@ -238,6 +253,17 @@ bool Server::Impl::accept() {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
     return false;
   }
+  // Nobody gives his place to one who may not come in.
+  auto peer = admit(descriptor, options_.access);
+  if (!peer) {
+    turn_away(descriptor, {"denied", peer.error().what,
+                           fmt::format("run healerctl as root, or join the group \"{}\"", kControlGroup)});
+    return true;
+  }
+  if (const auto failure = make_room(*peer)) {
+    turn_away(descriptor, *failure);
+    return true;
+  }
   if (is_full())
     if (Client* const idle = idlest(); idle != nullptr) drop(*idle);
   auto* client = new Client;
@@ -254,17 +280,8 @@ bool Server::Impl::accept() {
     drop(*client);
     return true;
   }
-  auto peer = admit(descriptor, options_.access);
-  if (!peer) {
-    refuse(*client, {"denied", peer.error().what,
-                     fmt::format("run healerctl as root, or join the group \"{}\"", kControlGroup)});
-    return true;
-  }
   client->peer = std::move(*peer);
-  if (const auto failure = count(*client)) {
-    refuse(*client, *failure);
-    return true;
-  }
+  add_to_user(*client);
   client->deadline = in(options_.idle);
   client->idle_since = uv_now(loop_);
   const int code = uv_read_start(
@@ -286,39 +303,56 @@ bool Server::Impl::accept() {
 
 void Server::Impl::add_to_user(Client& client) {
   client.counted = true;
-  ++of_user_[client.peer.uid];
-  if (!client.peer.who.role) ++strangers_;
+  Counts& counts = of_user_[client.peer.uid];
+  ++counts.all;
+  if (client.peer.who.role) return;
+  ++counts.strangers;
+  ++strangers_;
 }
 
-/// Counts a client among those of its user. Why there are too many of them; none: there are not.
-std::optional<Failure> Server::Impl::count(Client& client) {
-  const Peer& peer = client.peer;
-  add_to_user(client);
-  const std::size_t number = of_user_[peer.uid];
-  const bool of_strangers = !peer.who.role && strangers_ > std::max<std::size_t>(options_.max_clients / 4, 1);
-  if (!of_strangers && (peer.uid == 0 || number <= options_.max_of_user)) return std::nullopt;
-  client.idle_since = uv_now(loop_);  // it is not the one that goes
-  if (Client* const idle = idlest(peer.uid); idle != nullptr) {
+/// Makes room for one more client of that user, where he or strangers have as many as they may. Why there is none;
+/// none: there is.
+std::optional<Failure> Server::Impl::make_room(const Peer& peer) {
+  const auto known = of_user_.find(peer.uid);
+  const Counts counts = known == of_user_.end() ? Counts{} : known->second;
+  const bool is_stranger = !peer.who.role;
+  const auto refuse_unless = [this](const Among& idle_among, const std::string& why) -> std::optional<Failure> {
+    Client* const idle = idlest(idle_among);
+    if (idle == nullptr) return Failure{"busy", why, "end one of them, or try again later"};
     drop(*idle);
     return std::nullopt;
-  }
-  return Failure{"busy", fmt::format("{} has {} connections already", peer.name(), number - 1), "end one of them"};
+  };
+  if (is_stranger && counts.strangers >= options_.max_of_stranger)
+    return refuse_unless([&](const Peer& other) { return other.uid == peer.uid && !other.who.role; },
+                         fmt::format("{} has {} connections already", peer.name(), counts.strangers));
+  if (peer.uid != 0 && counts.all >= options_.max_of_user)
+    return refuse_unless([&](const Peer& other) { return other.uid == peer.uid; },
+                         fmt::format("{} has {} connections already", peer.name(), counts.all));
+  if (is_stranger && strangers_ >= std::max<std::size_t>(options_.max_clients / kShareOfStrangers, 1))
+    return refuse_unless([](const Peer& other) { return !other.who.role; },
+                         fmt::format("users who may not control healerd have {} connections already", strangers_));
+  return std::nullopt;
 }
 
 void Server::Impl::uncount(Client& client) {
   if (!std::exchange(client.counted, false)) return;
-  const auto number = of_user_.find(client.peer.uid);
-  if (--number->second == 0) of_user_.erase(number);
-  if (!client.peer.who.role) --strangers_;
+  const auto counts = of_user_.find(client.peer.uid);
+  if (!client.peer.who.role) {
+    --counts->second.strangers;
+    --strangers_;
+  }
+  if (--counts->second.all == 0) of_user_.erase(counts);
 }
 
 Result<void> Server::Impl::set_access(SocketAccess access) {
-  if (access == options_.access) return {};
+  if (access == options_.access && !unprotected_) return {};
   options_.access = std::move(access);
   Result<void> done;
   struct stat info {};
-  if (lstat(options_.path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
+  if (lstat(options_.path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) {
     done = protect_socket(options_.path, options_.access);
+    unprotected_ = !done;
+  }
   std::vector<Client*> gone;
   for (const auto& [id, client] : clients_) {
     int descriptor = -1;

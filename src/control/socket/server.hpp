@@ -4,11 +4,13 @@
 //
 // Everything but a Wake is called on the loop thread, and the Handler is never entered from within one of its own
 // calls. Costs are bounded: at most `max_clients` descriptors are used, at most `max_of_user` of them by one who is not
-// root, and a quarter by strangers. When all are taken, a new client displaces an idle one: of the user with the most
-// idle clients, the one that has been idle longest. If none is idle, the new client waits in the kernel's queue; one
-// who has too many himself displaces an idle one of his own, or is refused. A client is idle if it has not asked
-// anything for a second; after those, clients that only follow count as idle, too. A client holds at most one request,
-// one chunk of its answer and one Answer. The next chunk is requested only when the previous one has been sent.
+// root, at most `max_of_stranger` by one stranger, and a quarter by all strangers. When all are taken, a new client
+// displaces an idle one, once it is known that it may come in: of the user with the most idle clients, the one that has
+// been idle longest. If none is idle, the new client waits in the kernel's queue; one who has too many himself
+// displaces an idle one of his own, one stranger too many that of a stranger, or is refused. A client is idle if it has
+// not asked anything for a second; after those, clients that only follow count as idle, too. A client holds at most one
+// request, one chunk of its answer and one Answer. The next chunk is requested only when the previous one has been
+// sent.
 //
 // Clients take turns, for some milliseconds in a turn of the loop: those that have just asked and those whose answers
 // go on alternately, each of them in the order in which they came. The more there are, the less is written for one at a
@@ -73,7 +75,8 @@ struct ServerOptions {
   std::string path{kDefaultSocket};
   SocketAccess access;
   std::size_t max_clients = 2'000;
-  std::size_t max_of_user = 1'000;  ///< of one who is not root
+  std::size_t max_of_user = 1'000;   ///< of one who is not root
+  std::size_t max_of_stranger = 16;  ///< of one who has no role
   Duration idle = seconds{10};
   Duration stalled = seconds{30};
 };
@@ -84,11 +87,10 @@ struct ServerOptions {
 class Server {
  public:
   /// Begins to listen on `options.path`, mode 0660 of the daemon's user and the group (0600 where there is none, 0666
-  /// where there are operators). A
-  /// missing last folder of the path is made with mode 0755; a folder that others can write to (without the sticky
-  /// bit) is refused, for they could put their own socket there. A socket that nobody answers on is replaced, anything
-  /// else in its place is an error. Requires: SIGPIPE is ignored, `handler` lives longer than the server, and the
-  /// caller holds the lock of the pid file.
+  /// where there are operators). A missing last folder of the path is made with mode 0755; a folder that others can
+  /// write to (without the sticky bit) is refused, for they could put their own socket there. A socket that nobody
+  /// answers on is replaced, anything else in its place is an error. Requires: SIGPIPE is ignored, `handler` lives
+  /// longer than the server, and the caller holds the lock of the pid file.
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(uv_loop_s* loop, Handler& handler, ServerOptions options);
 
   /// Drops all clients and removes the socket. Its handles are closed in the next turns of the loop.
@@ -97,7 +99,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   /// Who may use it from now on: also those who are connected are judged by it. An error where the socket's file cannot
-  /// be given the mode.
+  /// be given the mode: the next call tries it again.
   Result<void> set_access(SocketAccess access);
 
   /// How many clients are connected now.
