@@ -159,11 +159,11 @@ void next_deadline(benchmark::State& state) {
   shell.observe(static_cast<std::uint64_t>(state.range(0)), 0);
   for ([[maybe_unused]] auto _ : state) {
     state.PauseTiming();
-    shell.now.wall += *shell.engine->next_deadline() - shell.now.mono;
-    shell.now.mono = *shell.engine->next_deadline();
-    shell.engine->handle(event::Wake{}, shell.now, shell);  // the known deadline is used up
+    shell.now.wall += *shell.engine.next_deadline() - shell.now.mono;
+    shell.now.mono = *shell.engine.next_deadline();
+    shell.engine.handle(event::Wake{}, shell.now, shell);  // the known deadline is used up
     state.ResumeTiming();
-    benchmark::DoNotOptimize(shell.engine->next_deadline());
+    benchmark::DoNotOptimize(shell.engine.next_deadline());
   }
 }
 BENCHMARK(next_deadline)->Arg(1'000)->Arg(100'000);
@@ -177,7 +177,7 @@ void swap_of_one_service(benchmark::State& state) {
   std::size_t round = 0;
   for ([[maybe_unused]] auto _ : state) {
     RuleSet next = rules_of(services, ++round % services);
-    auto before = shell.engine->graph();
+    auto before = shell.engine.graph();
     auto begin = processor_time();
     auto plan = plan_swap(*before, std::move(next));
     planned += seconds_since(begin);
@@ -208,7 +208,7 @@ double start_of_all(std::size_t count) {
   const event::Command all{
       .id = CommandId{1}, .kind = event::Command::Kind::Start, .services = graph->order, .by = ByPerson{"root"}};
   const double begin = processor_time();
-  shell.engine->handle(all, shell.now, shell);
+  shell.engine.handle(all, shell.now, shell);
   return seconds_since(begin) / static_cast<double>(count);
 }
 
