@@ -16,7 +16,7 @@ LIMITS = {
     "engine.hpp.lines": (250, 380),
     "engine.cpp.lines": (250, 535),
     "Healings.functions": (60, 146),
-    "Daemon.functions": (60, 83),
+    "Daemon.functions": (60, 84),
     "Daemon.members": (40, 57),
     "parts.that.change.each.other": (0, 0),
     "parts.that.include.the.engine": (0, 0),
