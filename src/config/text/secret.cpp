@@ -134,7 +134,7 @@ std::string without_secrets(std::string_view line, std::string_view before) {
       continue;
     }
     if (is(i, 1, "password") || is(i, 1, "community") || is_given || is(i, 2, "environment") ||
-        (quoted && is(i, 1, "body"))) {
+        (quoted && (is(i, 1, "body") || is(i, 1, "token")))) {
       blank(begin, end);
       continue;
     }
