@@ -20,7 +20,6 @@ using runtime::HttpCall;
 /// An alert that waits for its contact.
 struct Outbox::Waiting {
   std::optional<Letter> memory{};  ///< until it is on disk
-  bool tried = false;              ///< it was tried to write it: some of it, or all, may be on disk
   Duration since{0};               ///< mono, so that no clock that is set makes it older
   std::string subject;
   std::uint64_t bytes = 0;
@@ -297,7 +296,6 @@ void Outbox::save() {
     Batch batch{.contact = name, .letters = {}};
     for (auto& [key, waiting] : its->letters) {
       if (!waiting.memory) continue;
-      waiting.tried = true;
       batch.letters.push_back(*waiting.memory);
     }
     if (!batch.letters.empty()) batches->push_back(std::move(batch));
@@ -523,7 +521,7 @@ void Outbox::close(Box& box, const LetterKey& key, bool sent, const std::string&
   const Waiting waiting = std::move(found->second);
   box.letters.erase(found);
   box.bytes -= waiting.bytes;
-  if (!waiting.memory || waiting.tried) bury(box, key);
+  bury(box, key);  // also what was only in memory: some of it may be on disk, or its engine not know that it is over
   box.sent.insert(key);
   while (box.sent.size() > options_.most_sent) {
     files_.submit(

@@ -176,8 +176,10 @@ Result<void> Queue::bury(const std::string& contact, const LetterKey& key) const
   const Result<Descriptor> folder = open_contact(directory_, contact);
   if (!folder) return folder.error();
   if (::renameat(folder->get(), name_with(key, kWaiting).c_str(), folder->get(), name_with(key, kSent).c_str()) != 0) {
-    if (errno == ENOENT) return {};
-    return system_error(errno, "cannot note that an alert is over");
+    const Descriptor made(errno != ENOENT ? -1
+                                          : ::openat(folder->get(), name_with(key, kSent).c_str(),
+                                                     O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made) return system_error(errno, "cannot note that an alert is over");
   }
   if (::fsync(folder->get()) != 0) return system_error(errno, "cannot note that an alert is over");
   return {};

@@ -45,7 +45,7 @@ class Queue {
   [[nodiscard]] Result<void> put(const std::string& contact, std::span<const Letter> letters) const;
   /// A letter that waits. One that is damaged is set aside, and its Error has no code.
   [[nodiscard]] Result<Letter> read(const std::string& contact, const LetterKey& key) const;
-  /// It is over, and will not be sent again. Well, too, where it does not wait here.
+  /// It is over, and will not be sent again. Also what never was here.
   [[nodiscard]] Result<void> bury(const std::string& contact, const LetterKey& key) const;
   /// That it was there need not be known any more.
   void forget(const std::string& contact, const LetterKey& key) const;

@@ -101,10 +101,11 @@ TEST_CASE("one letter or folder that cannot be read hides no other", "[outbox]")
   CHECK(world.warnings[1].find("cannot read alert " + file_name({1, 5})) != std::string::npos);
 }
 
-TEST_CASE("what is not on disk is over there", "[outbox]") {
+TEST_CASE("what was never on disk is over there, too", "[outbox]") {
   QueueWorld world;
   CHECK(world.queue.bury("team", {1, 5}));
-  CHECK(world.check()["team"].sent.empty());
+  CHECK(world.queue.bury("team", {1, 5}));
+  CHECK(world.check()["team"].sent == std::vector{LetterKey{1, 5}});
 }
 
 TEST_CASE("a queue that is not ours alone is refused", "[outbox]") {
