@@ -59,6 +59,11 @@
 
 namespace healer::runtime {
 
+/// Between looks at an output that may have grown too long, while a program writes much, and at most, while it does
+/// not.
+inline constexpr Duration kFastThinInterval{50};
+inline constexpr Duration kQuietThinInterval{1000};
+
 class ActionFiles {
  public:
   static constexpr std::size_t kHead = 32 * 1024;

@@ -21,8 +21,6 @@ namespace {
 using engine::ActionId;
 using engine::Outcome;
 
-constexpr Duration kFastThinInterval{50};     // while a program writes much
-constexpr Duration kQuietThinInterval{1000};  // at most, while it writes nothing
 // Files are removed when nothing has ended for a while: a disk takes longer to make files where many were just removed.
 constexpr Duration kQuiet{2000};
 constexpr Duration kLongestUntidy{10'000};

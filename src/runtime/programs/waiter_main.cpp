@@ -25,6 +25,7 @@
 #include "runtime/process/child.hpp"
 #include "runtime/process/control_groups.hpp"
 #include "runtime/process/spawner.hpp"
+#include "runtime/programs/action_files.hpp"
 #include "runtime/programs/leftovers.hpp"
 #include "runtime/programs/waiter.hpp"
 #include "runtime/programs/waiter_talk.hpp"
@@ -35,9 +36,7 @@ namespace {
 using engine::Outcome;
 
 constexpr Duration kSweepPause{20};
-constexpr Duration kLongSweepPause{1000};     // where something is there for long
-constexpr Duration kFastThinInterval{50};     // while the program writes much
-constexpr Duration kQuietThinInterval{1000};  // at most, while it does not
+constexpr Duration kLongSweepPause{1000};  // where something is there for long
 
 void pause_for(Duration duration) { ::poll(nullptr, 0, static_cast<int>(duration.count())); }
 
