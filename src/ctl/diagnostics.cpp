@@ -26,7 +26,7 @@ struct Place {
 };
 
 /// Takes the number behind the last ':' off a text.
-std::optional<std::uint32_t> take_number(std::string_view& text) {
+std::optional<std::uint32_t> take_count(std::string_view& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const std::string_view digits = text.substr(colon + 1);
@@ -38,8 +38,8 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 }
 
 std::optional<Place> place_of(std::string_view written) {
-  const auto column = take_number(written);
-  const auto line = take_number(written);
+  const auto column = take_count(written);
+  const auto line = take_count(written);
   if (!column || !line) return std::nullopt;
   return Place{std::string(written), *line, *column};
 }
