@@ -42,6 +42,7 @@ struct Outbox::Box {
   Duration not_before{0};       ///< mono
   std::string error;
   std::optional<WallTime> error_since;
+  bool refused = false;               // its last letter was dropped
   std::optional<Duration> loss_told;  ///< mono: when others were last told that something was dropped, or is late
   bool long_rest_told = false;        ///< others know that it asks for more rest than it gets
   runtime::Loop::Timer timer;
@@ -521,6 +522,7 @@ void Outbox::close(Box& box, const LetterKey& key, bool sent, const std::string&
   const Waiting waiting = std::move(found->second);
   box.letters.erase(found);
   box.bytes -= waiting.bytes;
+  box.refused = !sent;
   bury(box, key);  // also what was only in memory: some of it may be on disk, or its engine not know that it is over
   box.sent.insert(key);
   while (box.sent.size() > options_.most_sent) {
@@ -567,12 +569,10 @@ std::vector<ContactFigures> Outbox::figures() const {
   std::vector<ContactFigures> all;
   const Duration now = runtime::mono_now();
   for (const auto& [name, its] : boxes_) {
-    if (its->letters.empty()) continue;
-    ContactFigures figures{.contact = its->shown(),
-                           .waiting = its->letters.size(),
-                           .since = WallTime{milliseconds{its->letters.begin()->first.when}},
-                           .error = its->error,
-                           .error_since = its->error_since};
+    if (its->letters.empty() && (!its->refused || its->error.empty() || !its->contact)) continue;
+    ContactFigures figures{
+        .contact = its->shown(), .waiting = its->letters.size(), .error = its->error, .error_since = its->error_since};
+    if (!its->letters.empty()) figures.since = WallTime{milliseconds{its->letters.begin()->first.when}};
     if (!its->under_way && its->contact && its->not_before > now) figures.next = wall() + (its->not_before - now);
     all.push_back(std::move(figures));
   }

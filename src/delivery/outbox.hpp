@@ -48,7 +48,7 @@ struct OutboxOptions {
   runtime::Resolver::Options resolver{};  ///< of names
 };
 
-/// What a person is told about the alerts that wait for a contact.
+/// What a person is told about a contact for which alerts wait, or which has not taken its last one.
 struct ContactFigures {
   std::string contact;  ///< its name
   std::size_t waiting = 0;

@@ -196,7 +196,11 @@ class Judge {
 
   void contacts() {
     for (const Daemon::Contact& one : facts_.daemon.contacts)
-      if (!one.error.empty())
+      if (one.waiting == 0)
+        add(Verdict::Fault, "contacts",
+            fmt::format("the contact {} has not taken its last alert: {}", printable(one.name), printable(one.error)),
+            "that alert is not sent again; mend the contact in the rules, or its server");
+      else if (!one.error.empty())
         add(Verdict::Warning, "contacts",
             fmt::format("{} alert{} wait{} for the contact {}: {}", one.waiting, one.waiting == 1 ? "" : "s",
                         one.waiting == 1 ? "s" : "", printable(one.name), printable(one.error)),

@@ -257,6 +257,9 @@ TEST_CASE("mails that wait are a line, with what the server said last", "[contro
         plain +
             "1 alert waits for the contact te\\x1bm\n3 alerts wait for the contact wall, for 2 m: it answered 503 "
             "(10 s ago)\n");
+  daemon.contacts = {{.name = "wall", .error = "it answered 404", .error_since = kNow - seconds{10}}};
+  CHECK(render_daemon(daemon, style(0)) ==
+        plain + "the contact wall has not taken its last alert: it answered 404 (10 s ago)\n");
 }
 
 TEST_CASE("a summary that is piped is whole", "[control]") {

@@ -220,6 +220,10 @@ TEST_CASE("what is refused for good, or waits too long, is dropped and told, and
   world.submit(1, {"team", "moved", "late"});
   world.submit(2, {"team", "moved"});
   CHECK(world.until([&] { return world.count(Kinds::Dropped) == 4 && world.count(Kinds::Sent) == 1; }));
+  const auto figures = world.outbox->figures();  // "team" has taken the last one
+  REQUIRE(figures.size() == 2);
+  CHECK((figures[1].contact == "moved" && figures[1].waiting == 0 && !figures[1].since));
+  CHECK(figures[1].error == "it answered 302, a redirect, which is not followed");
   std::string texts;
   std::vector<std::string> notified;
   for (const MailOutcome& one : world.outcomes) {

@@ -28,6 +28,14 @@ bool is_json(const std::string& text) {
   return !filter || filter->first(text);
 }
 
+/// Whether a header says how the request is framed, or which it is: with another one it would arrive as something else.
+bool is_own_header(std::string_view name) {
+  constexpr std::string_view kOwn[] = {
+      "content-length", "transfer-encoding", "host",           "connection", "expect", "te",
+      "trailer",        "upgrade",           "idempotency-key"};
+  return std::ranges::find(kOwn, name) != std::end(kOwn);
+}
+
 /// The words that a message lists: "EVENT, SERVICE, ..., INCIDENT".
 std::string known_names() {
   std::string text;
@@ -112,6 +120,8 @@ class ContactChecker {
     for (const Word& header : set.headers) {
       if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
         error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");
+      else if (const std::string field = to_lower(trim(header.value.substr(0, colon))); is_own_header(field))
+        error(Code::WrongPlace, header.range, fmt::format("healer sets the header '{}' itself", field), "remove it");
       one_line(header);
       values(header);
     }

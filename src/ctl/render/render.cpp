@@ -181,6 +181,10 @@ std::string mail_text(const DaemonView& daemon, const Style& style) {
 }
 
 std::string contact_text(const ContactView& contact, const Style& style) {
+  if (contact.waiting == 0)
+    return fmt::format("the contact {} has not taken its last alert: {}{}", printable(contact.name),
+                       printable(contact.error),
+                       contact.error_since ? fmt::format(" ({} ago)", lasting(*contact.error_since, style)) : "");
   std::string text = fmt::format(
       "{} for the contact {}", contact.waiting == 1 ? "1 alert waits" : fmt::format("{} alerts wait", contact.waiting),
       printable(contact.name));
