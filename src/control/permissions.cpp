@@ -110,9 +110,11 @@ std::optional<Failure> forbidden(const Request& request, const Asker& who) {
                    remedy_for(least)};
   const bool overrides = least_for(request.verb) < least;
   return Failure{"forbidden",
-                 fmt::format("'{}'{} needs the role {}, and {} has the role {}", to_string(request.verb),
+                 fmt::format("'{}'{} needs the role {}, and the user '{}' has the role {}", to_string(request.verb),
                              overrides ? " with overrides" : "", needed, who.name, to_string(*who.role)),
-                 remedy_for(least)};
+                 who.role == Role::Operator
+                     ? "run healerctl as root; who is named in 'set operators' is an operator, whatever his groups"
+                     : remedy_for(least)};
 }
 
 }  // namespace healer::control

@@ -114,21 +114,23 @@ TEST_CASE("who is no operator any more is cut off, and who is root stays", "[con
   REQUIRE(world.wait_for_clients(1));
   const std::size_t slash = world.path().rfind('/');
   const std::string folder = world.path().substr(0, slash), name = world.path().substr(slash + 1);
+  int cut_off = -1;
   std::thread john([&] {
     // Connected, it waits for the end of the connection.
-    CHECK(as_nobody(folder, {}, [&] {
-            sockaddr_un address{};
-            address.sun_family = AF_UNIX;
-            std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
-            const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-            if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
-            char byte = 0;
-            return recv(descriptor, &byte, 1, 0) == 0 ? 0 : 4;
-          }) == 0);
+    cut_off = as_nobody(folder, {}, [&] {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      std::strncpy(address.sun_path, name.c_str(), sizeof address.sun_path - 1);
+      const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 3;
+      char byte = 0;
+      return recv(descriptor, &byte, 1, 0) == 0 ? 0 : 4;
+    });
   });
   REQUIRE(world.wait_for_clients(2));
   world.set_access(for_group().access);
   john.join();
+  CHECK(cut_off == 0);
   CHECK(world.wait_for_clients(1));
   root.send(kPing);
   CHECK(root.lines(2).find("\"end\"") != std::string::npos);

@@ -34,20 +34,10 @@ std::string DaemonWorld::output_path(ActionId action) const {
   return folder_.path() + "/" + std::to_string(action.number()) + ".out";
 }
 
-void DaemonWorld::submit(event::Command command) {
+void DaemonWorld::submit(const event::Command& command) {
   if (on_submit(command)) return;
   world_.handle(command);
   settle();
-}
-
-void DaemonWorld::reload(bool confirmed, ReloadDone done) {
-  reload_confirmed = confirmed;
-  on_reload(std::move(done));
-}
-
-std::vector<std::string> DaemonWorld::quit() {
-  on_quit();
-  return awaited;
 }
 
 void DaemonWorld::settle() {

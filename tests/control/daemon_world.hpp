@@ -26,14 +26,14 @@ struct KeptHistory {
   TailBounds tail{};
 };
 
-class DaemonWorld : private Supervisor {
+class DaemonWorld {
  public:
-  using Supervisor::ReloadDone;
+  using ReloadDone = Supervisor::ReloadDone;
 
   explicit DaemonWorld(RuleSet rules, ServerOptions options = patient(), KeptHistory kept = {})
       : world_(std::move(rules)),
         store_({}, kept.records),
-        commands_(*this, kept.tail),
+        commands_(access_, kept.tail),
         server_(commands_, std::move(options)) {
     act([](World& world) { world.start(); });
   }
@@ -65,36 +65,54 @@ class DaemonWorld : private Supervisor {
   /// What programs write that is a secret; the server's thread asks.
   std::atomic<std::uint64_t> hidden{0};  ///< the number of an action
   /// Where programs write their output.
-  [[nodiscard]] std::string output_path(ActionId action) const override;
+  [[nodiscard]] std::string output_path(ActionId action) const;
 
  private:
-  [[nodiscard]] const Engine& engine() const override { return *world_.engine; }
-  [[nodiscard]] const store::Store& store() const override { return store_; }
-  [[nodiscard]] Instant now() const override { return world_.now; }
-  [[nodiscard]] std::string version() const override { return "1.2.3"; }
-  [[nodiscard]] CountsView counts() const override { return {}; }
-  [[nodiscard]] std::optional<MailView> mail() const override { return mail_; }
-  [[nodiscard]] std::vector<ContactView> contacts() const override { return contacts_; }
-  [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
-  [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
-  [[nodiscard]] std::optional<StaleView> stale() const override { return stale_; }
-  [[nodiscard]] bool hides_output(ActionId action) const override { return action.number() == hidden; }
-  [[nodiscard]] Secrets given_secrets(ActionId) const override { return {}; }
-  [[nodiscard]] std::string lists() const override { return {}; }
-  [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
-  std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
-  bool forget_row(const std::string&, const std::string&) override { return false; }
-  void submit(event::Command command) override;
-  void reload(bool confirmed, ReloadDone done) override;
-  void diff(ReloadDone done) override { on_diff(std::move(done)); }
-  std::vector<std::string> quit() override;
+  /// What the commands ask on the server's thread: apart from the world, whose end it outlives.
+  class Access final : public Supervisor {
+   public:
+    explicit Access(DaemonWorld& world) : world_(world) {}
 
+    [[nodiscard]] const Engine& engine() const override { return *world_.world_.engine; }
+    [[nodiscard]] const store::Store& store() const override { return world_.store_; }
+    [[nodiscard]] Instant now() const override { return world_.world_.now; }
+    [[nodiscard]] std::string version() const override { return "1.2.3"; }
+    [[nodiscard]] CountsView counts() const override { return {}; }
+    [[nodiscard]] std::optional<MailView> mail() const override { return world_.mail_; }
+    [[nodiscard]] std::vector<ContactView> contacts() const override { return world_.contacts_; }
+    [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
+    [[nodiscard]] std::vector<std::string> damages() const override { return {}; }
+    [[nodiscard]] std::optional<StaleView> stale() const override { return world_.stale_; }
+    [[nodiscard]] std::string output_path(ActionId action) const override { return world_.output_path(action); }
+    [[nodiscard]] bool hides_output(ActionId action) const override { return action.number() == world_.hidden; }
+    [[nodiscard]] Secrets given_secrets(ActionId) const override { return {}; }
+    [[nodiscard]] std::string lists() const override { return {}; }
+    [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
+    std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
+    bool forget_row(const std::string&, const std::string&) override { return false; }
+    void submit(event::Command command) override { world_.submit(command); }
+    void reload(bool confirmed, ReloadDone done) override {
+      world_.reload_confirmed = confirmed;
+      world_.on_reload(std::move(done));
+    }
+    void diff(ReloadDone done) override { world_.on_diff(std::move(done)); }
+    std::vector<std::string> quit() override {
+      world_.on_quit();
+      return world_.awaited;
+    }
+
+   private:
+    DaemonWorld& world_;
+  };
+
+  void submit(const event::Command& command);
   /// Commits go to the store, replies to the commands, as in the daemon.
   void settle();
 
   TemporaryFolder folder_;
   World world_;
   store::MemoryStore store_;
+  Access access_{*this};
   Commands commands_;
   std::size_t settled_ = 0;
   bool begun_ = false;

@@ -49,8 +49,9 @@ TEST_CASE("an override takes more than what it is said with", "[control][permiss
   const auto failure = forbidden(heal, john);
   REQUIRE(failure);
   CHECK(failure->code == "forbidden");
-  CHECK(failure->message == "'heal' with overrides needs the role admin, and john has the role operator");
-  CHECK(failure->remedy == "run healerctl as root, or join the group \"healer\"");
+  CHECK(failure->message == "'heal' with overrides needs the role admin, and the user 'john' has the role operator");
+  CHECK(failure->remedy ==
+        "run healerctl as root; who is named in 'set operators' is an operator, whatever his groups");
   CHECK_FALSE(forbidden(heal, {.name = "root", .role = Role::Admin}));
   heal.overrides.clear();
   CHECK_FALSE(forbidden(heal, john));
@@ -59,10 +60,10 @@ TEST_CASE("an override takes more than what it is said with", "[control][permiss
 TEST_CASE("a refusal names the role that is needed", "[control][permissions]") {
   const auto restart = forbidden({.verb = Verb::Restart}, {.name = "john", .role = Role::Operator});
   REQUIRE(restart);
-  CHECK(restart->message == "'restart' needs the role admin, and john has the role operator");
+  CHECK(restart->message == "'restart' needs the role admin, and the user 'john' has the role operator");
   const auto output = forbidden({.verb = Verb::Output}, {.name = "eve", .role = Role::ReadOnly});
   REQUIRE(output);
-  CHECK(output->message == "'output' needs the role operator, and eve has the role read-only");
+  CHECK(output->message == "'output' needs the role operator, and the user 'eve' has the role read-only");
   const auto status = forbidden({.verb = Verb::Status}, {.name = "uid 1003", .role = {}});
   REQUIRE(status);
   CHECK(status->code == "denied");

@@ -43,7 +43,7 @@ class Operators(support.Case):
         self.assertEqual(self.ctl_as(daemon, OPERATOR, "pause", "good").returncode, 0)
         refused = self.ctl_as(daemon, OPERATOR, "unmonitor", "good")
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("'unmonitor' needs the role admin, and nobody has the role operator", refused.stderr)
+        self.assertIn("'unmonitor' needs the role admin, and the user 'nobody' has the role operator", refused.stderr)
         # The history names him.
         self.assertIn("nobody", "".join(one["text"] for one in daemon.ask("history", "good")["records"]))
 
