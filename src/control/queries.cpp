@@ -89,10 +89,7 @@ DaemonView Queries::daemon_for_strangers() const {
   return view;
 }
 
-bool Queries::exists(ServiceId service) const {
-  const auto& slots = daemon_.engine().graph()->slots;
-  return service.index() < slots.size() && slots[service.index()];
-}
+bool Queries::exists(ServiceId service) const { return daemon_.engine().graph()->block(service) != nullptr; }
 
 std::string_view Queries::state(ServiceId service) const {
   return to_string(engine::condition_of(daemon_.engine(), service));

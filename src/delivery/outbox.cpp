@@ -238,8 +238,7 @@ void Outbox::checked(const std::shared_ptr<Result<std::map<std::string, FoundLet
       }
     }
   } else {
-    if (!std::exchange(disk_sick_, true)) log(Severity::Error, "alerts of contacts: " + found->error().what);
-    disk_timer_.set_deadline(runtime::mono_now() + options_.disk_rest);
+    disk_failed("alerts of contacts: " + found->error().what);
   }
   for (const engine::effect::Alert& alert : std::exchange(early_, {})) accept(alert);
   for (const auto& [name, its] : boxes_) advance(*its);
@@ -335,14 +334,18 @@ void Outbox::saved(const std::vector<Batch>& batches) {
   const bool any_sick = std::ranges::any_of(
       boxes_, [](const auto& one) { return one.second->disk_sick || !one.second->unburied.empty(); });
   if (!why.empty()) {
-    if (!std::exchange(disk_sick_, true))
-      log(Severity::Error, fmt::format("alerts of contacts are kept in memory: {}", why));
-    disk_timer_.set_deadline(runtime::mono_now() + options_.disk_rest);
+    disk_failed(fmt::format("alerts of contacts are kept in memory: {}", why));
   } else if (!any_sick && std::exchange(disk_sick_, false)) {
     log(Severity::Info, "alerts of contacts are written again");
   }
   save();
   see_idle();
+}
+
+/// The folder is sick: said once, and tried again when it has rested.
+void Outbox::disk_failed(std::string why) {
+  if (!std::exchange(disk_sick_, true)) log(Severity::Error, std::move(why));
+  disk_timer_.set_deadline(runtime::mono_now() + options_.disk_rest);
 }
 
 /// The alert is safe as far as this contact is concerned: on disk, or over.
@@ -553,8 +556,7 @@ void Outbox::bury(Box& box, const LetterKey& key) {
     if (!done) {
       box.unburied.insert(key);
       if (box.unburied.size() > options_.most_sent) box.unburied.erase(box.unburied.begin());
-      if (!std::exchange(disk_sick_, true)) log(Severity::Error, done.error().what);
-      disk_timer_.set_deadline(runtime::mono_now() + options_.disk_rest);
+      disk_failed(done.error().what);
     }
     see_idle();
   };

@@ -100,6 +100,7 @@ class Outbox {
   void make_room(Box& box);
   void save();
   void saved(const std::vector<Batch>& batches);
+  void disk_failed(std::string why);
   void taken(std::uint64_t alert, const std::string& contact);
   /// Begins with what is next for a contact, where it is time; else sees to it that this is called when it is. Drops
   /// what has waited too long. May be called whenever something has changed.

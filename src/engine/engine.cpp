@@ -220,7 +220,7 @@ void Engine::on(const event::Committed& event, Turn& turn) {
 }
 
 void Engine::save_services(Turn& turn) {
-  const auto exists = [this](ServiceId id) { return id.index() < graph_->slots.size() && graph_->slots[id.index()]; };
+  const auto exists = [this](ServiceId id) { return graph_->block(id) != nullptr; };
   for (const auto& [id, changed] : turn.remembered)
     if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
   keep_once(turn.changed);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whether healer doubts what it sees, and when such a doubt ends.
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include <spdlog/fmt/fmt.h>
@@ -9,10 +8,9 @@
 #include "engine/engine.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/settings.hpp"
-#include "engine/turn.hpp"
-#include "util/text.hpp"
 
 namespace healer::engine {
+
 std::string Engine::doubt(Instant now) const {
   if (releases_.is_sick()) return "the state cannot be written";
   if (now.mono - started_at_.mono < graph_->settings->cycle_length()) return "healer has just started";

@@ -108,8 +108,7 @@ bool Engine::newly_missing(ServiceId id, const Evidence& seen, Instant now) cons
   if (seen.answer != Answer::Absent) return false;
   if (next(state.presence.state(), PresenceEvent::Missed).doing != PresenceReaction::Settle) return false;
   // That it was down already an earlier daemon has said.
-  const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
-  if (!state.last && std::ranges::any_of(rules(id), failed)) return false;
+  if (!state.last && rules_.any_failed(id)) return false;
   return !left_alone(id, now) && in_schedule(id, now);
 }
 

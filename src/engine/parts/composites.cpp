@@ -28,8 +28,7 @@ Health Composites::health(ServiceId id) const {
   if (!state.monitored)
     return state.trouble->taken_out && state.trouble->taken_out->given_up() ? Health::GivenUp : Health::Unmonitored;
   if (state.initialising) return Health::Unjudged;
-  const auto failed = [](const RuleState& rule) { return rule.status == RuleStatus::Failed; };
-  if (std::ranges::any_of(rules_.of(id), failed)) return Health::Failed;
+  if (rules_.any_failed(id)) return Health::Failed;
   if (!state.trouble->unknown) return Health::Ok;
   return graph_->at(id).has_members() ? Health::Unjudged : Health::Unknown;
 }

@@ -256,15 +256,9 @@ void RunningPrograms::cancel(const event::Command& command, Turn& turn) {
     return;
   }
   running.cancelled_by = words_of(command.by);
-  bool again = false;
-  if (const auto waiting = queued_.find(to_lower(running.exec.cause->service)); waiting != queued_.end()) {
-    again = std::erase_if(waiting->second, [&](const QueuedExec& other) {
-              const bool same = other.exec.rule == running.exec.rule && other.exec.recovery == running.exec.recovery;
-              if (same) turn.commit.ended.push_back(other.exec.action);
-              return same;
-            }) > 0;
-    if (waiting->second.empty()) queued_.erase(waiting);
-  }
+  const std::size_t waited = queued_of(running.exec.cause->service).size();
+  supersede(running.exec, turn);
+  const bool again = queued_of(running.exec.cause->service).size() < waited;
   Record& record = turn.record(RecordKind::ActionHeld, Severity::Warning, running.exec.cause->service,
                                fmt::format("{} is to end: cancelled by {}{}", program, words_of(command.by),
                                            again ? "; it will not be run again" : ""));
