@@ -44,6 +44,8 @@ class DaemonWorld {
   void cycle(std::int64_t status, const std::string& output = {});
   [[nodiscard]] const std::string& path() const { return server_.path(); }
   [[nodiscard]] ServerWorld& server() { return server_; }
+  /// What the commands are given. On the server's thread.
+  [[nodiscard]] Supervisor& supervisor() { return access_; }
   /// On the server's thread.
   [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& stored() { return store_; }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "web/message.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "util/text.hpp"
+
+namespace healer::web {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Method>, 7> kMethods{{{"GET", Method::Get},
+                                                                       {"HEAD", Method::Head},
+                                                                       {"POST", Method::Post},
+                                                                       {"PUT", Method::Put},
+                                                                       {"PATCH", Method::Patch},
+                                                                       {"DELETE", Method::Delete},
+                                                                       {"OPTIONS", Method::Options}}};
+
+}  // namespace
+
+Method method_of(std::string_view name) {
+  const auto* const found = std::ranges::find(kMethods, name, &std::pair<std::string_view, Method>::first);
+  return found == kMethods.end() ? Method::Other : found->second;
+}
+
+std::string_view to_string(Method method) {
+  const auto* const found = std::ranges::find(kMethods, method, &std::pair<std::string_view, Method>::second);
+  return found == kMethods.end() ? std::string_view("other") : found->first;
+}
+
+std::optional<std::string_view> find(const Fields& fields, std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &Fields::value_type::first);
+  if (found == fields.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::string_view> find_all(const Fields& fields, std::string_view name) {
+  std::vector<std::string_view> values;
+  for (const auto& [key, value] : fields)
+    if (key == name) values.emplace_back(value);
+  return values;
+}
+
+std::optional<std::string_view> Request::header(std::string_view name) const {
+  const auto found = std::ranges::find_if(headers, [&](const auto& one) { return iequals(one.first, name); });
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string_view reason_of(unsigned status) {
+  switch (status) {
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 409: return "Conflict";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 500: return "Internal Server Error";
+    case 503: return "Service Unavailable";
+    default: return "Unknown";
+  }
+}
+
+}  // namespace healer::web

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What is asked and answered over HTTP, as plain values: who reads sockets makes a Request of them, and who answers
+// knows no sockets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "control/socket/server.hpp"
+
+namespace healer::web {
+
+enum class Method : std::uint8_t { Get, Head, Post, Put, Patch, Delete, Options, Other };
+
+[[nodiscard]] Method method_of(std::string_view name);
+[[nodiscard]] std::string_view to_string(Method method);
+/// Whether a request of this method changes nothing (RFC 9110, 9.2.1).
+[[nodiscard]] constexpr bool is_safe(Method method) {
+  return method == Method::Get || method == Method::Head || method == Method::Options;
+}
+
+/// Names and values in the order in which they came; a name may come several times.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+/// The first value of that name, in exactly this case; none: it did not come.
+[[nodiscard]] std::optional<std::string_view> find(const Fields& fields, std::string_view name);
+/// All values of that name.
+[[nodiscard]] std::vector<std::string_view> find_all(const Fields& fields, std::string_view name);
+
+struct Request {
+  Method method = Method::Get;
+  std::string path = "/";  ///< decoded, begins with a slash
+  Fields query{};          ///< decoded
+  Fields headers{};        ///< see header()
+  Fields cookies{};
+  Fields form{};  ///< of a body of the type application/x-www-form-urlencoded, decoded
+  std::string body{};
+  std::string
+      peer{};  ///< the address it comes from, behind a trusted proxy the one that this names; empty: a unix socket
+  bool secure = false;  ///< it came by TLS
+
+  /// The first header of that name, in any case.
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+};
+
+/// A body that is made while it is read: see control::Answer.
+using Stream = control::Answer;
+using control::Wake;
+
+struct Response {
+  unsigned status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body{};
+  Fields headers{};                  ///< others than Content-Type and those that each response has
+  std::unique_ptr<Stream> stream{};  ///< in place of `body`
+};
+
+/// A response that is not there yet: asked for again after a Wake. Destroyed when its client has gone.
+class Deferred {
+ public:
+  virtual ~Deferred() = default;
+  virtual std::optional<Response> poll() = 0;
+};
+
+using Reply = std::variant<Response, std::unique_ptr<Deferred>>;
+
+/// The words that go with a status: "Not Found".
+[[nodiscard]] std::string_view reason_of(unsigned status);
+
+}  // namespace healer::web
