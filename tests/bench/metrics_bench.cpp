@@ -8,6 +8,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/daemon_world.hpp"
@@ -40,18 +41,18 @@ std::unique_ptr<DaemonWorld> world_of(std::size_t count) {
   }
   auto world = std::make_unique<DaemonWorld>(rule_set(std::move(services), seconds{30}));
   world->act([](World& its) {
-    for (const ServiceId id : its.engine->graph()->order) {
+    its.advance(seconds{31});
+    for (const effect::Measure& run : std::exchange(its.open, {})) {
       auto facts = std::make_shared<Facts>();
-      facts->process = ProcessFacts{.pid = 4242, .attribute = {}};
+      facts->process = ProcessFacts{.pid = 1000 + run.service.number(), .start_ticks = 7, .attribute = {}};
       for (const Metric metric :
            {Metric::Cpu, Metric::TotalCpu, Metric::MemoryPercent, Metric::MemoryBytes, Metric::TotalMemory,
             Metric::TotalMemoryBytes, Metric::Children, Metric::Threads, Metric::FileDescriptors, Metric::Uptime})
-        facts->metrics.set(metric, 1.25 * static_cast<double>(id.index()));
-      ServiceState& state = const_cast<ServiceState&>(its.engine->service(id));
-      state.last = std::make_shared<const Evidence>(Evidence{.output = {}, .facts = std::move(facts)});
-      state.last_when = its.now.wall;
-      state.initialising = false;
+        facts->metrics.set(metric, 1.25 * run.service.number());
+      its.handle(event::measured(run.service, run.run,
+                                 {.output = std::make_shared<const std::string>(), .facts = std::move(facts)}));
     }
+    its.effects.clear();
   });
   return world;
 }
