@@ -56,6 +56,7 @@ LAW = {
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "web": ({"control", "engine", "store", "util"}, {"json", "openssl"}),
     "web/server": ({"web", "control", "engine", "runtime", "util"}, {"microhttpd", "openssl"}),
+    "web/metrics": ({"web", "control", "engine", "protocols/probe", "store", "util"}, set()),
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
                 "runtime/home", "runtime/host", "runtime/inspection/proc_stat", "runtime/inspection/proc_table",
                 "runtime/process/own_programs"}, {"json"}),

@@ -14,6 +14,7 @@
 #include "daemon/secrets.hpp"
 #include "engine/healing/variables.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/same_secret.hpp"
@@ -30,9 +31,24 @@ class Daemon::Access final : public control::Supervisor {
   [[nodiscard]] std::string version() const override { return HEALER_VERSION; }
 
   [[nodiscard]] control::CountsView counts() const override {
-    control::CountsView counts = daemon_.statistics_.counts();
+    control::CountsView counts = statistics().counts();
     counts.mails_waiting = daemon_.mailer_->waiting();
     return counts;
+  }
+
+  [[nodiscard]] const control::Statistics& statistics() const override { return daemon_.statistics_.statistics(); }
+
+  [[nodiscard]] control::Vitals vitals() const override {
+    const runtime::LoopLag lag = daemon_.loop_.lag();
+    const runtime::OwnFigures own = runtime::own_figures();
+    return {.lag = lag.recent,
+            .longest_lag = lag.max,
+            .journals = !daemon_.sick_,
+            .processor = own.processor,
+            .resident = own.resident,
+            .reserved = own.reserved,
+            .descriptors = own.descriptors,
+            .most_descriptors = own.most_descriptors};
   }
 
   [[nodiscard]] std::optional<control::MailView> mail() const override {

@@ -164,7 +164,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
   Publisher publisher_{[this](const std::string& text) { write_log(engine::Severity::Error, text); }};
-  CountingObserver statistics_;
+  CountingObserver statistics_{engine_};
   LoggingObserver logging_{log_};
   std::unique_ptr<RecordingObserver> recording_;
   std::unique_ptr<FollowersObserver> following_;

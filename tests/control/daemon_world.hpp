@@ -50,6 +50,7 @@ class DaemonWorld {
   [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& stored() { return store_; }
 
+  Vitals vitals{};
   bool reload_confirmed = false;  ///< of the last reload
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
   std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
@@ -82,6 +83,8 @@ class DaemonWorld {
     [[nodiscard]] Instant now() const override { return world_.world_.now; }
     [[nodiscard]] std::string version() const override { return "1.2.3"; }
     [[nodiscard]] CountsView counts() const override { return {}; }
+    [[nodiscard]] const Statistics& statistics() const override { return world_.statistics_; }
+    [[nodiscard]] Vitals vitals() const override { return world_.vitals; }
     [[nodiscard]] std::optional<MailView> mail() const override { return world_.mail_; }
     [[nodiscard]] std::vector<ContactView> contacts() const override { return world_.contacts_; }
     [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
@@ -125,6 +128,7 @@ class DaemonWorld {
   store::MemoryStore store_;
   Access access_{*this};
   Commands commands_;
+  Statistics statistics_;
   std::size_t settled_ = 0;
   bool begun_ = false;
   std::optional<MailView> mail_;

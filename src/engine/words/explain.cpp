@@ -317,8 +317,9 @@ std::string_view to_string(Condition condition) { return kConditions[static_cast
 
 Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
+  if (!last_run_bad(state)) return Condition::Running;  // of most rules, which are not looked at then
   const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
-  return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
+  return tells ? Condition::Failing : Condition::Running;
 }
 
 std::string unreported(const Rule& rule, const ServiceState& state) {
