@@ -55,6 +55,7 @@ LAW = {
     "control/diagnostic_json": ({"config", "control/wire"}, {"json"}),
     "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
     "web": ({"control", "engine", "store", "util"}, {"json"}),
+    "web/monit": ({"web", "control", "engine", "protocols/probe", "protocols/sentence", "store", "util"}, {"json"}),
     "web/server": ({"web", "control", "runtime", "util"}, {"microhttpd"}),
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
                 "runtime/home", "runtime/host", "runtime/inspection/proc_stat", "runtime/inspection/proc_table",

@@ -8,6 +8,7 @@
 
 #include "control/supervisor.hpp"
 #include "daemon/daemon_impl.hpp"
+#include "daemon/surroundings.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/programs/action_files.hpp"
 
@@ -21,6 +22,21 @@ class Daemon::Access final : public control::Supervisor {
   [[nodiscard]] const store::Store& store() const override { return *daemon_.store_; }
   [[nodiscard]] Instant now() const override { return runtime::now(); }
   [[nodiscard]] std::string version() const override { return HEALER_VERSION; }
+
+  [[nodiscard]] control::Surroundings surroundings() const override {
+    if (!around_) around_ = look_around(daemon_.paths_);
+    return *around_;
+  }
+
+  [[nodiscard]] CivilTime civil(WallTime when) const override { return runtime::local_civil(when); }
+
+  void read_log(std::size_t most, LogRead done) override {
+    const runtime::LogOptions log = daemon_.log_options(*daemon_.engine_->graph()->settings);
+    if (log.target != runtime::LogOptions::Target::File)
+      return done(Error{.what = "healerd writes no log file: `set log` names one"});
+    if (!ends_) ends_.emplace(daemon_.loop_);
+    ends_->read(log.path, most, std::move(done));
+  }
 
   [[nodiscard]] control::CountsView counts() const override {
     control::CountsView counts = daemon_.statistics_.counts();
@@ -82,6 +98,8 @@ class Daemon::Access final : public control::Supervisor {
  private:
   Daemon& daemon_;
   runtime::ActionFiles files_;
+  mutable std::optional<control::Surroundings> around_;  ///< looked up when it is first asked for
+  std::optional<FileEnds> ends_;                         ///< made when it is first asked
 };
 
 std::unique_ptr<control::Supervisor> Daemon::make_access() { return std::make_unique<Access>(*this); }
