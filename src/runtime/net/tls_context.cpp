@@ -65,6 +65,13 @@ std::string openssl_words() {
   return words.empty() ? "OpenSSL does not say why" : words;
 }
 
+void set_tls_versions(SSL_CTX* context, std::uint8_t versions) {
+  const auto [least, most] = range_of(versions);
+  if (least < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);  // they are requested by name
+  SSL_CTX_set_min_proto_version(context, least);
+  SSL_CTX_set_max_proto_version(context, most);
+}
+
 std::int64_t TlsContext::changed(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return -1;
@@ -115,10 +122,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsPlan& plan) 
   made->context_.reset(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* context = made->context_.get();
   if (context == nullptr) return ssl_error("cannot begin TLS");
-  const auto [least, most] = range_of(plan.versions);
-  if (least < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);  // they are requested by name
-  SSL_CTX_set_min_proto_version(context, least);
-  SSL_CTX_set_max_proto_version(context, most);
+  set_tls_versions(context, plan.versions);
   // A monitor wants to see the certificate each time.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_IGNORE_UNEXPECTED_EOF);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What runtime/net/tls keeps of OpenSSL's: for its own files only.
+// What runtime/net/tls keeps of OpenSSL's: for its own files, and for the HTTP side's.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -46,6 +46,9 @@ class TlsContext {
   Store store_;
   std::vector<Stamp> stamps_;
 };
+
+/// Allows these versions alone: a sum of protocols::TlsVersion; 0: TLS 1.2 and 1.3.
+void set_tls_versions(SSL_CTX* context, std::uint8_t versions);
 
 /// What OpenSSL's queue of errors says last, in words; empties the queue.
 [[nodiscard]] std::string openssl_words();

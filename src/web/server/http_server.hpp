@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// HTTP over sockets that are connected already: libmicrohttpd, whose epoll descriptor is one more descriptor of the
+// loop. It reads requests, asks for the reply, and sends that as its client reads.
+//
+// Costs are bounded: so many connections in all and of one address, so many bytes of headers and body, so much time
+// until a request has come whole. When all connections are taken, a new one displaces the one that has waited longest
+// without a request; where each is at work the new one is closed. A client that does not read is dropped. Connections
+// from this machine have no bound of their own: a proxy is one address to all who come through it.
+//
+// On the loop thread; replies may be woken from any thread, also when the server has gone.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/descriptor.hpp"
+#include "runtime/loop.hpp"
+#include "util/time.hpp"
+#include "web/message.hpp"
+
+namespace healer::web {
+
+struct HttpLimits {
+  std::size_t connections = 500;
+  std::size_t of_an_address = 50;
+  std::size_t header_bytes = 32 * 1024;  ///< also of what is kept of a connection at all
+  std::size_t body_bytes = 1024 * 1024;
+  Duration request = seconds{20};  ///< until it has come whole, and until the next one begins
+  Duration stalled = seconds{30};  ///< that a client does not read
+};
+
+class HttpServer {
+ public:
+  struct Impl;
+  /// Answers a request. `wake` has a Deferred or a Stream asked again, from any thread.
+  using Dispatch = std::function<Reply(const Request& request, Wake wake)>;
+
+  /// Throws std::runtime_error where libmicrohttpd gives no server: no descriptors.
+  HttpServer(runtime::Loop& loop, Dispatch dispatch, HttpLimits limits = {});
+  /// Closes all connections.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// Where a connection comes from.
+  struct From {
+    std::string peer;     ///< its address; empty: a unix socket
+    bool secure = false;  ///< what comes here has come by TLS
+    bool local = false;   ///< from this machine
+  };
+  /// Serves a connected, non-blocking socket from now on. One too many is closed.
+  void serve(runtime::Descriptor socket, From from);
+
+  /// How many connections there are.
+  [[nodiscard]] std::size_t connections() const;
+  /// How many were closed since the start because there were too many, or they were too slow.
+  [[nodiscard]] std::uint64_t dropped() const;
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace healer::web

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// The HTTP server over pairs of sockets, on a loop of its own thread.
+#include "web/server/http_server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "control/server_world.hpp"
+#include "runtime/loop.hpp"
+
+using namespace healer;
+using runtime::Descriptor;
+
+namespace {
+
+/// One end of a connection, blocking.
+class Caller {
+ public:
+  explicit Caller(Descriptor socket) : socket_(std::move(socket)) {}
+  void say(const std::string& bytes) const {
+    if (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) throw std::runtime_error("send");
+  }
+  /// What comes until `mark` has; all of it where the connection ends before.
+  std::string hear_until(const std::string& mark) {
+    while (heard_.find(mark) == std::string::npos) {
+      std::array<char, 4096> bytes{};
+      pollfd poll{.fd = socket_.get(), .events = POLLIN};
+      if (::poll(&poll, 1, static_cast<int>(milliseconds(test::kPatience).count())) != 1) return heard_ + "[silence]";
+      const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+      if (got <= 0) return heard_ + "[end]";
+      heard_.append(bytes.data(), static_cast<std::size_t>(got));
+    }
+    const std::size_t end = heard_.find(mark) + mark.size();
+    std::string heard = heard_.substr(0, end);
+    heard_.erase(0, end);
+    return heard;
+  }
+  std::string hear_all() { return hear_until("\x01never\x01"); }
+
+ private:
+  Descriptor socket_;
+  std::string heard_;
+};
+
+class HttpWorld {
+ public:
+  explicit HttpWorld(web::HttpServer::Dispatch dispatch, web::HttpLimits limits = {}) {
+    std::promise<void> up;
+    thread_ = std::thread([&, limits] {
+      runtime::Loop loop;
+      loop_ = &loop;
+      {
+        web::HttpServer server(loop, std::move(dispatch), limits);
+        server_ = &server;
+        up.set_value();
+        loop.run();
+      }
+    });
+    up.get_future().wait();
+  }
+  ~HttpWorld() {
+    loop_->stop();
+    thread_.join();
+  }
+  HttpWorld(const HttpWorld&) = delete;
+
+  void on_loop(const std::function<void()>& work) {
+    std::promise<void> done;
+    loop_->post([&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  Caller connect(web::HttpServer::From from = {.local = true}) {
+    std::array<int, 2> pair{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) throw std::runtime_error("socketpair");
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    on_loop([&] { server_->serve(Descriptor(pair[0]), std::move(from)); });
+    return Caller(Descriptor(pair[1]));
+  }
+  std::size_t connections() {
+    std::size_t count = 0;
+    on_loop([&] { count = server_->connections(); });
+    return count;
+  }
+
+ private:
+  runtime::Loop* loop_ = nullptr;
+  web::HttpServer* server_ = nullptr;
+  std::thread thread_;
+};
+
+/// "key=value " of each.
+std::string text_of(const web::Fields& fields) {
+  std::string text;
+  for (const auto& [name, value] : fields) text += name + "=" + value + " ";
+  return text;
+}
+
+web::Reply echo(const web::Request& request, const web::Wake&) {
+  web::Response response;
+  response.body = std::string(to_string(request.method)) + " " + request.path + " | " + text_of(request.query) + "| " +
+                  text_of(request.form) + "| " + text_of(request.cookies) + "| " + request.body + "\n";
+  response.headers = {{"X-Peer", request.peer.empty() ? "none" : request.peer}};
+  return response;
+}
+
+/// A stream of numbers, each when it has been woken.
+class Counting final : public web::Stream {
+ public:
+  Counting(std::shared_ptr<std::atomic<int>> upto) : upto_(std::move(upto)) {}
+  Next pull(std::string& out, std::size_t) override {
+    if (told_ == *upto_) return Next::Waiting;
+    out += "number " + std::to_string(++told_) + "\n";
+    return told_ == 3 ? Next::Done : Next::More;
+  }
+
+ private:
+  std::shared_ptr<std::atomic<int>> upto_;
+  int told_ = 0;
+};
+
+class Later final : public web::Deferred {
+ public:
+  explicit Later(std::shared_ptr<std::atomic<bool>> ready) : ready_(std::move(ready)) {}
+  std::optional<web::Response> poll() override {
+    if (!*ready_) return std::nullopt;
+    return web::Response{.status = 202, .body = "later\n"};
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> ready_;
+};
+
+}  // namespace
+
+TEST_CASE("Requests on one connection are answered in turn, in HTTP 1.1 and in 1.0", "[http]") {
+  HttpWorld world(echo);
+  Caller caller = world.connect({.peer = "192.0.2.7"});
+  caller.say(
+      "GET /a%20b?x=1&y=%3C%26 HTTP/1.1\r\nHost: h\r\nCookie: one=1; two=2\r\n\r\n"
+      "POST /form HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+      "Content-Length: 24\r\n\r\naction=start&service=a+b");
+  const std::string first = caller.hear_until("| one=1 two=2 | \n");
+  CHECK(first.find("HTTP/1.1 200 OK") == 0);
+  CHECK(first.find("X-Peer: 192.0.2.7") != std::string::npos);
+  CHECK(first.find("GET /a b | x=1 y=<& | | one=1") != std::string::npos);
+  const std::string second = caller.hear_until("service=a+b\n");
+  CHECK(second.find("POST /form | | action=start service=a b | | action=start") != std::string::npos);
+  Caller old = world.connect();
+  old.say("GET / HTTP/1.0\r\n\r\n");
+  CHECK(old.hear_all().find("GET / | | | | \n[end]") != std::string::npos);
+}
+
+TEST_CASE("A reply comes when it is ready, and a stream as it is made", "[http]") {
+  auto ready = std::make_shared<std::atomic<bool>>(false);
+  auto upto = std::make_shared<std::atomic<int>>(0);
+  std::promise<web::Wake> wake_reply, wake_stream;
+  HttpWorld world([&](const web::Request& request, web::Wake wake) -> web::Reply {
+    if (request.path == "/later") {
+      wake_reply.set_value(std::move(wake));
+      return std::make_unique<Later>(ready);
+    }
+    wake_stream.set_value(std::move(wake));
+    web::Response response;
+    response.stream = std::make_unique<Counting>(upto);
+    return response;
+  });
+  Caller caller = world.connect();
+  caller.say("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const web::Wake reply_is_there = wake_reply.get_future().get();
+  reply_is_there();  // for nothing
+  *ready = true;
+  reply_is_there();
+  CHECK(caller.hear_until("later\n").find("HTTP/1.1 202 Accepted") == 0);
+  caller.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  const web::Wake more = wake_stream.get_future().get();
+  for (int number = 1; number <= 3; ++number) {
+    *upto = number;
+    more();
+    CHECK(caller.hear_until("number " + std::to_string(number) + "\n").find("[") == std::string::npos);
+  }
+  CHECK(caller.hear_until("0\r\n\r\n").find("[") == std::string::npos);
+  more();  // of what has ended
+}
+
+TEST_CASE("Whoever goes away while he waits leaves nothing behind", "[http]") {
+  std::promise<web::Wake> asked;
+  HttpWorld world([&](const web::Request&, web::Wake wake) -> web::Reply {
+    asked.set_value(std::move(wake));
+    web::Response response;
+    response.stream = std::make_unique<Counting>(std::make_shared<std::atomic<int>>(0));
+    return response;
+  });
+  web::Wake wake;
+  {
+    Caller caller = world.connect();
+    caller.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    wake = asked.get_future().get();
+    caller.hear_until("\r\n\r\n");
+  }
+  while (world.connections() > 0) std::this_thread::yield();
+  wake();
+}
+
+TEST_CASE("What is too large is refused", "[http]") {
+  HttpWorld world(echo, {.header_bytes = 8 * 1024, .body_bytes = 1000});
+  Caller body = world.connect();
+  body.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2000\r\n\r\n" + std::string(2000, 'x'));
+  CHECK(body.hear_until("\n").find("413") != std::string::npos);
+  Caller headers = world.connect();
+  try {
+    headers.say("GET / HTTP/1.1\r\nHost: h\r\nX-Long: " + std::string(20'000, 'x') + "\r\n\r\n");
+  } catch (const std::runtime_error&) {  // it has been closed before all was read
+  }
+  const std::string refused = headers.hear_until("\n");
+  CHECK((refused.find("431") != std::string::npos || refused.find("413") != std::string::npos ||
+         refused.find("[end]") != std::string::npos));
+  Caller endless = world.connect();
+  endless.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int count = 0; count < 20; ++count) endless.say("64\r\n" + std::string(100, 'x') + "\r\n");
+  endless.say("0\r\n\r\n");
+  CHECK(endless.hear_until("\n").find("413") != std::string::npos);
+}
+
+TEST_CASE("Of an address, and in all, there are only so many connections", "[http]") {
+  HttpWorld world(echo, {.connections = 4, .of_an_address = 2});
+  std::vector<Caller> same;
+  for (int count = 0; count < 3; ++count) same.push_back(world.connect({.peer = "192.0.2.7"}));
+  CHECK(same.back().hear_all() == "[end]");
+  CHECK(world.connections() == 2);
+  std::vector<Caller> own;
+  for (int count = 0; count < 3; ++count) own.push_back(world.connect());
+  CHECK(same.front().hear_all() == "[end]");  // it has waited longest without a request
+  own.back().say("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  CHECK(own.back().hear_until("\n").find("200") != std::string::npos);
+}
+
+TEST_CASE("Who is too slow to ask is dropped, and others are answered meanwhile", "[http]") {
+  HttpWorld world(echo, {.request = Duration{100}});
+  Caller silent = world.connect();
+  Caller slow = world.connect();
+  slow.say("GET / HTTP/1.1\r\nX-A");
+  Caller quick = world.connect();
+  quick.say("GET / HTTP/1.0\r\n\r\n");
+  CHECK(quick.hear_all().find("200 OK") != std::string::npos);
+  CHECK(silent.hear_all() == "[end]");
+  CHECK(slow.hear_all() == "[end]");
+}
+
+TEST_CASE("A handler that throws costs its own request only", "[http]") {
+  HttpWorld world([](const web::Request& request, const web::Wake& wake) -> web::Reply {
+    if (request.path == "/bad") throw std::runtime_error("bad");
+    return echo(request, wake);
+  });
+  Caller bad = world.connect();
+  bad.say("GET /bad HTTP/1.1\r\nHost: h\r\n\r\n");
+  CHECK(bad.hear_until("here.\n").find("500 Internal Server Error") != std::string::npos);
+  Caller good = world.connect();
+  good.say("GET / HTTP/1.0\r\n\r\n");
+  CHECK(good.hear_all().find("200 OK") != std::string::npos);
+}
