@@ -32,6 +32,7 @@
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
 #include "util/text.hpp"
+#include "web/basic.hpp"
 
 namespace healer {
 
@@ -204,6 +205,7 @@ std::vector<std::string> Daemon::troubles() const {
   if (sick_)
     texts.insert(texts.begin(),
                  fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
+  if (http_) std::ranges::move(http_->troubles(), std::back_inserter(texts));
   return texts;
 }
 
@@ -487,6 +489,7 @@ void Daemon::use(const Graph& graph) {
   if (server_)
     if (const auto done = server_->set_access(socket_access(settings)); !done)
       write_log(Severity::Error, done.error().what);
+  if (http_) http_->use(settings);
   runs_->set_cycle(settings.cycle_length());
 }
 
@@ -520,6 +523,7 @@ Result<void> Daemon::open_control() {
   commands_ = std::make_unique<control::Commands>(*access_);
   following_ = std::make_unique<FollowersObserver>(*commands_);
   publisher_.add("whoever follows the history", *following_);
+  open_http();
   if (paths_.socket.empty()) return {};
   control_group_ = control::group_id(std::string(control::kControlGroup));
   const std::size_t most = most_clients();
@@ -531,6 +535,16 @@ Result<void> Daemon::open_control() {
   if (!server) return server.error();
   server_ = std::move(*server);
   return {};
+}
+
+void Daemon::open_http() {
+  http_ = std::make_unique<web::HttpSide>(
+      loop_, web::HttpSide::Machine{
+                 .host = base_.host, .version = HEALER_VERSION, .report = [this](bool failed, const std::string& text) {
+                   write_log(failed ? Severity::Error : Severity::Info, text);
+                 }});
+  http_->add(web::basic_routes({.daemon = *access_, .commands = *commands_}));
+  http_->use(*engine_->graph()->settings);
 }
 
 /// At the start those that would end it, and should not; what they ask for is done when it is up. Those that end it in

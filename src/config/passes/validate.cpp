@@ -429,6 +429,10 @@ class Validator {
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
   void check(const SetOperators&) {}
+  void check(const SetUrl& set) {
+    if (const UrlParts parts = split_url(set.url.value); !parts.wrong.empty())
+      error(Code::InvalidUrl, set.url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+  }
   void check(const SetLimits& set) {
     for (const SetLimits::Item& item : set.items)
       if (const auto* time = std::get_if<Duration>(&item.value);

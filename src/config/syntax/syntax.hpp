@@ -16,6 +16,7 @@
 
 #include "config/syntax/syntax_words.hpp"
 #include "config/syntax/workflow_syntax.hpp"
+#include "engine/events/origin.hpp"
 #include "engine/rules/comparison.hpp"
 #include "engine/rules/kind.hpp"
 #include "engine/rules/postfix.hpp"
@@ -330,23 +331,28 @@ struct SetSsl {
 };
 struct SetHttpd {
   struct Allow {
-    enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
-    Word who;  ///< host or network, user, group, file
-    Rare<Word> password;
+    enum class Kind : std::uint8_t { Host, Login, Group, File, Token } kind = Kind::Host;
+    Word who;                 ///< host or network, user, group, file; of a token nothing
+    Rare<Word> password;      ///< of a login; the token
     Rare<Word> how;           ///< of a file: cleartext, crypt, md5
     std::vector<Word> users;  ///< of a file: these of it; empty: all
-    bool read_only = false;
+    engine::Role role = engine::Role::Admin;
   };
   SourceRange range;  ///< of `httpd`
   Rare<Number> port;
   bool port_read_only = false;
-  Rare<Word> address;
+  std::vector<Word> addresses;
   Rare<Word> unix_socket, uid, gid, permission;
   bool socket_read_only = false;
   Rare<Word> signature;     ///< enable, disable
   std::optional<bool> tls;  ///< whether it was switched on, or off
   std::vector<std::pair<Word, Word>> tls_options;
   std::vector<Allow> allow;
+  std::vector<Word> proxies;
+};
+/// `set url "https://healer.example"`.
+struct SetUrl {
+  Word url;
 };
 struct SetMmonit {
   std::vector<Word> urls;
@@ -411,10 +417,11 @@ struct SetOnReboot {
   Word policy;
 };
 
-using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
-                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot,
-                                  SetSsl, SetHttpd, SetMmonit, SetMonit, SetExpectBuffer, SetHealingLimit,
-                                  SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact, SetOperators>;
+using SetStatement =
+    std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
+                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit, SetMonit,
+                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact,
+                 SetOperators, SetUrl>;
 
 struct SetSyntax {
   SetStatement statement;

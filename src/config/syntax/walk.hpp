@@ -216,6 +216,7 @@ class Walk {
     for (Word& service : set.services) text(service);
   }
   void operator()(SetMaintenance& set) { text(set.group); }
+  void operator()(SetUrl& set) { text(set.url); }
   void operator()(SetOperators& set) {
     for (Word& user : set.users) text(user);
   }
@@ -241,7 +242,8 @@ class Walk {
   void operator()(SetEnvironment& set) { text(set.value); }
   void operator()(SetSsl& set) { (*this)(set.tls); }
   void operator()(SetHttpd& set) {
-    text(set.address);
+    for (Word& address : set.addresses) text(address);
+    for (Word& proxy : set.proxies) text(proxy);
     path(set.unix_socket);
     text(set.uid);
     text(set.gid);
