@@ -12,6 +12,7 @@
 namespace healer::control {
 
 /// `what`: the records asked for; where it asks for the oldest, `what.limit` may be more than a page.
+/// After kOnlyToCome a follower is told only what comes.
 /// `follower`: null: it ends with what there is. Requires: `daemon`, `reader` and `tail` outlive it.
 [[nodiscard]] std::unique_ptr<Answer> answer_history(const Supervisor& daemon, HistoryReader& reader, RecordTail& tail,
                                                      store::HistoryQuery what, std::shared_ptr<Follower> follower,
