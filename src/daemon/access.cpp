@@ -12,8 +12,8 @@
 #include "control/supervisor.hpp"
 #include "daemon/daemon_impl.hpp"
 #include "daemon/secrets.hpp"
-#include "engine/healing/variables.hpp"
 #include "daemon/surroundings.hpp"
+#include "engine/healing/variables.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
@@ -150,8 +150,8 @@ class Daemon::Access final : public control::Supervisor {
 
   Daemon& daemon_;
   runtime::ActionFiles files_;
-  std::optional<runtime::WorkerPool> tokens_;  // reads secrets; there where somebody has given one
-  std::string unreadable_;                     // why one could not be read last
+  std::optional<runtime::WorkerPool> tokens_;            // reads secrets; there where somebody has given one
+  std::string unreadable_;                               // why one could not be read last
   mutable std::optional<control::Surroundings> around_;  ///< looked up when it is first asked for
   std::optional<FileEnds> ends_;                         ///< made when it is first asked
 };

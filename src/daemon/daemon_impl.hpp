@@ -17,6 +17,7 @@
 #include "control/commands.hpp"
 #include "control/socket/server.hpp"
 #include "daemon/background.hpp"
+#include "daemon/http.hpp"
 #include "daemon/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
@@ -45,7 +46,6 @@
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
 #include "store/sqlite_store.hpp"
-#include "web/server/http_side.hpp"
 
 namespace healer {
 
@@ -189,7 +189,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
-  std::unique_ptr<web::HttpSide> http_;
+  std::unique_ptr<Http> http_;
   std::optional<gid_t> control_group_;
   std::unique_ptr<RulesCompiler> compiler_;
   std::unique_ptr<DaemonLists> lists_;

@@ -79,8 +79,8 @@ void Daemon::finish() {
   mailer_->stop();
   store_->flush();
   recorder_.reset();
-  log_.stop();
   http_.reset();
+  log_.stop();
   server_.reset();  // the clients of `quit` see the end now
   // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.
   std::thread([] {

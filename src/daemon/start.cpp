@@ -32,7 +32,6 @@
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
 #include "util/text.hpp"
-#include "web/basic.hpp"
 
 namespace healer {
 
@@ -540,12 +539,15 @@ Result<void> Daemon::open_control() {
 }
 
 void Daemon::open_http() {
-  http_ = std::make_unique<web::HttpSide>(
-      loop_, web::HttpSide::Machine{
-                 .host = base_.host, .version = HEALER_VERSION, .report = [this](bool failed, const std::string& text) {
-                   write_log(failed ? Severity::Error : Severity::Info, text);
-                 }});
-  http_->add(web::basic_routes({.daemon = *access_, .commands = *commands_}));
+  http_ = std::make_unique<Http>(
+      loop_, web::Backend{.daemon = *access_, .commands = *commands_},
+      web::HttpSide::Machine{
+          .host = base_.host,
+          .version = HEALER_VERSION,
+          .report = [this](bool failed,
+                           const std::string& text) { write_log(failed ? Severity::Error : Severity::Info, text); }},
+      paths_.state_file + ".answers");
+  publisher_.add("the HTTP side", *http_);
   http_->use(*engine_->graph()->settings);
 }
 
