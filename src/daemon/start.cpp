@@ -130,6 +130,16 @@ std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now)
   return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
 }
 
+/// The rules may be the last good ones, of which nobody else says it.
+void warn_of_unknown_operators(const Settings& settings, runtime::Log& log) {
+  for (const OperatorUser& user : settings.operators)
+    if (!user.uid)
+      log.write(Severity::Warning, runtime::now().wall, {},
+                fmt::format("set operators: there is no user '{}' on this machine: nobody of that "
+                            "name has a right until it is known and the rules are reloaded",
+                            printable(user.name)));
+}
+
 }  // namespace
 
 /// Whoever has the state file is its only daemon: it is locked before it is looked into.
@@ -255,7 +265,7 @@ Result<void> Daemon::open_store() {
   callbacks.well = [this] {
     loop_.post([this] {
       sick_.reset();
-      handle(event::Committed{.up_to = durable_});  // what was written while it counted as sick
+      handle(event::Committed{.up_to = journal_.durable});  // what was written while it counted as sick
       hold_state();
     });
   };
@@ -396,7 +406,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   begin_lists();
 
   log_notes();
-  warn_of_unknown_operators(*graph->settings);
+  warn_of_unknown_operators(*graph->settings, log_);
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
   is_up_ = true;
   report_damages();
@@ -490,15 +500,6 @@ void Daemon::use(const Graph& graph) {
       write_log(Severity::Error, done.error().what);
   if (http_) http_->use(settings);
   runs_->set_cycle(settings.cycle_length());
-}
-
-/// The rules may be the last good ones, of which nobody else says it.
-void Daemon::warn_of_unknown_operators(const Settings& settings) {
-  for (const OperatorUser& user : settings.operators)
-    if (!user.uid)
-      write_log(Severity::Warning, fmt::format("set operators: there is no user '{}' on this machine: nobody of that "
-                                               "name has a right until it is known and the rules are reloaded",
-                                               printable(user.name)));
 }
 
 /// Who may use the control socket.

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "control/history_reader.hpp"
 #include "control/permissions.hpp"
-#include "control/record_tail.hpp"
+#include "control/readers/history_reader.hpp"
+#include "control/readers/record_tail.hpp"
 #include "web/api/kept_answers.hpp"
 #include "web/api/query.hpp"
 #include "web/backend.hpp"
