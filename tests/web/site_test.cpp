@@ -82,8 +82,8 @@ struct SiteWorld {
   void without_passwords() { site.use({.host = "this.example", .url = "https://healer.example/ops"}); }
 
   /// None: the answer is not there yet.
-  std::optional<Response> ask(const web::Request& request, const web::Way& way = {}) {
-    web::Reply reply = site.handle(request, way, [this] { ++woken; });
+  std::optional<Response> ask(const web::Request& asked, const web::Way& way = {}) {
+    web::Reply reply = site.handle(asked, way, [this] { ++woken; });
     if (auto* const response = std::get_if<Response>(&reply)) return std::move(*response);
     pending = std::move(std::get<std::unique_ptr<web::Deferred>>(reply));
     return pending->poll();

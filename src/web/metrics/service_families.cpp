@@ -100,6 +100,8 @@ constexpr std::array kFigures{
     Figure{
         {"healer_service_operation_duration_seconds", kGauge, "How long the device takes for an operation.", "seconds"},
         Metric::ServiceTime},
+    Figure{{"healer_service_run_duration_seconds", kGauge, "How long the last run took, or takes.", "seconds"},
+           Metric::RunTime},
     Figure{{"healer_service_size_bytes", kGauge, "Size of the file.", "bytes"}, Metric::Size},
     Figure{{"healer_service_hardlinks", kGauge, "Names that the path has."}, Metric::HardLinks},
     Figure{{"healer_service_space_used_bytes", kGauge, "Space in use.", "bytes"}, Metric::SpaceUsageBytes},
