@@ -103,7 +103,7 @@ TEST_CASE("Differences from Monit are in the report", "[import]") {
         "include /etc/none/*\n"}});
   INFO(format_all(import.source.diagnostics, import.source.sources, false));
   CHECK(import.difference.empty());
-  CHECK(topics(import) == "monit includes dormant not-yet counting restarts settle ");
+  CHECK(topics(import) == "monit includes dormant counting restarts settle doubtful ");
 }
 
 TEST_CASE("the files say which Monit they mean, and the report where healer differs from it", "[import]") {
