@@ -32,7 +32,11 @@ Rule rule_of(Test test, const std::string& words, Tolerance tolerance = {}) {
   return rule;
 }
 
-Rule missed(Tolerance tolerance = {}) { return rule_of(HeartbeatIs{What::Missed}, "missed", tolerance); }
+Rule missed(Tolerance tolerance = {}) {
+  Rule rule = rule_of(HeartbeatIs{What::Missed}, "missed", tolerance);
+  rule->event = EventKind::Timeout;
+  return rule;
+}
 Rule failed(Tolerance tolerance = {}) { return rule_of(HeartbeatIs{What::Failed}, "failed", tolerance); }
 Rule longer_than(double time) {
   return rule_of(Compare{Metric::RunTime, Comparison::Greater, time}, "duration > " + std::to_string(time));
@@ -130,7 +134,7 @@ TEST_CASE("a failure stands until a good beat", "[engine][heartbeat]") {
   beat(world, BeatWord::Exit, 4);
   beat(world, BeatWord::Exit, 5);
   CHECK(world.count(RecordKind::Beat) == 5);
-  CHECK(world.records.back().text == "its last beat is exit status 5");
+  CHECK(done(world).ends_with("-its last beat is exit status 5"));
 }
 
 TEST_CASE("`start` only begins the run time, which is judged at each cycle", "[engine][heartbeat]") {
@@ -384,6 +388,7 @@ TEST_CASE("a heartbeat may be a member of a composite", "[engine][heartbeat]") {
   CHECK(world.engine->composites().health(world.id("backup")) == Health::Unjudged);
   beat(world);
   CHECK(world.engine->composites().health(world.id("backup")) == Health::Ok);
+  world.advance(seconds{30});  // its first run
   beat(world, BeatWord::Fail);
   CHECK(world.count(RecordKind::RuleFailed) == 2);
   CHECK(world.engine->composites().health(world.id("all")) == Health::Failed);
@@ -417,9 +422,11 @@ TEST_CASE("explain says when a heartbeat was heard, and when it is due", "[engin
                                             "Its last run took 1 m."});
   world.advance(hours{1});
   beat(world, BeatWord::Start);
-  CHECK(notes() == std::vector<std::string>{"Its last beat was 1 h 10 m ago: exit status 3: no space left.",
-                                            "It has been missed for 5 m; without a beat that counts again in 55 m.",
-                                            "A run has been under way for 0 s."});
+  world.advance(seconds{2});
+  CHECK(notes() ==
+        std::vector<std::string>{"Its last beat was 1 h 10 m ago: exit status 3: no space left.",
+                                 "It has been missed for 5 m 2 s; without a beat that counts again in 54 m 58 s.",
+                                 "A run has been under way for 2 s."});
 }
 
 }  // namespace heartbeat_test
