@@ -71,7 +71,8 @@ struct set_ssl        : seq<tls_word, tls_options> {};
 struct httpd_word     : token<Kind::Httpd> {};
 struct read_only      : token<Kind::ReadOnly> {};
 struct httpd_port     : seq<token<Kind::Port>, number, opt<read_only>> {};
-struct httpd_address  : seq<token<Kind::AddressWord>, string_word> {};
+struct more_address   : extension<"another address", ahead<follows_comma>, string_word> {};
+struct httpd_address  : seq<token<Kind::AddressWord>, string_word, star<more_address>> {};
 struct socket_uid     : seq<token<Kind::Uid>, owner_name> {};
 struct socket_gid     : seq<token<Kind::Gid>, owner_name> {};
 struct socket_permission : seq<token<Kind::Permission>, number> {};
@@ -84,14 +85,22 @@ struct httpd_pem      : seq<token<Kind::PemPath>, path_word> {};
 struct httpd_self_signed : text<"allowselfcertification"> {};
 struct allowed_user   : credential {};
 struct allowed_password : credential {};
-struct allowed_login  : seq<ahead<is_login>, allowed_user, token<Kind::Colon>, allowed_password, opt<read_only>> {};
-struct allowed_group  : seq<token<Kind::At>, string_word, opt<read_only>> {};
+struct operator_role  : extension<"the role 'operator'", text<"operator">> {};
+struct role           : sor<read_only, operator_role> {};
+struct allowed_login  : seq<ahead<is_login>, allowed_user, token<Kind::Colon>, allowed_password, opt<role>> {};
+struct allowed_group  : seq<token<Kind::At>, string_word, opt<role>> {};
+struct token_secret   : token<Kind::Quoted> {};
+struct allowed_token  : extension<"'allow token'", text<"token">, token_secret, opt<role>> {};
 struct password_file  : path_word {};
-struct file_user      : string_word {};
+struct trust_proxy    : seq<text<"trust">, text<"proxy">> {};
+struct file_user      : seq<pegtl::not_at<trust_proxy>, string_word> {};
 struct allowed_file   : seq<opt<token<Kind::Cleartext, Kind::Crypt, Kind::ChecksumType>>, password_file, star<file_user>> {};
 struct allowed_host   : string_word { static constexpr std::string_view kExpected = "a host, a network or 'user:password'"; };
-struct httpd_allow    : seq<token<Kind::Allow>, sor<allowed_login, allowed_group, allowed_file, allowed_host>> {};
-struct set_httpd      : seq<httpd_word, star<sor<httpd_port, httpd_address, httpd_socket, httpd_signature, httpd_tls, httpd_pem, httpd_self_signed, httpd_allow>>> {};
+struct httpd_allow    : seq<token<Kind::Allow>, sor<allowed_login, allowed_group, allowed_token, allowed_file, allowed_host>> {};
+struct proxy_address  : string_word { static constexpr std::string_view kExpected = "the address of a proxy"; };
+struct more_proxies   : seq<ahead<follows_comma>, proxy_address> {};
+struct httpd_proxy    : extension<"'trust proxy'", trust_proxy, proxy_address, star<more_proxies>> {};
+struct set_httpd      : seq<httpd_word, star<sor<httpd_port, httpd_address, httpd_socket, httpd_signature, httpd_tls, httpd_pem, httpd_self_signed, httpd_allow, httpd_proxy>>> {};
 
 // set mmonit https://monit:monit@mmonit.example.org/collector with timeout 30 seconds and register without credentials
 struct mmonit_url     : token<Kind::Url> { static constexpr std::string_view kExpected = "a URL"; };
@@ -158,6 +167,10 @@ struct set_environment: extension<"set environment", text<"environment">, variab
 struct secrets_path   : path_word {};
 struct set_secrets    : extension<"set secrets", text<"secrets">, secrets_path> {};
 
+// set url "https://healer.example/ops"
+struct own_url        : token<Kind::Quoted, Kind::Url> { static constexpr std::string_view kExpected = "a URL in quotes"; };
+struct set_url        : extension<"set url", token<Kind::UrlWord>, own_url> {};
+
 // set operators john, mary
 struct operator_name  : own_name { static constexpr std::string_view kExpected = "the name of a user"; };
 struct more_operators : seq<ahead<follows_comma>, operator_name> {};
@@ -179,7 +192,7 @@ struct set_maintenance: extension<"set maintenance", text<"maintenance">, mainte
 
 struct set_statement  : seq<token<Kind::Set>, sor<set_daemon, set_log, set_path, set_limits, set_mailserver, set_mail_format, set_alert, set_onreboot,
                                                   set_init, set_terminal, set_shadow, set_dry_run, set_dormant, set_counting, set_settle, set_leftovers, set_socket,
-                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_operators, set_healing, set_maintenance, set_contact>> {};
+                                                  set_environment, set_eventqueue, set_mail_limit, set_ssl, set_httpd, set_mmonit, set_monit, set_expectbuffer, set_fips, set_secrets, set_url, set_operators, set_healing, set_maintenance, set_contact>> {};
 
 struct include        : seq<token<Kind::Include>, token<Kind::Pattern>> {};
 // clang-format on

@@ -45,6 +45,7 @@
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
 #include "store/sqlite_store.hpp"
+#include "web/server/http_side.hpp"
 
 namespace healer {
 
@@ -119,11 +120,12 @@ class Daemon : public engine::EffectSink {
   void open_shells(const engine::Graph& graph);
   Result<void> open_control();
   std::unique_ptr<control::Supervisor> make_access();
+  void open_http();
   enum class When : bool { AtStart, Running };
   Result<void> watch_signals(When when);
   [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
-  [[nodiscard]] control::SocketAccess socket_access(const engine::Settings& settings) const;
+  [[nodiscard]] control::SocketAccess socket_access(const engine::Graph& graph) const;
   void warn_of_unknown_operators(const engine::Settings& settings);
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);
@@ -187,6 +189,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
+  std::unique_ptr<web::HttpSide> http_;
   std::optional<gid_t> control_group_;
   std::unique_ptr<RulesCompiler> compiler_;
   std::unique_ptr<DaemonLists> lists_;

@@ -80,6 +80,7 @@ void Daemon::finish() {
   store_->flush();
   recorder_.reset();
   log_.stop();
+  http_.reset();
   server_.reset();  // the clients of `quit` see the end now
   // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.
   std::thread([] {

@@ -32,6 +32,8 @@
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
 #include "util/text.hpp"
+#include "web/basic.hpp"
+#include "web/monit/routes.hpp"
 
 namespace healer {
 
@@ -204,6 +206,7 @@ std::vector<std::string> Daemon::troubles() const {
   if (sick_)
     texts.insert(texts.begin(),
                  fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
+  if (http_) std::ranges::move(http_->troubles(), std::back_inserter(texts));
   return texts;
 }
 
@@ -485,8 +488,9 @@ void Daemon::use(const Graph& graph) {
   mailer_->configure(settings.mail, settings.cycle_length(), host);
   outbox_->configure(settings, host);
   if (server_)
-    if (const auto done = server_->set_access(socket_access(settings)); !done)
+    if (const auto done = server_->set_access(socket_access(graph)); !done)
       write_log(Severity::Error, done.error().what);
+  if (http_) http_->use(settings);
   runs_->set_cycle(settings.cycle_length());
 }
 
@@ -500,10 +504,12 @@ void Daemon::warn_of_unknown_operators(const Settings& settings) {
 }
 
 /// Who may use the control socket.
-control::SocketAccess Daemon::socket_access(const Settings& settings) const {
+control::SocketAccess Daemon::socket_access(const Graph& graph) const {
   control::SocketAccess access{.group = control_group_, .operators = {}};
-  for (const OperatorUser& user : settings.operators)
+  for (const OperatorUser& user : graph.settings->operators)
     if (user.uid) access.operators.push_back({.uid = *user.uid, .name = user.name});
+  access.has_tokens =
+      std::ranges::any_of(graph.order, [&](ServiceId id) { return !graph.at(id).other->heartbeat.token.empty(); });
   return access;
 }
 
@@ -520,17 +526,31 @@ Result<void> Daemon::open_control() {
   commands_ = std::make_unique<control::Commands>(*access_);
   following_ = std::make_unique<FollowersObserver>(*commands_);
   publisher_.add("whoever follows the history", *following_);
+  open_http();
   if (paths_.socket.empty()) return {};
   control_group_ = control::group_id(std::string(control::kControlGroup));
   const std::size_t most = most_clients();
   auto server = control::Server::open(loop_.uv(), *commands_,
                                       {.path = paths_.socket,
-                                       .access = socket_access(*engine_->graph()->settings),
+                                       .access = socket_access(*engine_->graph()),
                                        .max_clients = most,
                                        .max_of_user = std::max<std::size_t>(most / 2, 1)});
   if (!server) return server.error();
   server_ = std::move(*server);
   return {};
+}
+
+void Daemon::open_http() {
+  http_ = std::make_unique<web::HttpSide>(
+      loop_, web::HttpSide::Machine{
+                 .host = base_.host, .version = HEALER_VERSION, .report = [this](bool failed, const std::string& text) {
+                   write_log(failed ? Severity::Error : Severity::Info, text);
+                 }});
+  const web::Backend backend{.daemon = *access_, .commands = *commands_};
+  http_->add(web::basic_routes(backend));
+  http_->add(web::monit::monit_routes(backend));
+  http_->add(web::monit::monit_pages(backend));
+  http_->use(*engine_->graph()->settings);
 }
 
 /// At the start those that would end it, and should not; what they ask for is done when it is up. Those that end it in

@@ -162,19 +162,25 @@ struct ShowSet {
     for (const auto& [name, value] : set.tls.options) out += " " + name.value + ":" + show(value);
     return out;
   }
+  static std::string addresses(const SetHttpd& set) {
+    std::string out;
+    for (const Word& address : set.addresses) out += " address " + show(address);
+    return out;
+  }
+  std::string operator()(const SetUrl& set) const { return "url " + show(set.url); }
   std::string operator()(const SetHttpd& set) const {
-    static constexpr const char* kKinds[] = {"host ", "login ", "group ", "file "};
-    std::string out = "httpd" + optional("port", set.port) + (set.port_read_only ? " read-only" : "") +
-                      optional("address", set.address) + optional("unixsocket", set.unix_socket) +
-                      optional("uid", set.uid) + optional("gid", set.gid) + optional("permission", set.permission) +
-                      (set.socket_read_only ? " read-only" : "") + optional("signature", set.signature);
+    static constexpr const char* kKinds[] = {"host ", "login ", "group ", "file ", "token "};
+    std::string out = "httpd" + optional("port", set.port) + (set.port_read_only ? " read-only" : "") + addresses(set) +
+                      optional("unixsocket", set.unix_socket) + optional("uid", set.uid) + optional("gid", set.gid) +
+                      optional("permission", set.permission) + (set.socket_read_only ? " read-only" : "") +
+                      optional("signature", set.signature);
     if (set.tls) out += *set.tls ? " tls" : " no tls";
     for (const auto& [name, value] : set.tls_options) out += " " + name.value + ":" + show(value);
     for (const SetHttpd::Allow& allow : set.allow) {
       out += " allow " + (kKinds[static_cast<std::size_t>(allow.kind)] + show(allow.who)) +
              optional("password", allow.password) + optional("how", allow.how);
       for (const Word& user : allow.users) out += " " + show(user);
-      if (allow.read_only) out += " read-only";
+      if (allow.role != Role::Admin) out += allow.role == Role::ReadOnly ? " read-only" : " operator";
     }
     return out;
   }

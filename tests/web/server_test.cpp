@@ -111,7 +111,7 @@ std::string text_of(const web::Fields& fields) {
   return text;
 }
 
-web::Reply echo(const web::Request& request, const web::Wake&) {
+web::Reply echo(const web::Request& request, const web::HttpServer::From&, const web::Wake&) {
   web::Response response;
   response.body = std::string(to_string(request.method)) + " " + request.path + " | " + text_of(request.query) + "| " +
                   text_of(request.form) + "| " + text_of(request.cookies) + "| " + request.body + "\n";
@@ -170,7 +170,7 @@ TEST_CASE("A reply comes when it is ready, and a stream as it is made", "[http]"
   auto ready = std::make_shared<std::atomic<bool>>(false);
   auto upto = std::make_shared<std::atomic<int>>(0);
   std::promise<web::Wake> wake_reply, wake_stream;
-  HttpWorld world([&](const web::Request& request, web::Wake wake) -> web::Reply {
+  HttpWorld world([&](const web::Request& request, const auto&, web::Wake wake) -> web::Reply {
     if (request.path == "/later") {
       wake_reply.set_value(std::move(wake));
       return std::make_unique<Later>(ready);
@@ -200,7 +200,7 @@ TEST_CASE("A reply comes when it is ready, and a stream as it is made", "[http]"
 
 TEST_CASE("Whoever goes away while he waits leaves nothing behind", "[http]") {
   std::promise<web::Wake> asked;
-  HttpWorld world([&](const web::Request&, web::Wake wake) -> web::Reply {
+  HttpWorld world([&](const web::Request&, const auto&, web::Wake wake) -> web::Reply {
     asked.set_value(std::move(wake));
     web::Response response;
     response.stream = std::make_unique<Counting>(std::make_shared<std::atomic<int>>(0));
@@ -263,9 +263,9 @@ TEST_CASE("Who is too slow to ask is dropped, and others are answered meanwhile"
 }
 
 TEST_CASE("A handler that throws costs its own request only", "[http]") {
-  HttpWorld world([](const web::Request& request, const web::Wake& wake) -> web::Reply {
+  HttpWorld world([](const web::Request& request, const auto& from, const web::Wake& wake) -> web::Reply {
     if (request.path == "/bad") throw std::runtime_error("bad");
-    return echo(request, wake);
+    return echo(request, from, wake);
   });
   Caller bad = world.connect();
   bad.say("GET /bad HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -112,7 +112,9 @@ class SettingsCompiler {
       httpd.port = bounded<std::uint16_t>(set.port->value);
       httpd.port_read_only = set.port_read_only;
     }
-    if (set.address) httpd.address = set.address->value;
+    if (!set.addresses.empty()) httpd.addresses.clear();
+    for (const Word& address : set.addresses) httpd.addresses.push_back(address.value);
+    for (const Word& proxy : set.proxies) httpd.proxies.push_back(proxy.value);
     if (set.unix_socket) {
       httpd.unix_socket = set.unix_socket->value;
       httpd.socket_read_only = set.socket_read_only;
@@ -125,6 +127,7 @@ class SettingsCompiler {
     for (const auto& [name, value] : set.tls_options) httpd.tls_options.emplace_back(name.value, value.value);
     for (const SetHttpd::Allow& allow : set.allow) httpd.allow.push_back(allowed(allow));
   }
+  void operator()(const SetUrl& set) { settings_.url = set.url.value; }
   void operator()(const SetMmonit& set) {
     if (!settings_.mmonit) settings_.mmonit.emplace();
     engine::MmonitSettings& mmonit = *settings_.mmonit;
@@ -165,6 +168,7 @@ class SettingsCompiler {
       case SetHttpd::Allow::Kind::Login: return Who::Login;
       case SetHttpd::Allow::Kind::Group: return Who::Group;
       case SetHttpd::Allow::Kind::File: return Who::File;
+      case SetHttpd::Allow::Kind::Token: return Who::Token;
     }
     return Who::Login;
   }
@@ -174,7 +178,7 @@ class SettingsCompiler {
                                         .who = allow.who.value,
                                         .password = allow.password ? allow.password->value : "",
                                         .how = allow.how ? allow.how->value : "",
-                                        .read_only = allow.read_only};
+                                        .role = allow.role};
     for (const Word& user : allow.users) result.users.push_back(user.value);
     return result;
   }

@@ -8,6 +8,7 @@
 
 #include "config/compile/cron.hpp"
 #include "config/compile/quantity.hpp"
+#include "config/passes/lint_httpd.hpp"
 #include "config/passes/passes.hpp"
 #include "config/passes/silence.hpp"
 #include "config/syntax/vocabulary.hpp"
@@ -51,6 +52,7 @@ class Linter {
           for (const auto& [name, value] : program.environment) hidden(value);
         });
     }
+    lint_httpd(document, diagnostics_);
   }
 
  private:
@@ -110,13 +112,9 @@ class Linter {
   void check(const SetHealingLimit&, const SourceRange&) {}
   void check(const SetHealingOnlyWhile&, const SourceRange&) {}
   void check(const SetOperators&, const SourceRange&) {}
+  void check(const SetHttpd&, const SourceRange&) {}  // see lint_httpd
+  void check(const SetUrl&, const SourceRange& range) { only_last(url_, range, "set url"); }
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
-  void check(const SetHttpd& set, const SourceRange& range) {
-    for (const SetHttpd::Allow& allow : set.allow)
-      if (allow.password) hidden(*allow.password);
-    not_yet(httpd_, range, "'set httpd' is accepted, but nothing is served over HTTP yet",
-            "healerctl asks the daemon without it");
-  }
   void check(const SetMmonit&, const SourceRange& range) {
     not_yet(mmonit_, range, "'set mmonit' is accepted, but nothing is sent to M/Monit yet");
   }
@@ -347,15 +345,14 @@ class Linter {
 
   /// What somebody has printed and saved.
   void hidden(const Word& secret) {
-    if (secret.value == kHidden)
-      warn(Code::HiddenSecret, secret.range,
-           "this is the placeholder for a secret that was hidden when the rules were printed", "write the secret");
+    if (secret.value != kHidden) return;
+    warn(Code::HiddenSecret, secret.range, std::string(kHiddenSecret), "write the secret");
   }
 
   void connection(const ConnectionSyntax& test) {
-    for (const SettingSyntax& setting : test.settings)
-      if (setting.name.value == "password" || setting.name.value == "secret" || setting.name.value == "community")
-        hidden(setting.value);
+    constexpr std::array<std::string_view, 3> kSecret{"password", "secret", "community"};
+    for (const SettingSyntax& one : test.settings)
+      if (std::ranges::find(kSecret, one.name.value) != kSecret.end()) hidden(one.value);
   }
 
   void compared(const CompareSyntax& test) {
@@ -563,7 +560,7 @@ class Linter {
   void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
-  bool httpd_ = false, mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
+  bool mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
   const Sources& sources_;
   Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();
@@ -575,6 +572,7 @@ class Linter {
   const CheckSyntax* check_ = nullptr;
   const EverySyntax* every_ = nullptr;
   const SourceRange* daemon_ = nullptr;
+  const SourceRange* url_ = nullptr;
   const SourceRange* log_ = nullptr;
   const SourceRange* mail_format_ = nullptr;
   const SourceRange* settle_ = nullptr;

@@ -2,7 +2,10 @@
 // set ssl, set httpd and set mmonit of grammar/set.hpp to their trees: actions of parse_set.cpp.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "config/compile/url.hpp"
 #include "config/syntax/parse_access.hpp"
@@ -16,7 +19,9 @@ struct HttpdScratch : AccessScratch {
   SetStatement statement;
   SetHttpd httpd;
   SetHttpd::Allow allow;
+  std::vector<Word> more_addresses;
   bool is_read_only = false;
+  bool is_operator = false;
   SetMmonit mmonit;
 };
 
@@ -50,8 +55,50 @@ struct action<grammar::httpd_port> {
 template <>
 struct action<grammar::httpd_address> {
   static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
-    scratch.httpd.address = build.word(matched(in, build).begin + 1);
+    // As in Monit, a later one replaces those before it.
+    scratch.httpd.addresses.assign(1, build.word(matched(in, build).begin + 1));
+    std::ranges::move(std::exchange(scratch.more_addresses, {}), std::back_inserter(scratch.httpd.addresses));
   }
+};
+
+template <>
+struct action<grammar::more_address> {
+  static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
+    note_extension<grammar::more_address>(in, build);
+    scratch.more_addresses.push_back(build.word(matched(in, build).begin));
+  }
+};
+
+template <>
+struct action<grammar::operator_role> {
+  static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
+    note_extension<grammar::operator_role>(in, build);
+    scratch.is_operator = true;
+  }
+};
+
+template <>
+struct action<grammar::token_secret> {
+  static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
+    scratch.allow = {.kind = SetHttpd::Allow::Kind::Token, .password = build.word(matched(in, build).begin)};
+  }
+};
+
+template <>
+struct action<grammar::allowed_token> {
+  static void apply(const auto& in, Build& build, HttpdScratch&) { note_extension<grammar::allowed_token>(in, build); }
+};
+
+template <>
+struct action<grammar::proxy_address> {
+  static void apply(const auto& in, Build& build, HttpdScratch& scratch) {
+    scratch.httpd.proxies.push_back(build.word(matched(in, build).begin));
+  }
+};
+
+template <>
+struct action<grammar::httpd_proxy> {
+  static void apply(const auto& in, Build& build, HttpdScratch&) { note_extension<grammar::httpd_proxy>(in, build); }
 };
 
 template <>
@@ -175,7 +222,8 @@ struct action<grammar::allowed_host> {
 template <>
 struct action<grammar::httpd_allow> {
   static void apply(const auto&, Build&, HttpdScratch& scratch) {
-    scratch.allow.read_only = std::exchange(scratch.is_read_only, false);
+    if (std::exchange(scratch.is_operator, false)) scratch.allow.role = engine::Role::Operator;
+    if (std::exchange(scratch.is_read_only, false)) scratch.allow.role = engine::Role::ReadOnly;
     scratch.httpd.allow.push_back(std::exchange(scratch.allow, {}));
   }
 };

@@ -439,6 +439,18 @@ struct action<grammar::set_operators> {
   }
 };
 
+template <>
+struct action<grammar::own_url> {
+  static void apply(const auto& in, Build& build, SetScratch& scratch) {
+    scratch.statement = SetUrl{word_of(in, build)};
+  }
+};
+
+template <>
+struct action<grammar::set_url> {
+  static void apply(const auto& in, Build& build, SetScratch&) { note_extension<grammar::set_url>(in, build); }
+};
+
 // ---- healing
 
 template <>

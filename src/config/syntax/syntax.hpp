@@ -16,6 +16,7 @@
 
 #include "config/syntax/syntax_words.hpp"
 #include "config/syntax/workflow_syntax.hpp"
+#include "engine/events/origin.hpp"
 #include "engine/rules/comparison.hpp"
 #include "engine/rules/kind.hpp"
 #include "engine/rules/postfix.hpp"
@@ -129,9 +130,14 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-using TestSyntax =
-    std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax, MatchesSyntax,
-                 ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax, TextSyntax, OutputChangedSyntax>;
+/// `missed`, `failed`, of a heartbeat.
+struct HeartbeatTestSyntax {
+  bool missed = false;
+};
+
+using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
+                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -256,6 +262,13 @@ using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAler
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
                                       ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
 
+/// `every 1 day within 30 minutes token "..."`, of a heartbeat.
+struct HeartbeatSyntax {
+  Located<Duration> every;
+  Located<Duration> within;
+  Rare<Word> token;
+};
+
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
@@ -268,6 +281,7 @@ struct CheckSyntax {
   Rare<Word> interface;             ///< Interface
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
+  Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not
@@ -330,23 +344,28 @@ struct SetSsl {
 };
 struct SetHttpd {
   struct Allow {
-    enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
-    Word who;  ///< host or network, user, group, file
-    Rare<Word> password;
+    enum class Kind : std::uint8_t { Host, Login, Group, File, Token } kind = Kind::Host;
+    Word who;                 ///< host or network, user, group, file; of a token nothing
+    Rare<Word> password;      ///< of a login; the token
     Rare<Word> how;           ///< of a file: cleartext, crypt, md5
     std::vector<Word> users;  ///< of a file: these of it; empty: all
-    bool read_only = false;
+    engine::Role role = engine::Role::Admin;
   };
   SourceRange range;  ///< of `httpd`
   Rare<Number> port;
   bool port_read_only = false;
-  Rare<Word> address;
+  std::vector<Word> addresses;
   Rare<Word> unix_socket, uid, gid, permission;
   bool socket_read_only = false;
   Rare<Word> signature;     ///< enable, disable
   std::optional<bool> tls;  ///< whether it was switched on, or off
   std::vector<std::pair<Word, Word>> tls_options;
   std::vector<Allow> allow;
+  std::vector<Word> proxies;
+};
+/// `set url "https://healer.example"`.
+struct SetUrl {
+  Word url;
 };
 struct SetMmonit {
   std::vector<Word> urls;
@@ -411,10 +430,11 @@ struct SetOnReboot {
   Word policy;
 };
 
-using SetStatement = std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert,
-                                  SetEventQueue, SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot,
-                                  SetSsl, SetHttpd, SetMmonit, SetMonit, SetExpectBuffer, SetHealingLimit,
-                                  SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact, SetOperators>;
+using SetStatement =
+    std::variant<SetDaemon, SetLog, SetPath, SetLimits, SetMailServer, SetMailFormat, SetAlert, SetEventQueue,
+                 SetMailLimit, SetEnvironment, SetSettle, SetSwitch, SetOnReboot, SetSsl, SetHttpd, SetMmonit, SetMonit,
+                 SetExpectBuffer, SetHealingLimit, SetHealingMode, SetHealingOnlyWhile, SetMaintenance, SetContact,
+                 SetOperators, SetUrl>;
 
 struct SetSyntax {
   SetStatement statement;

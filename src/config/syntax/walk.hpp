@@ -37,6 +37,11 @@ class Walk {
     text(check.interface);
     for (Word& member : check.members) text(member);
     for (Word& group : check.member_groups) text(group);
+    if (check.heartbeat) {
+      place(check.heartbeat->every);
+      place(check.heartbeat->within);
+      text(check.heartbeat->token);
+    }
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -138,6 +143,7 @@ class Walk {
   void operator()(PresentSyntax&) {}
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
+  void operator()(HeartbeatTestSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);
@@ -216,6 +222,7 @@ class Walk {
     for (Word& service : set.services) text(service);
   }
   void operator()(SetMaintenance& set) { text(set.group); }
+  void operator()(SetUrl& set) { text(set.url); }
   void operator()(SetOperators& set) {
     for (Word& user : set.users) text(user);
   }
@@ -241,7 +248,8 @@ class Walk {
   void operator()(SetEnvironment& set) { text(set.value); }
   void operator()(SetSsl& set) { (*this)(set.tls); }
   void operator()(SetHttpd& set) {
-    text(set.address);
+    for (Word& address : set.addresses) text(address);
+    for (Word& proxy : set.proxies) text(proxy);
     path(set.unix_socket);
     text(set.uid);
     text(set.gid);

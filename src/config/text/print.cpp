@@ -111,6 +111,7 @@ class Printer {
     if (settings.fips) line("set fips");
     if (!settings.tls_options.empty()) line("set ssl " + written(settings.tls_options));
     if (settings.httpd) httpd(*settings.httpd);
+    if (!settings.url.empty()) line("set url " + written_text(settings.url));
     if (settings.mmonit) mmonit(*settings.mmonit);
   }
 
@@ -193,7 +194,8 @@ class Printer {
   void httpd(const engine::HttpdSettings& httpd) {
     std::string text = "set httpd";
     if (httpd.port) text += fmt::format(" port {}{}", *httpd.port, httpd.port_read_only ? " read-only" : "");
-    if (!httpd.address.empty()) text += " address " + written_text(httpd.address);
+    for (const std::string& address : httpd.addresses)
+      text += (&address == &httpd.addresses.front() ? " address " : ", ") + written_text(address);
     if (!httpd.unix_socket.empty()) {
       text += " unixsocket " + written_word(httpd.unix_socket);
       if (!httpd.uid.empty()) text += " uid " + written_string(httpd.uid);
@@ -205,16 +207,21 @@ class Printer {
     if (!httpd.tls_options.empty()) text += " ssl " + written(httpd.tls_options);
     if (!httpd.tls && !httpd.tls_options.empty()) text += " ssl disable";
     for (const engine::HttpdSettings::Allow& allow : httpd.allow) text += " allow " + allowed(allow);
+    for (const std::string& proxy : httpd.proxies)
+      text += (&proxy == &httpd.proxies.front() ? " trust proxy " : ", ") + written_text(proxy);
     line(text);
   }
 
   static std::string allowed(const engine::HttpdSettings::Allow& allow) {
     using Who = engine::HttpdSettings::Allow::Kind;
-    const std::string_view read_only = allow.read_only ? " read-only" : "";
+    const std::string_view role = allow.role == engine::Role::ReadOnly   ? " read-only"
+                                  : allow.role == engine::Role::Operator ? " operator"
+                                                                         : "";
     switch (allow.kind) {
-      case Who::Login: return fmt::format("{}:{}{}", written_text(allow.who), written_text(kHidden), read_only);
-      case Who::Group: return fmt::format("@{}{}", written_text(allow.who), read_only);
+      case Who::Login: return fmt::format("{}:{}{}", written_text(allow.who), written_text(kHidden), role);
+      case Who::Group: return fmt::format("@{}{}", written_text(allow.who), role);
       case Who::Host: return written_string(allow.who);
+      case Who::Token: return fmt::format("token {}{}", written_text(kHidden), role);
       case Who::File: break;
     }
     std::string text = (allow.how.empty() ? "" : allow.how + " ") + written_word(allow.who);
@@ -306,6 +313,7 @@ class Printer {
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -318,6 +326,14 @@ class Printer {
                    : fmt::format("{} with pidfile {}", begin, written_word(block.process->pid_file));
     }
     return {};
+  }
+
+  /// A token that is no reference is not shown.
+  static std::string heartbeat(const engine::HeartbeatSpec& spec) {
+    std::string text = fmt::format(" every {} within {}", written(spec.every), written(spec.within));
+    const bool is_reference = spec.token.find("${") != std::string::npos;
+    if (!spec.token.empty()) text += " token " + written_text(is_reference ? spec.token : kHidden);
+    return text;
   }
 
   static std::string members(const engine::CompositeSpec& composite) {

@@ -19,4 +19,8 @@ inline constexpr std::string_view kHidden = "*****";
 /// Whether a header of HTTP has a value that everybody may read: others are tokens, cookies and the like.
 [[nodiscard]] bool is_open_header(std::string_view name);
 
+/// What people are told who load what was printed.
+inline constexpr std::string_view kHiddenSecret =
+    "this stands for a secret that was hidden when the rules were printed";
+
 }  // namespace healer::config

@@ -49,6 +49,7 @@ constexpr std::array kStatements{
     Statement{"set mail limit", same_mail<&MailSettings::limit>},
     Statement{"set contact", same<&Settings::contacts>},
     Statement{"set httpd", same<&Settings::httpd>},
+    Statement{"set url", same<&Settings::url>},
     Statement{"set mmonit", same<&Settings::mmonit>},
     Statement{"set ssl", same<&Settings::tls_options>},
     Statement{"set fips", same<&Settings::fips>},

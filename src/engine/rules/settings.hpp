@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/events/origin.hpp"
 #include "engine/rules/contact.hpp"
 #include "engine/rules/healing_limits.hpp"
 #include "engine/rules/recipient.hpp"
@@ -60,27 +61,28 @@ struct MailSettings {
 /// `name: value`, as they are written in `using tls with options { ... }`.
 using TlsOptions = std::vector<std::pair<std::string, std::string>>;
 
-/// `set httpd`: what may be asked over HTTP, and by whom. Kept, and not served yet.
+/// `set httpd`: what may be asked over HTTP, and by whom.
 struct HttpdSettings {
   struct Allow {
-    enum class Kind : std::uint8_t { Host, Login, Group, File } kind = Kind::Host;
-    std::string who;       ///< host or network, user, group, file
-    std::string password;  ///< of a login
+    enum class Kind : std::uint8_t { Host, Login, Group, File, Token } kind = Kind::Host;
+    std::string who;       ///< host or network, user, group, file; of a token nothing
+    std::string password;  ///< of a login; the token: secrets in it are not filled in
     std::string how;       ///< of a file: cleartext, crypt, md5; empty: not written
     std::vector<std::string> users;
-    bool read_only = false;
+    Role role = Role::Admin;
 
     bool operator==(const Allow&) const = default;
   };
   std::optional<std::uint16_t> port;
   bool port_read_only = false;
-  std::string address;
+  std::vector<std::string> addresses;  ///< empty: whichever there are
   std::string unix_socket, uid, gid, permission;
   bool socket_read_only = false;
   bool signature = true;  ///< says which program answers
   bool tls = false;
   TlsOptions tls_options;
   std::vector<Allow> allow;
+  std::vector<std::string> proxies;  ///< whose word is taken for whom they speak
 
   bool operator==(const HttpdSettings&) const = default;
 };
@@ -155,6 +157,7 @@ struct Settings {
   MailSettings mail;
   std::vector<Contact> contacts;  ///< set contact, in the order of writing
   std::optional<HttpdSettings> httpd;
+  std::string url;  ///< set url: where people reach healer; empty: not said
   std::optional<MmonitSettings> mmonit;
   TlsOptions tls_options;  ///< set ssl
   bool fips = false;

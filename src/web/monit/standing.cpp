@@ -148,8 +148,10 @@ std::string_view version_of(const Scene& scene) {
 Kind kind_of(const engine::CheckKind& kind) {
   const auto* const found = std::ranges::find(kKinds, kind.word, &Named::word);
   if (found != kKinds.end()) return found->kind;
-  return {7, kind.word == "composite" ? "Composite" : kind.word, static_cast<int>(kKinds.size()),
-          static_cast<int>(kKinds.size())};
+  std::string_view title = kind.word;
+  if (kind.word == "composite") title = "Composite";
+  if (kind.word == "heartbeat") title = "Heartbeat";
+  return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 
 std::uint64_t bit_of(EventKind event) { return kBits[static_cast<std::size_t>(event)]; }

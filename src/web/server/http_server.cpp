@@ -330,7 +330,7 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
     if (form != nullptr) MHD_post_process(form.get(), request.body.data(), request.body.size());
   }
   try {
-    return answer(exchange, dispatch(request, wake_of(exchange)));
+    return answer(exchange, dispatch(request, exchange.of == nullptr ? From{} : exchange.of->from, wake_of(exchange)));
   } catch (const std::exception&) {
     return send(exchange, {.status = 500, .body = "Something went wrong here.\n"});
   }

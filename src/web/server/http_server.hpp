@@ -34,8 +34,16 @@ struct HttpLimits {
 class HttpServer {
  public:
   struct Impl;
+
+  /// Where a connection comes from.
+  struct From {
+    std::string peer;        ///< its address; empty: a unix socket
+    bool secure = false;     ///< what comes here has come by TLS
+    bool local = false;      ///< from this machine
+    bool read_only = false;  ///< nobody may change anything who comes this way
+  };
   /// Answers a request. `wake` has a Deferred or a Stream asked again, from any thread.
-  using Dispatch = std::function<Reply(const Request& request, Wake wake)>;
+  using Dispatch = std::function<Reply(const Request& request, const From& from, Wake wake)>;
 
   /// Throws std::runtime_error where libmicrohttpd gives no server: no descriptors.
   HttpServer(runtime::Loop& loop, Dispatch dispatch, HttpLimits limits = {});
@@ -44,12 +52,6 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Where a connection comes from.
-  struct From {
-    std::string peer;     ///< its address; empty: a unix socket
-    bool secure = false;  ///< what comes here has come by TLS
-    bool local = false;   ///< from this machine
-  };
   /// Serves a connected, non-blocking socket from now on. One too many is closed.
   void serve(runtime::Descriptor socket, From from);
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// A part of lint: what all `set httpd` of the files say together.
+#pragma once
+
+#include "config/passes/passes.hpp"
+
+namespace healer::config {
+
+/// Warns where nothing would be served over HTTP, and where it is served to fewer than Monit would.
+void lint_httpd(const Document& document, Diagnostics& diagnostics);
+
+}  // namespace healer::config

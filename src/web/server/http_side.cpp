@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include "web/server/http_side.hpp"
+
+#include <grp.h>
+#include <openssl/rand.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <list>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "protocols/probe.hpp"
+#include "runtime/clock.hpp"
+#include "util/text.hpp"
+#include "web/server/credentials.hpp"
+#include "web/server/http_server.hpp"
+#include "web/server/listeners.hpp"
+#include "web/server/tls_front.hpp"
+
+namespace healer::web {
+namespace {
+
+using engine::HttpdSettings;
+
+std::string random_digits() {
+  std::array<unsigned char, 16> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) throw std::runtime_error("no random numbers");
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string_view option(const HttpdSettings& settings, std::string_view name) {
+  std::string_view value;
+  for (const auto& [known, text] : settings.tls_options)
+    if (known == name) value = text;
+  return value;
+}
+
+std::uint8_t versions_of(std::string_view words) {
+  constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
+  static constexpr std::array<std::pair<std::string_view, unsigned>, 4> kVersions{{{"tlsv1", protocols::kTls10},
+                                                                                   {"tlsv11", protocols::kTls11},
+                                                                                   {"tlsv12", protocols::kTls12},
+                                                                                   {"tlsv13", protocols::kTls13}}};
+  unsigned versions = 0;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    const bool away = word.starts_with('-');
+    const auto* const found =
+        std::ranges::find(kVersions, word.substr(away ? 1 : 0), &std::pair<std::string_view, unsigned>::first);
+    const unsigned bits = found == kVersions.end() ? (word == "auto" ? kUsual : 0U) : found->second;
+    versions = away ? (versions != 0 ? versions : kUsual) & ~bits : versions | bits;
+  }
+  return static_cast<std::uint8_t>(versions);
+}
+
+ServerTls tls_of(const HttpdSettings& settings) {
+  const std::string pem(option(settings, "pemfile"));
+  const std::string chain(option(settings, "pemchain")), key(option(settings, "pemkey"));
+  return {.certificates = chain.empty() ? pem : chain,
+          .key = key.empty() ? pem : key,
+          .client_certificates = std::string(option(settings, "clientpemfile")),
+          .allow_self_signed = option(settings, "selfsigned") == "allow",
+          .versions = versions_of(option(settings, "version")),
+          .ciphers = std::string(option(settings, "ciphers"))};
+}
+
+/// The number of a user or group, by number or name.
+template <typename Entry>
+std::optional<unsigned> number_of(const std::string& name, Entry* (*look_up)(const char*), unsigned Entry::*number) {
+  unsigned value = 0;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+  if (error == std::errc{} && rest == name.data() + name.size()) return value;
+  const Entry* const entry = name.empty() ? nullptr : look_up(name.c_str());
+  return entry == nullptr ? std::nullopt : std::optional<unsigned>(entry->*number);
+}
+
+std::vector<Endpoint> endpoints_of(const HttpdSettings& settings) {
+  std::vector<Endpoint> endpoints;
+  if (settings.allow.empty()) return endpoints;
+  if (settings.port) {
+    std::vector<std::string> addresses = settings.addresses;
+    // Passwords that go over a network as they are must be asked for by name.
+    if (addresses.empty() && !settings.tls) addresses = {"127.0.0.1", "::1"};
+    if (addresses.empty()) addresses = {""};
+    for (const std::string& address : addresses)
+      endpoints.push_back({.address = address,
+                           .port = *settings.port,
+                           .any = address.empty(),
+                           .tls = settings.tls,
+                           .read_only = settings.port_read_only});
+  }
+  if (!settings.unix_socket.empty()) {
+    Endpoint socket{.read_only = settings.socket_read_only,
+                    .path = settings.unix_socket,
+                    .uid = number_of(settings.uid, &getpwnam, &passwd::pw_uid),
+                    .gid = number_of(settings.gid, &getgrnam, &group::gr_gid)};
+    if (!settings.permission.empty()) {
+      unsigned mode = 0;
+      std::from_chars(settings.permission.data(), settings.permission.data() + settings.permission.size(), mode, 8);
+      socket.mode = static_cast<mode_t>(mode & 0777U);
+    }
+    endpoints.push_back(std::move(socket));
+  }
+  return endpoints;
+}
+
+}  // namespace
+
+struct HttpSide::Impl {
+  Impl(runtime::Loop& on, Machine of)
+      : loop(on),
+        machine(std::move(of)),
+        credentials(loop, random_digits() + random_digits()),
+        site({.now = [] { return runtime::now(); },
+              .random = random_digits,
+              .refused = [this](const std::string& text) { machine.report(true, text); },
+              .passwords = &credentials,
+              .later = [this](Duration after, std::function<void()> what) { later(after, std::move(what)); }}),
+        server(loop,
+               [this](const Request& request, const HttpServer::From& from, Wake wake) {
+                 return site.handle(request, {.read_only = from.read_only}, std::move(wake));
+               }),
+        tls(loop, machine.report),
+        listeners(
+            loop,
+            [this](runtime::Descriptor socket, HttpServer::From from, const Endpoint& by) {
+              accept(std::move(socket), std::move(from), by);
+            },
+            machine.report) {}
+
+  void accept(runtime::Descriptor socket, HttpServer::From from, const Endpoint& by) {
+    from.read_only = by.read_only;
+    if (!by.tls) return server.serve(std::move(socket), std::move(from));
+    from.secure = true;
+    tls.begin(std::move(socket), [this, from](runtime::Descriptor plain) { server.serve(std::move(plain), from); });
+  }
+
+  /// Those that have fired go with the next one.
+  void later(Duration after, std::function<void()> what) {
+    std::erase_if(delayed, [](const auto& one) { return one.is_done; });
+    Delayed& one = delayed.emplace_back();
+    one.timer = loop.timer([&one, what = std::move(what)] {
+      one.is_done = true;
+      what();
+    });
+    one.timer.set_deadline(runtime::now().mono + after);
+  }
+
+  void use(const engine::Settings& settings);
+
+  struct Delayed {
+    runtime::Loop::Timer timer;
+    bool is_done = false;
+  };
+
+  runtime::Loop& loop;
+  Machine machine;
+  std::optional<HttpdSettings> httpd;
+  std::string url, secrets;
+  std::vector<std::string> shut_out;  ///< whom `allow` names, but nobody can be let in for
+  std::uint64_t reading = 0;
+  std::list<Delayed> delayed;
+  Credentials credentials;
+  Site site;
+  HttpServer server;
+  TlsFront tls;
+  Listeners listeners;
+};
+
+void HttpSide::Impl::use(const engine::Settings& settings) {
+  const HttpdSettings wanted = settings.httpd.value_or(HttpdSettings{});
+  // The same files may say something else by now: a reload reads them again.
+  const std::uint64_t round = ++reading;
+  if (wanted.tls) tls.use(tls_of(wanted));
+  credentials.read(wanted, settings.secrets,
+                   [this, wanted, round, url = settings.url](AccessRules rules, std::vector<std::string> troubles) {
+                     if (round != reading) return;  // another reload has come meanwhile
+                     for (const std::string& trouble : troubles) machine.report(true, trouble);
+                     shut_out = std::move(troubles);
+                     site.use({.access = std::move(rules),
+                               .host = machine.host,
+                               .url = url,
+                               .server = wanted.signature ? "healer/" + machine.version : ""});
+                     listeners.listen(endpoints_of(wanted));
+                   });
+}
+
+HttpSide::HttpSide(runtime::Loop& loop, Machine machine) : impl_(std::make_unique<Impl>(loop, std::move(machine))) {}
+HttpSide::~HttpSide() = default;
+
+void HttpSide::add(std::vector<Route> routes) { impl_->site.add(std::move(routes)); }
+void HttpSide::use(const engine::Settings& settings) { impl_->use(settings); }
+Site& HttpSide::site() { return impl_->site; }
+
+std::vector<std::string> HttpSide::troubles() const {
+  std::vector<std::string> all = impl_->listeners.troubles();
+  all.insert(all.end(), impl_->shut_out.begin(), impl_->shut_out.end());
+  if (!impl_->tls.trouble().empty()) all.push_back(impl_->tls.trouble());
+  return all;
+}
+
+}  // namespace healer::web

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The HTTP side as a whole: what `set httpd` says becomes sockets, TLS, passwords, and the site that answers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/rules/settings.hpp"
+#include "runtime/loop.hpp"
+#include "web/site.hpp"
+
+namespace healer::web {
+
+class HttpSide {
+ public:
+  struct Machine {
+    std::string host;                                                  ///< of this machine
+    std::string version;                                               ///< of healer
+    std::function<void(bool failed, const std::string& text)> report;  ///< a sentence for the log
+  };
+
+  HttpSide(runtime::Loop& loop, Machine machine);
+  /// Closes everything.
+  ~HttpSide();
+  HttpSide(const HttpSide&) = delete;
+  HttpSide& operator=(const HttpSide&) = delete;
+
+  void add(std::vector<Route> routes);
+  /// Listens and lets in as these settings say, from now on.
+  void use(const engine::Settings& settings);
+  /// What keeps people out now who should be let in, a sentence each.
+  [[nodiscard]] std::vector<std::string> troubles() const;
+  [[nodiscard]] Site& site();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace healer::web

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "web/site.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/same_secret.hpp"
+#include "util/text.hpp"
+#include "web/html.hpp"
+
+namespace healer::web {
+namespace {
+
+using control::Asker;
+using control::Least;
+using engine::Role;
+
+/// So many wrong passwords of an address cost nothing but themselves: people mistype.
+constexpr unsigned kFree = 3;
+constexpr Duration kLongestPenalty = seconds{10};
+/// After so long without another one they are forgotten.
+constexpr Duration kForgotten = minutes{10};
+constexpr std::size_t kMostAddresses = 10'000;
+/// No more than one line of the log in this time tells of refusals.
+constexpr Duration kReportAgain = minutes{1};
+
+Least rank_of(const Asker& who) {
+  return who.role ? static_cast<Least>(static_cast<std::uint8_t>(*who.role) + 1) : Least::Anybody;
+}
+
+/// "h:2812" and "[::1]:80" without their ports.
+std::string_view host_of(std::string_view authority) {
+  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
+  return authority.substr(0, authority.find(':'));
+}
+
+/// What stands in a URL between the two slashes and the next one.
+std::string_view authority_of(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string_view::npos) return {};
+  url.remove_prefix(begin + 3);
+  return url.substr(0, url.find('/'));
+}
+
+bool is_from_browser(const Request& request) {
+  return request.header("Origin") || request.header("Referer") || request.header("Sec-Fetch-Site") ||
+         request.header("Sec-Fetch-Mode");
+}
+
+Response plain(unsigned status, std::string text) { return {.status = status, .body = std::move(text) + "\n"}; }
+
+std::string page(std::string_view title, std::string_view content) {
+  return fmt::format(
+      "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title></head>"
+      "<body><h1>{}</h1>{}</body></html>\n",
+      title, title, content);
+}
+
+/// What came of another's work, with what every response has.
+template <typename Finish>
+class Finished final : public Deferred {
+ public:
+  Finished(std::unique_ptr<Deferred> inner, Finish finish) : inner_(std::move(inner)), finish_(std::move(finish)) {}
+  std::optional<Response> poll() override {
+    auto response = inner_->poll();
+    if (response) response = finish_(std::move(*response));
+    return response;
+  }
+
+ private:
+  std::unique_ptr<Deferred> inner_;
+  Finish finish_;
+};
+
+}  // namespace
+
+/// A request whose password is being checked, and then what comes of it.
+class Site::Judging final : public Deferred {
+ public:
+  struct Verdict {
+    bool is_there = false;
+    std::optional<Role> role;
+    Wake wake;
+  };
+
+  Judging(std::shared_ptr<Verdict> verdict, Judged then) : verdict_(std::move(verdict)), then_(std::move(then)) {}
+
+  std::optional<Response> poll() override {
+    if (inner_) return inner_->poll();
+    if (!verdict_->is_there) return std::nullopt;
+    Reply reply = std::exchange(then_, {})(verdict_->role);
+    if (auto* const response = std::get_if<Response>(&reply)) return std::move(*response);
+    inner_ = std::move(std::get<std::unique_ptr<Deferred>>(reply));
+    return inner_->poll();
+  }
+
+ private:
+  std::shared_ptr<Verdict> verdict_;
+  Judged then_;
+  std::unique_ptr<Deferred> inner_;
+};
+
+Site::Site(Machine machine)
+    : machine_(std::move(machine)), logins_(std::make_unique<Logins>(machine_.random() + machine_.random())) {
+  add(login_routes());
+}
+
+void Site::use(SiteOptions options) {
+  options_ = std::move(options);
+  logins_->end_all();
+}
+
+/// The address of whoever asks, as a trusted proxy tells it: the last one that is not a proxy's own.
+std::string Site::client_of(const Request& request) const {
+  if (request.peer.empty() || !options_.access.trusts_proxy(request.peer)) return request.peer;
+  const auto forwarded = request.header("X-Forwarded-For");
+  if (!forwarded) return request.peer;
+  std::string_view rest = *forwarded;
+  while (true) {
+    const std::size_t comma = rest.rfind(',');
+    std::string_view last = comma == std::string_view::npos ? rest : rest.substr(comma + 1);
+    while (last.starts_with(' ')) last.remove_prefix(1);
+    while (last.ends_with(' ')) last.remove_suffix(1);
+    if (!options_.access.trusts_proxy(last) || comma == std::string_view::npos) return std::string(last);
+    rest = rest.substr(0, comma);
+  }
+}
+
+/// Whether the name by which it was asked is this machine's. Where no password is needed, a page of anybody's could
+/// have its own name lead here (DNS rebinding), and ask in the name of who sees it.
+bool Site::is_own_host(const Request& request) const {
+  const std::string_view host = host_of(request.header("Host").value_or(""));
+  return host.empty() || iequals(host, "localhost") || iequals(host, options_.host) || Network::parse(host) ||
+         (!options_.url.empty() && iequals(host, host_of(authority_of(options_.url))));
+}
+
+/// Why a request that changes something cannot be believed to come from a page of ours.
+std::optional<Response> Site::forged(const Request& request, const Visitor& visitor) const {
+  if (is_safe(request.method)) return std::nullopt;
+  if (visitor.cookie.empty() && !is_from_browser(request)) return std::nullopt;
+  const auto refusal = [] { return plain(403, "Invalid CSRF Token: open the page again, and use its own buttons"); };
+  if (const auto origin = request.header("Origin"); origin && *origin != "null") {
+    const std::string_view from = authority_of(*origin);
+    const bool is_own = iequals(from, request.header("Host").value_or("")) ||
+                        (!options_.url.empty() && iequals(from, authority_of(options_.url)));
+    if (!is_own) return refusal();
+  } else if (origin) {
+    return refusal();
+  }
+  std::optional<std::string_view> token = request.header("X-Healer-Token");
+  if (!token) token = find(request.form, "securitytoken");
+  if (token && is_same_secret(logins_->form_token(visitor.who.name, visitor.cookie), *token)) return std::nullopt;
+  return refusal();
+}
+
+Reply Site::handle(const Request& request, const Way& way, Wake wake) {
+  const std::string client = client_of(request);
+  const auto done = [&](Response response) -> Reply { return finish(request, std::move(response)); };
+  if (!options_.access.allows_host(client)) return done(plain(403, "You are not authorized to access this server"));
+  auto found = router_.find(request.method, request.path);
+  auto* const route = std::get_if<Router::Found>(&found);
+  if (route != nullptr && route->route->least == Least::Anybody)
+    return serve(request, way, *route->route, std::move(route->captured), {}, std::move(wake));
+
+  // Who is it? What does not exist is told only to those who may ask.
+  const auto then = [this, &request, way, found = std::move(found), wake](Visitor visitor) mutable -> Reply {
+    if (std::holds_alternative<Router::Unknown>(found))
+      return finish(request, plain(404, "There is nothing at this address"));
+    if (const auto* const wrong = std::get_if<Router::WrongMethod>(&found)) {
+      Response response = plain(405, "This address is not asked by that method");
+      std::string allowed;
+      for (const Method method : wrong->allowed)
+        allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(method));
+      response.headers.emplace_back("Allow", std::move(allowed));
+      return finish(request, std::move(response));
+    }
+    auto& known = std::get<Router::Found>(found);
+    return serve(request, way, *known.route, std::move(known.captured), std::move(visitor), std::move(wake));
+  };
+
+  if (const auto cookie = find(request.cookies, kCookie))
+    if (const auto who = logins_->find(*cookie, machine_.now().mono)) return then({*who, std::string(*cookie)});
+  const auto authorization = request.header("Authorization");
+  if (!authorization) {
+    if (options_.access.needs_login()) return done(refuse("", ""));
+    if (!is_own_host(request))
+      return done(plain(421,
+                        "This is not a name of this machine: without passwords healer answers to its own names "
+                        "alone; 'set url' tells another one"));
+    return then({{.name = client.empty() ? "http" : "http " + client, .role = Role::Admin}});
+  }
+  if (const auto token = bearer_token(*authorization)) {
+    if (const auto who = options_.access.asker_of_token(*token)) return then({*who});
+    return done(refuse(client, "a token"));
+  }
+  const auto login = basic_login(*authorization);
+  if (!login) return done(refuse(client, "nobody"));
+  return judge(client, *login, wake, [this, &request, client, user = login->user, then](auto role) mutable -> Reply {
+    if (!role) return finish(request, refuse(client, user));
+    return then({{.name = user, .role = *role}});
+  });
+}
+
+/// Has a password checked; `then` is called with what it gives its owner, or nothing.
+Reply Site::judge(const std::string& client, const BasicLogin& login, Wake wake, Judged then) {
+  auto verdict = std::make_shared<Judging::Verdict>(Judging::Verdict{.wake = std::move(wake)});
+  auto judging = std::make_unique<Judging>(verdict, std::move(then));
+  machine_.passwords->check(options_.access, login, [this, verdict, client](std::optional<Role> role) {
+    const auto tell = [verdict, role] {
+      verdict->role = role;
+      verdict->is_there = true;
+      verdict->wake();
+    };
+    if (role) {
+      refusals_.erase(client);
+      return tell();
+    }
+    const Duration wait = penalty(client);
+    wait == Duration{0} ? tell() : machine_.later(wait, tell);
+  });
+  if (auto response = judging->poll()) return std::move(*response);
+  return judging;
+}
+
+Reply Site::serve(const Request& request, const Way& way, const Route& route, std::vector<std::string> captured,
+                  Visitor visitor, Wake wake) {
+  if (way.read_only && visitor.who.role) visitor.who.role = Role::ReadOnly;
+  if (route.protection == Protection::Token)
+    if (auto refusal = forged(request, visitor)) return finish(request, std::move(*refusal));
+  if (rank_of(visitor.who) < route.least)
+    return finish(
+        request,
+        plain(403, fmt::format("{} may not do this: it takes the role {}", visitor.who.name,
+                               control::to_string(static_cast<Role>(static_cast<std::uint8_t>(route.least) - 1)))));
+  // The visitor outlives the answer: verbs are asked in his name.
+  const auto who = std::make_shared<const Asker>(visitor.who);
+  Reply reply = route.handle({.request = request,
+                              .who = *who,
+                              .token = logins_->form_token(visitor.who.name, visitor.cookie),
+                              .captured = std::move(captured),
+                              .wake = std::move(wake)});
+  if (auto* const response = std::get_if<Response>(&reply)) return finish(request, std::move(*response));
+  const auto end = [this, &request, who](Response response) { return finish(request, std::move(response)); };
+  return std::make_unique<Finished<decltype(end)>>(std::move(std::get<std::unique_ptr<Deferred>>(reply)), end);
+}
+
+/// Adds what each response has.
+Response Site::finish(const Request&, Response response) const {
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!std::ranges::any_of(response.headers, [&](const auto& one) { return iequals(one.first, name); }))
+      response.headers.emplace_back(name, value);
+  };
+  if (!options_.server.empty()) add("Server", options_.server);
+  add("X-Content-Type-Options", "nosniff");
+  add("X-Frame-Options", "SAMEORIGIN");
+  add("Referrer-Policy", "same-origin");
+  add("Content-Security-Policy",
+      "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action "
+      "'self'; "
+      "base-uri 'none'; frame-ancestors 'self'");
+  add("Cache-Control", "no-store");
+  return response;
+}
+
+/// `client`: whose wrong password it was; empty: nobody has sent one.
+Response Site::refuse(const std::string& client, const std::string& user) {
+  if (!user.empty()) {
+    const Duration now = machine_.now().mono;
+    if (now - reported_ >= kReportAgain) {
+      reported_ = now;
+      machine_.refused(fmt::format("a wrong password, or an unknown user, over HTTP from {}",
+                                   client.empty() ? "a unix socket" : printable(client)));
+    }
+  }
+  Response response = plain(401, "You are not authorized to access this server");
+  response.headers.emplace_back("WWW-Authenticate", "Basic realm=\"monit\", charset=\"UTF-8\"");
+  return response;
+}
+
+Duration Site::penalty(const std::string& client) {
+  const Duration now = machine_.now().mono;
+  if (refusals_.size() >= kMostAddresses)
+    std::erase_if(refusals_, [&](const auto& one) { return now - one.second.last > kForgotten; });
+  if (refusals_.size() >= kMostAddresses) return kLongestPenalty;
+  Refusals& refused = refusals_[client];
+  if (now - refused.last > kForgotten) refused.count = 0;
+  refused.last = now;
+  if (++refused.count <= kFree) return Duration{0};
+  return std::min(kLongestPenalty, seconds{1} * (1 << std::min(refused.count - kFree - 1, 4U)));
+}
+
+std::vector<Route> Site::login_routes() {
+  const auto show = [](const Call& call) -> Reply {
+    const auto once = find(call.request.query, "once");
+    const std::string content =
+        once ? fmt::format(
+                   "<form method=\"post\" action=\"login\"><input type=\"hidden\" name=\"once\" value=\"{}\">"
+                   "<button>Log in</button></form>",
+                   html_escaped(*once))
+             : std::string(
+                   "<form method=\"post\" action=\"login\"><p><label>Name <input name=\"user\" autocomplete=\""
+                   "username\"></label></p><p><label>Password <input type=\"password\" name=\"password\" "
+                   "autocomplete=\"current-password\"></label></p><button>Log in</button></form>");
+    return Response{.type = "text/html; charset=utf-8", .body = page("healer", content)};
+  };
+  const auto enter = [this](const Request& request, const Asker& who) {
+    const std::string cookie = logins_->begin(who, machine_.random() + machine_.random(), machine_.now().mono);
+    Response response{.status = 303, .body = ""};
+    const bool secure = request.secure || request.header("X-Forwarded-Proto") == "https";
+    response.headers = {{"Location", "./"},
+                        {"Set-Cookie", fmt::format("{}={}; Max-Age={}; Path=/; HttpOnly; SameSite=Strict{}", kCookie,
+                                                   cookie, std::chrono::duration_cast<seconds>(Logins::kLasts).count(),
+                                                   secure ? "; Secure" : "")}};
+    return response;
+  };
+  const auto log_in = [this, enter](const Call& call) -> Reply {
+    const Request& request = call.request;
+    if (const auto once = find(request.form, "once")) {
+      if (const auto who = logins_->spend(*once, machine_.now().mono)) return enter(request, *who);
+      return plain(403, "This login has been used, or is too old: `healerctl open` makes another one");
+    }
+    const std::string client = client_of(request);
+    const BasicLogin login{.user = std::string(find(request.form, "user").value_or("")),
+                           .password = std::string(find(request.form, "password").value_or(""))};
+    return judge(client, login, call.wake, [this, &request, client, login, enter](auto role) -> Reply {
+      if (role) return enter(request, {.name = login.user, .role = *role});
+      Response response = refuse(client, login.user);
+      response.headers.clear();  // a browser would ask for a password by itself
+      response.status = 403;
+      return response;
+    });
+  };
+  const auto log_out = [this](const Call& call) -> Reply {
+    if (const auto cookie = find(call.request.cookies, kCookie)) logins_->end(*cookie);
+    Response response{.status = 303, .body = ""};
+    response.headers = {{"Location", "login"},
+                        {"Set-Cookie", fmt::format("{}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict", kCookie)}};
+    return response;
+  };
+  return {{Method::Get, "/login", Least::Anybody, show},
+          {Method::Post, "/login", Least::Anybody, log_in, Protection::None},
+          {Method::Post, "/logout", Least::ReadOnly, log_out}};
+}
+
+}  // namespace healer::web
