@@ -36,6 +36,8 @@ constexpr std::array kKinds{Named{"system", {5, "System", 0, 0}},       Named{"p
                             Named{"host", {4, "Remote Host", 6, 8}},    Named{"network", {8, "Network", 7, 7}},
                             Named{"program", {7, "Program", 8, 2}}};
 
+static_assert(kKinds.size() < kKindPlaces);
+
 /// The fields alone of `not every "* 0-5 * * *"`.
 std::string fields_of(const std::string& written) {
   const std::size_t begin = written.find_first_of("\"'");
@@ -226,10 +228,12 @@ std::string status_text(const Standing& standing) {
   return text;
 }
 
-Count count_of(const Standing& standing) {
-  if (standing.monitor == 0) return Count::Unmonitored;
-  if ((standing.monitor & 2) != 0) return Count::Initialising;
-  return standing.status == 0 ? Count::Up : Count::Down;
+Count count_of(const Scene& scene, ServiceId id) {
+  const ServiceState& state = scene.engine.service(id);
+  if (!state.monitored) return Count::Unmonitored;
+  if (state.initialising) return Count::Initialising;
+  const Events events = events_of(scene, id);
+  return (events.failed | events.changed) == 0 ? Count::Up : Count::Down;
 }
 
 }  // namespace healer::web::monit
