@@ -2,7 +2,10 @@
 #include "control/queries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <numeric>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -23,15 +26,47 @@ using engine::ServiceId;
 
 constexpr std::uint32_t kUsualRecords = 100;
 constexpr std::uint32_t kFirings = 200;       // records of a service that are looked through for its rules
+constexpr std::size_t kAhead = 16;            // services whose condition is asked for soon
 constexpr std::string_view kSelf = "healer";  // as the history calls the daemon
+
+/// How many services are in each condition.
+using Counts = std::array<std::uint64_t, static_cast<std::size_t>(engine::Condition::GivenUp) + 1>;
+
+Totals totals_of(const Counts& counts) {
+  using enum engine::Condition;
+  const auto of = [&](engine::Condition one) { return counts.at(static_cast<std::size_t>(one)); };
+  return {.services = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}),
+          .running = of(Running),
+          .failing = of(Failing),
+          .failed = of(Failed),
+          .initialising = of(Initialising),
+          .unknown = of(Unknown),
+          .unmonitored = of(Unmonitored),
+          .given_up = of(GivenUp)};
+}
 
 /// Where a service stands in its order: compared as a whole, the place in the rules last.
 using Key = std::tuple<std::uint32_t, std::string, std::size_t>;
 
-/// How bad a state is: 0 the worst.
-std::uint32_t rank_of(std::string_view state) {
-  constexpr std::string_view kWorst[] = {"failed", "given up", "failing", "unknown", "initialising", "unmonitored"};
-  return static_cast<std::uint32_t>(std::ranges::find(kWorst, state) - std::begin(kWorst));
+/// The same of a service that is there: whose name is looked at where it lies.
+struct Candidate {
+  std::uint32_t rank = 0;
+  std::uint32_t place = 0;  ///< in the order of the rules
+};
+
+/// How bad a condition is: 0 the worst.
+std::uint32_t rank_of(engine::Condition condition) {
+  using enum engine::Condition;
+  constexpr engine::Condition kWorst[] = {Failed, GivenUp, Failing, Unknown, Initialising, Unmonitored};
+  return static_cast<std::uint32_t>(std::ranges::find(kWorst, condition) - std::begin(kWorst));
+}
+
+/// ASCII texts in any case: less than 0 where `one` comes first, 0 where they are equal.
+int compare_names(std::string_view one, std::string_view other) {
+  const auto differ = std::ranges::mismatch(one, other, {}, lower, lower);
+  if (differ.in1 == one.end() || differ.in2 == other.end())
+    return static_cast<int>(differ.in1 != one.end()) - static_cast<int>(differ.in2 != other.end());
+  return static_cast<unsigned char>(lower(*differ.in1)) < static_cast<unsigned char>(lower(*differ.in2)) ? -1 : 1;
 }
 
 std::string cursor_of(const Key& key) {
@@ -53,17 +88,33 @@ std::optional<Key> key_of(std::string_view cursor) {
   return key;
 }
 
-bool has_any(const std::vector<std::string>& wanted, const std::vector<std::string>& of) {
-  return wanted.empty() || std::ranges::any_of(of, [&](const std::string& one) {
-           return std::ranges::any_of(wanted, [&](const std::string& other) { return iequals(one, other); });
-         });
+bool is_one_of(const std::vector<std::string>& wanted, std::string_view one) {
+  return wanted.empty() || std::ranges::any_of(wanted, [&](std::string_view other) { return iequals(one, other); });
+}
+
+bool contains_text(std::string_view name, std::string_view text) {
+  return !std::ranges::search(name, text, {}, lower, lower).empty();
 }
 
 bool is_wanted(const ServiceFilter& filter, const engine::ServiceBlock& block, std::string_view state) {
   if (filter.down && !is_down(state)) return false;
-  if (!has_any(filter.states, {std::string(state)}) || !has_any(filter.groups, block.groups)) return false;
-  if (!filter.kinds.empty() && !has_any(filter.kinds, {std::string(block.kind->word)})) return false;
-  return filter.text.empty() || to_lower(block.name).find(to_lower(filter.text)) != std::string::npos;
+  if (!is_one_of(filter.states, state) || !is_one_of(filter.kinds, block.kind->word)) return false;
+  if (!filter.groups.empty() &&
+      std::ranges::none_of(block.groups, [&](const std::string& own) { return is_one_of(filter.groups, own); }))
+    return false;
+  return filter.text.empty() || contains_text(block.name, filter.text);
+}
+
+bool filters(const ServiceFilter& filter) { return filter != ServiceFilter{}; }
+
+/// Where a page in the order of the rules begins that goes on after `key`: the place is where the service is now.
+std::size_t begin_after(const Graph& graph, const Key& key) {
+  const auto& [rank, name, place] = key;
+  const auto is_there = [&, &name = name](std::size_t at) { return iequals(graph.at(graph.order[at]).name, name); };
+  if (place < graph.order.size() && is_there(place)) return place + 1;
+  for (std::size_t at = 0; at < graph.order.size(); ++at)
+    if (is_there(at)) return at + 1;
+  return std::min(place + 1, graph.order.size());
 }
 
 }  // namespace
@@ -95,41 +146,56 @@ std::string_view Queries::state(ServiceId service) const {
   return to_string(engine::condition_of(daemon_.engine(), service));
 }
 
+bool Queries::is_cursor(std::string_view text) { return key_of(text).has_value(); }
+
 ServicesPage Queries::services(const ServicesAsked& asked) const {
   const Graph& graph = *daemon_.engine().graph();
-  ServicesPage page;
+  const std::size_t limit = std::max<std::size_t>(asked.limit, 1);
+  const bool by_rules = asked.order == ServiceOrder::Rules;
+  const bool filtered = filters(asked.filter);
   const std::optional<Key> after = key_of(asked.cursor);
-  std::size_t begin = 0;  // in the order of the rules the place is where the last service is now
-  if (after && asked.order == ServiceOrder::Rules) {
+  const std::size_t begin = after && by_rules ? begin_after(graph, *after) : 0;
+  const auto name_of = [&](const Candidate& one) -> const std::string& {
+    return graph.at(graph.order[one.place]).name;
+  };
+  const auto is_beyond = [&](const Candidate& one) {
     const auto& [rank, name, place] = *after;
-    begin = std::min(place + 1, graph.order.size());
-    for (std::size_t i = 0; i < graph.order.size(); ++i)
-      if (iequals(graph.at(graph.order[i]).name, name)) begin = i + 1;
-  }
-  std::vector<std::pair<Key, ServiceId>> found;
+    return one.rank != rank ? one.rank > rank : compare_names(name_of(one), name) > 0;
+  };
+  Counts counts{};
+  std::vector<Candidate> found;
+  bool more = false;
   for (std::size_t i = 0; i < graph.order.size(); ++i) {
-    const ServiceId id = graph.order[i];
-    const engine::ServiceBlock& block = graph.at(id);
-    const std::string_view is = state(id);
-    page.totals.add(is);
-    if (i < begin || !is_wanted(asked.filter, block, is)) continue;
-    Key key{0, to_lower(block.name), i};
-    if (asked.order == ServiceOrder::State) std::get<0>(key) = rank_of(is);
-    if (asked.order == ServiceOrder::Rules) std::get<1>(key).clear();
-    const auto beyond = [](const Key& one, const Key& other) {
-      return std::pair(std::get<0>(one), std::get<1>(one)) > std::pair(std::get<0>(other), std::get<1>(other));
+    // The next ones lie all over the memory: without this the count waits for it most of the time.
+    if (i + kAhead < graph.order.size()) __builtin_prefetch(&graph.at(graph.order[i + kAhead]).kind);
+    const engine::Condition is = engine::condition_of(daemon_.engine(), graph.order[i]);
+    ++counts[static_cast<std::size_t>(is)];
+    if (i < begin || more) continue;
+    if (filtered && !is_wanted(asked.filter, graph.at(graph.order[i]), to_string(is))) continue;
+    const Candidate one{.rank = asked.order == ServiceOrder::State ? rank_of(is) : 0,
+                        .place = static_cast<std::uint32_t>(i)};
+    if (after && !by_rules && !is_beyond(one)) continue;
+    if (by_rules && found.size() == limit)
+      more = true;
+    else
+      found.push_back(one);
+  }
+  if (!by_rules) {
+    more = found.size() > limit;
+    const auto comes_first = [&](const Candidate& one, const Candidate& other) {
+      if (one.rank != other.rank) return one.rank < other.rank;
+      const int names = compare_names(name_of(one), name_of(other));
+      return names != 0 ? names < 0 : one.place < other.place;
     };
-    if (after && asked.order != ServiceOrder::Rules && !beyond(key, *after)) continue;
-    found.emplace_back(std::move(key), id);
+    const std::size_t count = std::min(found.size(), limit);
+    std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count), comes_first);
+    found.resize(count);
   }
-  const std::size_t count = std::min(found.size(), std::max<std::size_t>(asked.limit, 1));
-  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t i = 0; i < count; ++i) page.services.push_back(found[i].second);
-  if (count < found.size()) {
-    Key last = found[count - 1].first;
-    std::get<1>(last) = to_lower(graph.at(found[count - 1].second).name);
-    page.next = cursor_of(last);
-  }
+  ServicesPage page;
+  page.services.reserve(found.size());
+  for (const Candidate& one : found) page.services.push_back(graph.order[one.place]);
+  if (more) page.next = cursor_of({found.back().rank, to_lower(name_of(found.back())), found.back().place});
+  page.totals = totals_of(counts);
   return page;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct ServiceFilter {
   std::vector<std::string> kinds;   ///< "process", ...
   std::string text;                 ///< a part of the name, in any case
   bool down = false;                ///< only those that people must see to
+
+  bool operator==(const ServiceFilter&) const = default;
 };
 
 enum class ServiceOrder : std::uint8_t {
@@ -75,6 +78,8 @@ class Queries {
   [[nodiscard]] DaemonView daemon_for_strangers() const;
 
   [[nodiscard]] ServicesPage services(const ServicesAsked& asked) const;
+  /// Whether it may be one of services(): with any other text these begin at the beginning.
+  [[nodiscard]] static bool is_cursor(std::string_view text);
   /// Whether there is (still) a service in that slot.
   [[nodiscard]] bool exists(engine::ServiceId service) const;
   /// Its state, as in ServiceSummary. These require: it exists.

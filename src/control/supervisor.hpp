@@ -3,6 +3,7 @@
 // implements, and the world of the tests. All of it is called on the loop thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "control/statistics.hpp"
 #include "control/wire.hpp"
 #include "engine/engine.hpp"
 #include "engine/events/event.hpp"
@@ -25,6 +27,18 @@ struct ReloadOutcome {
   std::string text;  ///< for a person: the diagnostics, a line each, and what has changed
   std::vector<DiagnosticView> diagnostics{};
   std::optional<ChangesView> changes{};
+};
+
+/// How the daemon's own process is.
+struct Vitals {
+  std::chrono::microseconds lag{0};          ///< of its loop: the longest turn of the last 10 to 20 seconds
+  std::chrono::microseconds longest_lag{0};  ///< since the start
+  bool journals = true;                      ///< its state can be written
+  std::chrono::microseconds processor{0};    ///< time that it has used of it
+  std::uint64_t resident = 0;                ///< bytes of memory; 0 in these: not known
+  std::uint64_t reserved = 0;                ///< bytes of address space
+  std::uint64_t descriptors = 0;             ///< that are open
+  std::uint64_t most_descriptors = 0;        ///< that may be
 };
 
 /// The machine, and where the daemon keeps its things.
@@ -62,6 +76,9 @@ class Supervisor {
   virtual void read_log(std::size_t most, LogRead done) = 0;
   /// What the daemon has done since it started.
   [[nodiscard]] virtual CountsView counts() const = 0;
+  /// The same by kinds of records, and how long services stood failed.
+  [[nodiscard]] virtual const Statistics& statistics() const = 0;
+  [[nodiscard]] virtual Vitals vitals() const = 0;
   /// The mails that wait.
   [[nodiscard]] virtual std::optional<MailView> mail() const = 0;
   /// The alerts that wait for contacts.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Private to control/wire: the fields of what goes over the wire, and how each type of field is written and read.
+// Private to control/wire and control/wire_schema: the fields of what goes over the wire, and how each type of field is
+// written and read.
 #pragma once
 
 #include <concepts>
@@ -24,6 +25,7 @@ struct Reader;
 /// A field that is written only where there is something to say.
 template <typename Walk, typename T>
 void if_any(Walk& walk, const char* name, T& value) {
+  if constexpr (requires { walk.optional(name, value); }) return walk.optional(name, value);
   if constexpr (std::same_as<Walk, Writer>) {
     if constexpr (requires { value.empty(); }) {
       if (value.empty()) return;

@@ -15,6 +15,7 @@
 #include "daemon/surroundings.hpp"
 #include "engine/healing/variables.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/same_secret.hpp"
@@ -46,9 +47,24 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   [[nodiscard]] control::CountsView counts() const override {
-    control::CountsView counts = daemon_.statistics_.counts();
+    control::CountsView counts = statistics().counts();
     counts.mails_waiting = daemon_.mailer_->waiting();
     return counts;
+  }
+
+  [[nodiscard]] const control::Statistics& statistics() const override { return daemon_.statistics_.statistics(); }
+
+  [[nodiscard]] control::Vitals vitals() const override {
+    const runtime::LoopLag lag = daemon_.loop_.lag();
+    const runtime::OwnFigures own = runtime::own_figures();
+    return {.lag = lag.recent,
+            .longest_lag = lag.max,
+            .journals = !daemon_.sick_,
+            .processor = own.processor,
+            .resident = own.resident,
+            .reserved = own.reserved,
+            .descriptors = own.descriptors,
+            .most_descriptors = own.most_descriptors};
   }
 
   [[nodiscard]] std::optional<control::MailView> mail() const override {
@@ -134,10 +150,10 @@ class Daemon::Access final : public control::Supervisor {
 
   Daemon& daemon_;
   runtime::ActionFiles files_;
-  mutable std::optional<control::Surroundings> around_;  ///< looked up when it is first asked for
-  std::optional<FileEnds> ends_;                         ///< made when it is first asked
   std::optional<runtime::WorkerPool> tokens_;            // reads secrets; there where somebody has given one
   std::string unreadable_;                               // why one could not be read last
+  mutable std::optional<control::Surroundings> around_;  ///< looked up when it is first asked for
+  std::optional<FileEnds> ends_;                         ///< made when it is first asked
 };
 
 std::unique_ptr<control::Supervisor> Daemon::make_access() { return std::make_unique<Access>(*this); }

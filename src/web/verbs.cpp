@@ -58,13 +58,17 @@ class Gathering final : public Deferred {
 
 }  // namespace
 
+Reply gather(std::unique_ptr<Answer> answer, std::function<Response(const Outcome&)> respond) {
+  auto waiting = std::make_unique<Gathering>(std::move(answer), std::move(respond));
+  if (auto response = waiting->poll()) return std::move(*response);
+  return waiting;
+}
+
 Reply ask(const Backend& backend, const Call& call, const control::Request& request,
           std::function<Response(const Outcome&)> respond) {
   control::Peer peer;
   peer.who = call.who;
-  auto waiting = std::make_unique<Gathering>(backend.commands.handle(request, peer, call.wake), std::move(respond));
-  if (auto response = waiting->poll()) return std::move(*response);
-  return waiting;
+  return gather(backend.commands.handle(request, peer, call.wake), std::move(respond));
 }
 
 }  // namespace healer::web

@@ -28,6 +28,9 @@ struct Gathered {
 
 using Outcome = std::variant<Gathered, control::Failure>;
 
+/// Makes a response of an answer when that is complete.
+[[nodiscard]] Reply gather(std::unique_ptr<control::Answer> answer, std::function<Response(const Outcome&)> respond);
+
 /// Asks `request` in the name of the caller, and makes a response of what comes of it.
 [[nodiscard]] Reply ask(const Backend& backend, const Call& call, const control::Request& request,
                         std::function<Response(const Outcome&)> respond);

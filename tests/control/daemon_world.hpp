@@ -50,6 +50,7 @@ class DaemonWorld {
   [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& stored() { return store_; }
 
+  Vitals vitals{};
   bool reload_confirmed = false;  ///< of the last reload
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
   std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
@@ -100,6 +101,8 @@ class DaemonWorld {
     [[nodiscard]] CivilTime civil(WallTime when) const override { return utc_civil(when); }
     void read_log(std::size_t most, LogRead done) override { world_.on_read_log(most, std::move(done)); }
     [[nodiscard]] CountsView counts() const override { return {}; }
+    [[nodiscard]] const Statistics& statistics() const override { return world_.statistics_; }
+    [[nodiscard]] Vitals vitals() const override { return world_.vitals; }
     [[nodiscard]] std::optional<MailView> mail() const override { return world_.mail_; }
     [[nodiscard]] std::vector<ContactView> contacts() const override { return world_.contacts_; }
     [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
@@ -143,6 +146,7 @@ class DaemonWorld {
   store::MemoryStore store_;
   Access access_{*this};
   Commands commands_;
+  Statistics statistics_;
   std::size_t settled_ = 0;
   bool begun_ = false;
   std::optional<MailView> mail_;

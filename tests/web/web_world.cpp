@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "web/web_world.hpp"
 
+#include <memory>
+#include <semaphore>
+#include <utility>
 #include <variant>
 
 #include <catch2/catch.hpp>
@@ -10,7 +13,10 @@ namespace healer::test {
 std::string body_of(web::Response& response) {
   std::string text = response.body;
   if (response.stream)
-    while (response.stream->pull(text, 4096) == web::Stream::Next::More) {
+    for (int waits = 0; waits < 10'000;) {
+      const web::Stream::Next next = response.stream->pull(text, 4096);
+      if (next == web::Stream::Next::Done) break;
+      if (next == web::Stream::Next::Waiting) ++waits;
     }
   return text;
 }
@@ -31,20 +37,25 @@ web::Response WebWorld::post(const std::string& path, web::Fields form, const co
   return send({.method = web::Method::Post, .path = path, .form = std::move(form)}, who);
 }
 
+web::Reply WebWorld::ask(const web::Request& request, web::Wake wake, const control::Asker& who) {
+  const auto match = router_.find(request.method, request.path);
+  const auto* found = std::get_if<web::Router::Found>(&match);
+  if (found == nullptr)
+    return web::Response{.status = std::holds_alternative<web::Router::Unknown>(match) ? 404U : 405U};
+  return found->route->handle(
+      {.request = request, .who = who, .token = "token", .captured = found->captured, .wake = std::move(wake)});
+}
+
 web::Response WebWorld::send(const web::Request& request, const control::Asker& who) {
   web::Response response;
+  const auto woken = std::make_shared<std::counting_semaphore<>>(0);
   daemon_.act([&](World&) {
-    const auto match = router_.find(request.method, request.path);
-    const auto* found = std::get_if<web::Router::Found>(&match);
-    if (found == nullptr) {
-      response.status = std::holds_alternative<web::Router::Unknown>(match) ? 404 : 405;
-      return;
-    }
-    web::Reply reply = found->route->handle(
-        {.request = request, .who = who, .token = "token", .captured = found->captured, .wake = [] {}});
+    web::Reply reply = ask(
+        request, [woken] { woken->release(); }, who);
     if (auto* deferred = std::get_if<std::unique_ptr<web::Deferred>>(&reply)) {
       auto ready = (*deferred)->poll();
-      for (int tries = 0; !ready && tries < 10'000; ++tries) ready = (*deferred)->poll();
+      // A thread of its own may be reading.
+      while (!ready && woken->try_acquire_for(kPatience)) ready = (*deferred)->poll();
       if (ready) response = std::move(*ready);
     } else {
       response = std::move(std::get<web::Response>(reply));

@@ -32,6 +32,9 @@ class WebWorld {
   web::Response get(const std::string& target, const control::Asker& who = admin());
   web::Response post(const std::string& path, web::Fields form, const control::Asker& who = admin());
   web::Response send(const web::Request& request, const control::Asker& who = admin());
+  /// The answer with its stream, if it has one. `wake`: has that pulled again. On the engine's thread.
+  web::Reply ask(const web::Request& request, web::Wake wake, const control::Asker& who = admin());
+  [[nodiscard]] const web::Router& router() const { return router_; }
 
   [[nodiscard]] static control::Asker admin() { return {.name = "admin", .role = Role::Admin}; }
   [[nodiscard]] static control::Asker reader() { return {.name = "reader", .role = Role::ReadOnly}; }

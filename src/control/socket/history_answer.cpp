@@ -32,7 +32,11 @@ class HistoryAnswer : public Answer {
         left_(what_.limit),
         wanted_{.service = what_.service, .since = {}, .kinds = {}, .own = what_.own, .others = what_.others} {
     // What may be told by now is found by the first page, asked for or not.
-    if (!what_.oldest) position_ = tail_.newest();
+    if (!what_.oldest || only_to_come()) position_ = tail_.newest();
+    if (only_to_come()) {
+      whole_ = true;
+      return;
+    }
     ask(what_.oldest ? std::min(left_, kPage) : left_);
   }
 
@@ -41,6 +45,8 @@ class HistoryAnswer : public Answer {
       out += answer_header(daemon_, Verb::History);
       if (out.size() >= budget) return Next::More;
     }
+    // Nothing had been recorded yet.
+    if (only_to_come() && position_ == 0) position_ = tail_.before();
     for (;;) {
       for (; next_ < page_.records.size(); ++next_) {
         if (out.size() >= budget) return Next::More;
@@ -68,6 +74,8 @@ class HistoryAnswer : public Answer {
   [[nodiscard]] bool endless() const override { return follower_ != nullptr; }
 
  private:
+  [[nodiscard]] bool only_to_come() const { return follower_ != nullptr && what_.after == kOnlyToCome; }
+
   void ask(std::uint32_t limit) {
     store::HistoryQuery query = what_;
     query.limit = limit;

@@ -295,8 +295,8 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
 /// Whether it is known that a process is not there, and a rule will mind that: runs are judged a cycle apart, and none
 /// is while a job goes on.
 bool is_missed(const ServiceBlock& block, const ServiceState& state) {
-  if (!block.has_process() || state.trouble->unknown || !state.last) return false;
-  if (state.presence.is_up()) return false;
+  if (state.presence.is_up() || !state.last || state.trouble->unknown) return false;
+  if (!block.has_process()) return false;
   return std::ranges::any_of(block.rules, [](const Rule& rule) {
     const auto* test = std::get_if<Present>(&rule->condition->tests.front());
     return rule->condition->postfix.empty() && test != nullptr && !test->wanted;
@@ -317,8 +317,10 @@ std::string_view to_string(Condition condition) { return kConditions[static_cast
 
 Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
+  // The rule itself, which lies elsewhere in memory, is not looked at where all is well: many are asked at once.
+  if (!last_run_bad(state)) return Condition::Running;
   const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
-  return last_run_bad(state) && tells ? Condition::Failing : Condition::Running;
+  return tells ? Condition::Failing : Condition::Running;
 }
 
 std::string unreported(const Rule& rule, const ServiceState& state) {
@@ -340,7 +342,8 @@ Condition condition_of(const Engine& engine, ServiceId service) {
   const std::span<const RuleState> states = engine.rules(service);
   const ServiceBlock& block = engine.graph()->at(service);
   Condition worst = Condition::Running;
-  for (std::size_t i = 0; i < states.size(); ++i) worst = std::max(worst, condition_of(block.rules[i], states[i]));
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (!states[i].resting()) worst = std::max(worst, condition_of(block.rules[i], states[i]));
   if (state.trouble->unknown) worst = std::max(worst, Condition::Unknown);
   if (is_missed(block, state)) worst = std::max(worst, Condition::Failing);
   // A failed state outlives the daemon: it stands, whether it has been judged again or not.

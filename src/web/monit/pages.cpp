@@ -239,7 +239,7 @@ std::string runtime_page(const Scene& scene, const Viewer& viewer) {
               fmt::format("{} seconds with start delay {} seconds", poll_of(scene), settings.start_delay / seconds{1}));
     if (const auto& httpd = settings.httpd) {
       if (httpd->port) {
-        table.row("httpd bind address", httpd->address.empty() ? "Any/All" : httpd->address);
+        table.row("httpd bind address", httpd->addresses.empty() ? "Any/All" : httpd->addresses.front());
         table.row("httpd portnumber", std::to_string(*httpd->port));
         table.row("httpd net readonly", yes(httpd->port_read_only));
       }

@@ -337,7 +337,7 @@ std::string xml_head(const Scene& scene, Form form) {
   if (const auto& httpd = settings.httpd) {
     xml.open("httpd");
     if (httpd->port) {
-      xml.text("address", httpd->address);
+      xml.text("address", httpd->addresses.empty() ? std::string() : httpd->addresses.front());
       xml.number("port", *httpd->port);
       xml.number("ssl", httpd->tls ? 1 : 0);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -13,6 +14,9 @@
 #include "engine/ids.hpp"
 
 namespace healer::control {
+
+/// As the number after which a follower goes on: he wants none of the records that there are, only those to come.
+inline constexpr engine::RecordNumber kOnlyToCome = std::numeric_limits<engine::RecordNumber>::max();
 
 /// How much is kept: whichever is reached first.
 struct TailBounds {
