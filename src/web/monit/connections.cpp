@@ -9,6 +9,7 @@
 #include "engine/rules/service.hpp"
 #include "protocols/probe.hpp"
 #include "protocols/sentence.hpp"
+#include "web/monit/escape.hpp"
 
 namespace healer::web::monit {
 namespace {
@@ -32,7 +33,7 @@ Connection connection_of(const ProbePlan& plan) {
   if (plan.transport == Transport::Ping) one.form = Connection::Form::Ping;
   if (plan.transport == Transport::Unix) one.form = Connection::Form::Unix;
   const auto request = std::ranges::find(plan.settings, "request", &protocols::Setting::word);
-  if (request != plan.settings.end()) one.request = request->text;
+  if (request != plan.settings.end()) one.request = encoded_request(request->text);
   return one;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "web/monit/escape.hpp"
 
+#include <algorithm>
+
 #include <spdlog/fmt/fmt.h>
 
 #include "util/text.hpp"
+#include "web/html.hpp"
 
 namespace healer::web::monit {
 namespace {
@@ -13,30 +16,24 @@ bool is_forbidden(char c) {
   return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
 
-std::string escape(std::string_view text, bool quotes) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"' && quotes)
-      out += "&quot;";
-    else if (c == '\'' && quotes)
-      out += "&#39;";
-    else
-      out += is_forbidden(c) ? '?' : c;
-  }
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out = html_escaped(text);
+  std::ranges::replace_if(out, is_forbidden, '?');
   return out;
 }
 
-}  // namespace
-
-std::string escaped(std::string_view text) { return escape(text, true); }
-std::string escaped_between(std::string_view text) { return escape(text, false); }
+std::string escaped_between(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'' || c == '"')
+      out += c;
+    else
+      out += escaped(std::string_view(&c, 1));
+  }
+  return out;
+}
 
 std::string cdata(std::string_view text) {
   std::string out = "<![CDATA[";
@@ -47,6 +44,17 @@ std::string cdata(std::string_view text) {
       out += is_forbidden(c) ? '?' : c;
   }
   return out + "]]>";
+}
+
+std::string encoded_request(std::string_view request) {
+  constexpr std::string_view kUnsafe = " <>\"{}|\\^[]`";
+  std::string out;
+  for (const char c : request) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool safe = byte > 0x20 && byte < 0x7f && kUnsafe.find(c) == std::string_view::npos;
+    out += safe ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
 }
 
 std::string link_to(std::string_view name) {

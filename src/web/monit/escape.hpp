@@ -16,4 +16,7 @@ namespace healer::web::monit {
 /// One segment of a path, as a link has it; never taken for a scheme or a folder.
 [[nodiscard]] std::string link_to(std::string_view name);
 
+/// What is asked of a server, as it is sent: what no address may have is encoded.
+[[nodiscard]] std::string encoded_request(std::string_view request);
+
 }  // namespace healer::web::monit

@@ -93,10 +93,14 @@ Response document(const Backend& backend, std::string_view type, std::string hea
 }
 
 /// Services in the order of their kinds, and within a kind in that of the rules.
-std::vector<ServiceId> by_kind(const Scene& scene, std::vector<ServiceId> services, int Kind::*place) {
-  std::ranges::stable_sort(services, {},
-                           [&](ServiceId id) { return kind_of(*scene.engine.graph()->at(id).kind).*place; });
-  return services;
+std::vector<ServiceId> by_kind(const Scene& scene, const std::vector<ServiceId>& services, int Kind::*place) {
+  std::array<std::vector<ServiceId>, kKindPlaces> places;
+  for (const ServiceId id : services)
+    places.at(static_cast<std::size_t>(kind_of(*scene.engine.graph()->at(id).kind).*place)).push_back(id);
+  std::vector<ServiceId> ordered;
+  ordered.reserve(services.size());
+  for (const auto& those : places) ordered.insert(ordered.end(), those.begin(), those.end());
+  return ordered;
 }
 
 /// The services that `service` or `group` name, or why there are none.
@@ -133,7 +137,7 @@ Reply summary(const Backend& backend, const Call& call) {
   auto services = selected(scene, call.request);
   if (auto* wrong = std::get_if<Response>(&services)) return std::move(*wrong);
   return document(backend, kText, banner(scene) + "\n" + summary_head(),
-                  by_kind(scene, std::get<std::vector<ServiceId>>(std::move(services)), &Kind::place), write_summary,
+                  by_kind(scene, std::get<std::vector<ServiceId>>(services), &Kind::place), write_summary,
                   [](const Scene&) { return summary_foot(); });
 }
 

@@ -9,6 +9,7 @@
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/words/cause.hpp"
+#include "web/monit_status.hpp"
 
 namespace healer::web::monit {
 namespace {
@@ -20,12 +21,6 @@ using engine::ServiceId;
 using engine::ServiceState;
 using State = engine::effect::Cause::State;
 
-/// By EventKind, as in Monit's XML.
-constexpr std::array<std::uint64_t, engine::kEventKinds> kBits{
-    0x20000, 0x4000000, 0x8000000, 0x1,   0x20,      0x8000,   0x800,      0x1000,     0x40000000, 0x2000,
-    0x100,   0x4000,    0x10000,   0x400, 0x800000,  0x200,    0x10000000, 0x20000000, 0x40,       0x40000,
-    0x80000, 0x2,       0x2000000, 0x10,  0x1000000, 0x200000, 0x4,        0x8,        0x80,       0x400000};
-
 struct Named {
   std::string_view word;
   Kind kind;
@@ -35,6 +30,8 @@ constexpr std::array kKinds{Named{"system", {5, "System", 0, 0}},       Named{"p
                             Named{"directory", {1, "Directory", 4, 6}}, Named{"filesystem", {0, "Filesystem", 5, 3}},
                             Named{"host", {4, "Remote Host", 6, 8}},    Named{"network", {8, "Network", 7, 7}},
                             Named{"program", {7, "Program", 8, 2}}};
+
+static_assert(kKinds.size() < kKindPlaces);
 
 /// The fields alone of `not every "* 0-5 * * *"`.
 std::string fields_of(const std::string& written) {
@@ -148,11 +145,13 @@ std::string_view version_of(const Scene& scene) {
 Kind kind_of(const engine::CheckKind& kind) {
   const auto* const found = std::ranges::find(kKinds, kind.word, &Named::word);
   if (found != kKinds.end()) return found->kind;
-  return {7, kind.word == "composite" ? "Composite" : kind.word, static_cast<int>(kKinds.size()),
-          static_cast<int>(kKinds.size())};
+  std::string_view title = kind.word;
+  if (kind.word == "composite") title = "Composite";
+  if (kind.word == "heartbeat") title = "Heartbeat";
+  return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 
-std::uint64_t bit_of(EventKind event) { return kBits[static_cast<std::size_t>(event)]; }
+std::uint64_t bit_of(EventKind event) { return status_bit(event); }
 
 std::string_view colour_of(Tone tone) {
   switch (tone) {
@@ -224,10 +223,12 @@ std::string status_text(const Standing& standing) {
   return text;
 }
 
-Count count_of(const Standing& standing) {
-  if (standing.monitor == 0) return Count::Unmonitored;
-  if ((standing.monitor & 2) != 0) return Count::Initialising;
-  return standing.status == 0 ? Count::Up : Count::Down;
+Count count_of(const Scene& scene, ServiceId id) {
+  const ServiceState& state = scene.engine.service(id);
+  if (!state.monitored) return Count::Unmonitored;
+  if (state.initialising) return Count::Initialising;
+  const Events events = events_of(scene, id);
+  return (events.failed | events.changed) == 0 ? Count::Up : Count::Down;
 }
 
 }  // namespace healer::web::monit

@@ -38,6 +38,7 @@ struct Kind {
   int place = 0;                       ///< in its summary
   int page_place = 0;                  ///< in its list of HTML
 };
+inline constexpr std::size_t kKindPlaces = 10;  ///< places are smaller
 /// Of one that Monit has not: a program's number, and a title of its own.
 [[nodiscard]] Kind kind_of(const engine::CheckKind& kind);
 
@@ -87,6 +88,6 @@ struct Standing {
 
 /// As Monit's `report` counts.
 enum class Count : std::uint8_t { Up, Down, Initialising, Unmonitored };
-[[nodiscard]] Count count_of(const Standing& standing);
+[[nodiscard]] Count count_of(const Scene& scene, engine::ServiceId id);
 
 }  // namespace healer::web::monit

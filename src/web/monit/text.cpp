@@ -107,7 +107,7 @@ std::optional<std::string> report(const Scene& scene, std::string_view type) {
   constexpr std::array<std::string_view, 4> kNames{"up", "down", "initialising", "unmonitored"};
   std::array<std::size_t, kNames.size()> counts{};
   const auto& order = scene.engine.graph()->order;
-  for (const engine::ServiceId id : order) ++counts[static_cast<std::size_t>(count_of(standing_of(scene, id)))];
+  for (const engine::ServiceId id : order) ++counts[static_cast<std::size_t>(count_of(scene, id))];
   if (type == "total") return fmt::format("{}\n", order.size());
   std::string text;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
