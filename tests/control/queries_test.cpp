@@ -28,6 +28,9 @@ class Asked final : public Supervisor {
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {.runs = 7}; }
   [[nodiscard]] const Statistics& statistics() const override { return statistics_; }
+  [[nodiscard]] Surroundings surroundings() const override { return {}; }
+  [[nodiscard]] CivilTime civil(WallTime) const override { return {}; }
+  void read_log(std::size_t, LogRead) override {}
   [[nodiscard]] Vitals vitals() const override { return {}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return std::nullopt; }
   [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }
@@ -42,6 +45,8 @@ class Asked final : public Supervisor {
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }
   void submit(engine::event::Command) override {}
+  void submit(engine::event::Arrived) override {}
+  void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }
