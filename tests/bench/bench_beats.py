@@ -54,6 +54,7 @@ class Beats:
         self.tails: dict[socket.socket, bytes] = {}
         self.times: list[float] = []
         self.refused = 0
+        self.reason = b""
         for _ in range(CONNECTIONS):
             client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             client.connect(path)
@@ -81,7 +82,9 @@ class Beats:
         text = self.tails[client] = self.tails[client] + client.recv(1 << 16)
         if b'"end":' not in text and b'"error":' not in text:
             return
-        self.refused += b'"ok":true' not in text
+        if b'"ok":true' not in text:
+            self.refused += 1
+            self.reason = text
         self.times.append(1000 * (time.monotonic() - self.due.pop(client)))
         self.idle.append(client)
 
@@ -125,7 +128,7 @@ def main() -> None:
               f"{(cpu(daemon.pid) - used) / took * 100:.0f} % of a core")
         print(f"with beats: {lateness(runs, since)}")
         if beats.refused:
-            sys.exit(f"{beats.refused} beats were refused")
+            sys.exit(f"{beats.refused} beats were refused: {beats.reason.decode().splitlines()[-1]}")
         p99 = sorted(beats.times)[int(len(beats.times) * 0.99) - 1]
         if p99 > WANTED:
             print(f"of 100 beats one waits for longer than the {WANTED} ms that are wanted")

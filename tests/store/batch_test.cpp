@@ -212,6 +212,38 @@ TEST_CASE("trimming drops the oldest records first, then the oldest acts, never 
   CHECK_FALSE(batch.trim(0));
 }
 
+TEST_CASE("a batch holds the last beat of a service of an earlier one, until it is saved whole", "[store]") {
+  Batch batch;
+  engine::effect::Commit next;
+  next.sequence = 1;
+  next.heartbeats = {{"web", full_heartbeat()}};
+  batch.add(next);
+  const auto bytes = batch.bytes();
+  batch.add(next);
+  CHECK(batch.bytes() == bytes);
+  next.heartbeats.front().second.status = 4;
+  batch.add(next);
+  CHECK(batch.heartbeats().at("web").status == 4);
+  next.heartbeats.clear();
+  SECTION("and goes with it") {
+    next.forgotten = {"web"};
+    batch.add(next);
+    CHECK(batch.heartbeats().empty());
+  }
+  SECTION("and belongs to it from then on") {
+    next.services.emplace_back("web", full_service());
+    batch.add(next);
+    CHECK(batch.heartbeats().empty());
+    CHECK(batch.services().at("web") == full_service());
+    Batch later;
+    next.services.clear();
+    next.heartbeats = {{"web", {}}};
+    later.add(next);
+    batch.merge(std::move(later));
+    CHECK(batch.services().at("web").heartbeat == Heartbeat{});
+  }
+}
+
 TEST_CASE("merging two batches is adding their commits one after the other", "[store]") {
   const auto seed = GENERATE(range(1U, 31U));
   RandomCommits commits(seed);
@@ -227,6 +259,7 @@ TEST_CASE("merging two batches is adding their commits one after the other", "[s
   CHECK(first.records() == whole.records());
   CHECK(first.services() == whole.services());
   CHECK(first.remembered() == whole.remembered());
+  CHECK(first.heartbeats() == whole.heartbeats());
   CHECK(first.forgotten() == whole.forgotten());
   CHECK(first.started() == whole.started());
   CHECK(first.ended() == whole.ended());

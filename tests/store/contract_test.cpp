@@ -93,6 +93,36 @@ TEST_CASE("what a service remembers since it was saved is written alone", "[stor
   CHECK_FALSE(state.services.contains("never saved"));
 }
 
+TEST_CASE("a beat is written alone, and goes with its service", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.services.emplace_back("web", full_service());
+  first.services.emplace_back("other", full_service());
+  bench.submit(first);
+  bench.store().flush();
+  auto second = commit(2);
+  Heartbeat beat = full_heartbeat();
+  beat.word = BeatWord::Good;
+  beat.started.reset();
+  beat.ran.reset();
+  beat.missed.reset();
+  second.heartbeats = {{"web", beat}, {"never saved", beat}};
+  bench.submit(second);
+  CHECK(bench.loaded().services.at("web").heartbeat == beat);
+  CHECK(bench.loaded().services.at("other").heartbeat == full_heartbeat());
+  CHECK_FALSE(bench.loaded().services.contains("never saved"));
+  auto third = commit(3);
+  third.services.emplace_back("web", full_service());
+  third.services.back().second.heartbeat = {};
+  third.forgotten = {"other"};
+  bench.submit(third);
+  CHECK_FALSE(bench.loaded().services.at("web").heartbeat);
+  auto fourth = commit(4);
+  fourth.services.emplace_back("other", SavedService{});
+  bench.submit(fourth);
+  CHECK_FALSE(bench.loaded().services.at("other").heartbeat);
+}
+
 TEST_CASE("every field of a pending exec and alert survives", "[store]") {
   Bench bench(GENERATE(false, true));
   auto first = commit(1);

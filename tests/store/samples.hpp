@@ -257,6 +257,16 @@ inline WorkflowMemory workflow_memory(std::string workflow, std::uint64_t seed =
   return memory;
 }
 
+inline Heartbeat full_heartbeat() {
+  return {.since = wall(1'795'000'888'001),
+          .word = BeatWord::Exit,
+          .status = -7,
+          .text = "no space \xff\nleft",
+          .started = wall(1'795'000'888'002),
+          .ran = Duration{7'200'001},
+          .missed = wall(1'795'000'888'003)};
+}
+
 inline SavedService full_service() {
   SavedService service;
   service.monitored = false;
@@ -299,6 +309,7 @@ inline SavedService full_service() {
                                .since = wall(1'795'000'777'001),
                                .until = wall(1'795'004'377'001)};
   service.action_failure = ActionFailure{{9, 1}, wall(1'795'000'555'001), "exec /bin/heal\nexited with \xff"};
+  service.heartbeat = full_heartbeat();
   return service;
 }
 
