@@ -76,7 +76,6 @@ void Daemon::end_if_done() {
 
 void Daemon::finish() {
   deliver_last();
-  mailer_->stop();
   store_->flush();
   recorder_.reset();
   log_.stop();

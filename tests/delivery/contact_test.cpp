@@ -115,7 +115,9 @@ TEST_CASE("a push of ntfy has the topic, a title, and a priority by what has hap
 }
 
 TEST_CASE("every kind of contact is known by its name, and by no other", "[contact]") {
-  for (const Kind* kind : kinds()) CHECK(find_kind(kind->name) == kind);
+  for (const std::string_view name : kind_names()) CHECK(find_kind(name)->name == name);
+  CHECK(std::ranges::count(kinds(), &mail_kind()) == 1);
+  CHECK(find_kind("mail") == nullptr);  // alerts name addresses: there is no 'set contact' of it
   CHECK(find_kind("URL") == nullptr);
   CHECK(find_kind("") == nullptr);
 }

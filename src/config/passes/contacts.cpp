@@ -144,8 +144,7 @@ class ContactChecker {
   }
 
   void unknown_kind(const Word& kind) {
-    std::vector<std::string_view> known;
-    for (const delivery::Kind* const one : delivery::kinds()) known.push_back(one->name);
+    const std::vector<std::string_view> known = delivery::kind_names();
     const std::string_view near = nearest_word(kind.value, known);
     error(Code::UnknownName, kind.range, fmt::format("there is no kind of contact {}", in_quotes(kind.value)),
           near.empty() ? fmt::format("the kinds are: {}", fmt::join(known, ", "))
