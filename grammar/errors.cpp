@@ -137,6 +137,17 @@ std::string words_of_group(const TokenStream& tokens, std::size_t token) {
   return after_name && !is_first_of_line(tokens, token) ? "the name of a group is one word" : "";
 }
 
+/// `set operators john mary`, `set healing only while gateway clock`.
+std::string names_without_comma(const TokenStream& tokens, std::size_t token) {
+  for (std::size_t i = token; i-- > 1 && !is_first_of_line(tokens, i + 1);) {
+    const bool is_list = (iequals(tokens.text_of(i), "operators") && tokens.tokens[i - 1].kind == Kind::Set) ||
+                         (iequals(tokens.text_of(i), "while") && iequals(tokens.text_of(i - 1), "only"));
+    if (is_list && i + 1 < token)
+      return fmt::format("put a comma between the names: {}, {}", tokens.text_of(token - 1), tokens.text_of(token));
+  }
+  return {};
+}
+
 /// `start program = /usr/bin/systemctl start x`: the whole of the command, as it is to be written.
 std::string unquoted_command(const TokenStream& tokens, std::size_t token) {
   if (token < 2 || tokens.tokens[token - 1].kind != Kind::Equal || !is_program_word(tokens.tokens[token - 2].kind))
@@ -193,6 +204,7 @@ std::string habit(const TokenStream& tokens, std::size_t token, const Expectatio
   if (auto remedy = part_before(tokens, token); !remedy.empty()) return remedy;
   if (auto remedy = words_of_group(tokens, token); !remedy.empty()) return remedy;
   if (auto remedy = comment(written); !remedy.empty()) return remedy;
+  if (auto remedy = names_without_comma(tokens, token); !remedy.empty()) return remedy;
   if (const auto meant = joined(tokens, token, candidates); !meant.empty()) return did_you_mean(meant);
   // cpu<>5%: Operator can stand only after a word, so what is before the sign decides.
   if (const auto parts = tight_comparison(written); parts && !parts->operator_text.empty()) {

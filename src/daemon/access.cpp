@@ -48,7 +48,7 @@ class Daemon::Access final : public control::Supervisor {
 
   [[nodiscard]] control::CountsView counts() const override {
     control::CountsView counts = statistics().counts();
-    counts.mails_waiting = daemon_.mailer_->waiting();
+    counts.mails_waiting = daemon_.outbox_->mail().waiting;
     return counts;
   }
 
@@ -67,18 +67,7 @@ class Daemon::Access final : public control::Supervisor {
             .most_descriptors = own.most_descriptors};
   }
 
-  [[nodiscard]] std::optional<control::MailView> mail() const override {
-    const runtime::MailFigures figures = daemon_.mailer_->figures();
-    return control::MailView{.waiting = figures.waiting,
-                             .since = figures.since,
-                             .error = figures.error,
-                             .error_since = figures.error_since,
-                             .held = figures.held,
-                             .held_until = figures.held_until,
-                             .limit = figures.limit,
-                             .gathered = figures.gathered,
-                             .digest_until = figures.digest_until};
-  }
+  [[nodiscard]] std::optional<control::MailView> mail() const override { return daemon_.mail_view(); }
 
   [[nodiscard]] std::vector<control::ContactView> contacts() const override { return daemon_.contact_views(); }
   [[nodiscard]] std::vector<std::string> troubles() const override { return daemon_.troubles(); }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How alerts leave the daemon: by mail, and to contacts.
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "daemon/daemon_impl.hpp"
-#include "engine/rules/service.hpp"
-#include "engine/rules/settings.hpp"
-#include "runtime/host.hpp"
 
 namespace healer {
 
@@ -19,48 +15,24 @@ constexpr Duration kLastMoment{1'000};  // for what is told as the daemon ends
 
 }  // namespace
 
-void Daemon::open_delivery(const Graph& graph) {
+void Daemon::open_delivery() {
   const auto log = [this](Severity severity, const std::string& text) { write_log(severity, text); };
-  const auto notified = [this](const Event& event) {
-    const auto* const taken = std::get_if<event::AlertTaken>(&event);
-    taken != nullptr ? alert_taken(*taken) : handle(event);
-  };
-  const auto posted = [this, notified](Event event) {
-    loop_.post([notified, event = std::move(event)] { notified(event); });
-  };
-  server_names_ = std::make_unique<runtime::ServerNames>(loop_, runtime::Resolver::Options{});
-  const auto look_up = [this](std::string host, runtime::ServerNames::Done done) {
-    server_names_->look_up(std::move(host), std::move(done));
-  };
-  mailer_ = std::make_unique<runtime::Mailer>(runtime::MailerOptions{.directory = paths_.mail_dir,
-                                                                     .former = paths_.state_file + ".mail",
-                                                                     .places = paths_.state_file + ".mail-places",
-                                                                     .host = runtime::Host{}.host_name(),
-                                                                     .version = HEALER_VERSION,
-                                                                     .civil = runtime::local_civil,
-                                                                     .look_up = look_up},
-                                              graph.settings->mail, graph.settings->cycle_length(),
-                                              runtime::MailerCallbacks{posted, log});
-  outbox_ = std::make_unique<delivery::Outbox>(loop_, delivery::OutboxOptions{.directory = paths_.contacts_dir},
-                                               delivery::OutboxCallbacks{notified, log});
+  delivery::OutboxOptions options{.contacts = {.directory = paths_.contacts_dir},
+                                  .mail = delivery::MailerOptions{.directory = paths_.mail_dir,
+                                                                  .former = paths_.state_file + ".mail",
+                                                                  .places = paths_.state_file + ".mail-places",
+                                                                  .host = "",
+                                                                  .version = HEALER_VERSION,
+                                                                  .civil = runtime::local_civil}};
+  outbox_ = std::make_unique<delivery::Outbox>(
+      loop_, std::move(options), delivery::OutboxCallbacks{[this](const Event& event) { handle(event); }, log});
 }
 
-void Daemon::perform(effect::Alert& effect) {
-  const bool is_mailed = std::ranges::any_of(effect.recipients, [](const Recipient& one) { return !one.contact; });
-  const bool to_contacts = delivery::Outbox::concerns(effect);
-  if (is_mailed && to_contacts) half_taken_.insert(effect.alert.number());
-  if (to_contacts) outbox_->submit(effect);
-  if (is_mailed || !to_contacts) mailer_->submit(std::move(effect));
-}
-
-/// One of the two has it on its disk. The engine may forget it when both have.
-void Daemon::alert_taken(const event::AlertTaken& taken) {
-  if (half_taken_.erase(taken.alert.number()) == 0) handle(taken);
-}
+void Daemon::perform(effect::Alert& effect) { outbox_->submit(effect); }
 
 std::vector<control::ContactView> Daemon::contact_views() const {
   std::vector<control::ContactView> views;
-  for (const delivery::ContactFigures& one : outbox_->figures())
+  for (const delivery::ContactFigures& one : outbox_->contacts())
     views.push_back({.name = one.contact,
                      .waiting = one.waiting,
                      .since = one.since,
@@ -70,13 +42,27 @@ std::vector<control::ContactView> Daemon::contact_views() const {
   return views;
 }
 
-/// What is still to be told when the loop has ended: contacts get a moment, as mail servers do. What they do not take
-/// then waits for the next start.
+control::MailView Daemon::mail_view() const {
+  const delivery::MailFigures figures = outbox_->mail();
+  return {.waiting = figures.waiting,
+          .since = figures.since,
+          .error = figures.error,
+          .error_since = figures.error_since,
+          .held = figures.held,
+          .held_until = figures.held_until,
+          .limit = figures.limit,
+          .gathered = figures.gathered,
+          .digest_until = figures.digest_until};
+}
+
+/// What is still to be told when the loop has ended: contacts get a moment, and then mail servers. What they do not
+/// take then waits for the next start.
 void Daemon::deliver_last() {
   outbox_->when_idle([this] { loop_.stop(); });
   auto limit = loop_.timer([this] { loop_.stop(); });
   limit.set_deadline(runtime::mono_now() + kLastMoment);
   loop_.run();
+  outbox_->stop();
 }
 
 }  // namespace healer

@@ -12,7 +12,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "actions/mail.hpp"
 #include "control/changes.hpp"
 #include "daemon/daemon_impl.hpp"
 #include "daemon/identity.hpp"

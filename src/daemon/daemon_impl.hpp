@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,12 +31,10 @@
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/mail/mailer.hpp"
 #include "runtime/measurer.hpp"
 #include "runtime/net/connector.hpp"
 #include "runtime/net/http_caller.hpp"
 #include "runtime/net/reacher.hpp"
-#include "runtime/net/server_names.hpp"
 #include "runtime/notify.hpp"
 #include "runtime/process/exit_status.hpp"
 #include "runtime/process/process_runner.hpp"
@@ -77,9 +74,9 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Signal& effect);
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
-  void alert_taken(const engine::event::AlertTaken& taken);
-  void open_delivery(const engine::Graph& graph);
+  void open_delivery();
   [[nodiscard]] std::vector<control::ContactView> contact_views() const;
+  [[nodiscard]] control::MailView mail_view() const;
   void deliver_last();
   void perform(engine::effect::Request& effect);
   void inspect_secrets(const engine::effect::Request& request);
@@ -117,7 +114,7 @@ class Daemon : public engine::EffectSink {
                      Instant now);
   Result<LoadedRules> last_good_rules();
   void observe();
-  void open_shells(const engine::Graph& graph);
+  void open_shells();
   Result<void> open_control();
   std::unique_ptr<control::Supervisor> make_access();
   void open_http();
@@ -181,10 +178,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;
-  std::unique_ptr<runtime::ServerNames> server_names_;  ///< of mail servers
-  std::unique_ptr<runtime::Mailer> mailer_;
   std::unique_ptr<delivery::Outbox> outbox_;
-  std::set<std::uint64_t> half_taken_;  ///< alerts that go by mail and to contacts, and that neither has taken yet
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;

@@ -77,7 +77,6 @@ void Daemon::end_if_done() {
 
 void Daemon::finish() {
   deliver_last();
-  mailer_->stop();
   store_->flush();
   recorder_.reset();
   http_.reset();

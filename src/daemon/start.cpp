@@ -395,7 +395,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   observe();
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
-  open_shells(*graph);
+  open_shells();
   use(*graph);
   if (auto control = open_control(); !control) {
     if (!runtime::is_sick_disk(control.error())) return control.error();
@@ -442,7 +442,7 @@ void Daemon::set_deadline() {
   deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
 }
 
-void Daemon::open_shells(const Graph& graph) {
+void Daemon::open_shells() {
   const std::string check_mark = actions::check_mark(locks_.state_identity());
   auto programs = std::make_shared<runtime::OwnPrograms>(check_mark);
   spawner_ = std::make_unique<runtime::Spawner>(
@@ -484,7 +484,7 @@ void Daemon::open_shells(const Graph& graph) {
         const auto* const ended = std::get_if<event::ActionEnded>(&event);
         ended != nullptr ? action_ended(*ended) : handle(event);
       });
-  open_delivery(graph);
+  open_delivery();
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
@@ -493,7 +493,6 @@ void Daemon::use(const Graph& graph) {
   const std::string host = host_of(graph);
   base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
-  mailer_->configure(settings.mail, settings.cycle_length(), host);
   outbox_->configure(settings, host);
   if (server_)
     if (const auto done = server_->set_access(socket_access(graph)); !done)

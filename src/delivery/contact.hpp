@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What there is to know of a kind of contact: one constant descriptor each, listed in registry.cpp. From it come what
-// may be written in `set contact`, how that is checked, what is sent, and what an answer means. Pure.
+// may be written in `set contact`, how that is checked, what is sent, what an answer means, how often it is tried and
+// how much waits. Pure.
+//
+// Mail is one of them, the only one of which there is no `set contact`: alerts name its recipients by their addresses,
+// `set mailserver` its servers. A mail is composed when its alert comes, as it tells of that moment's settings; what
+// goes to any other contact when it is sent.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "delivery/backlog.hpp"
+#include "delivery/contacts/mail.hpp"
 #include "delivery/letter.hpp"
 #include "delivery/rhythm.hpp"
 #include "delivery/template.hpp"
@@ -43,16 +50,25 @@ struct Kind {
   std::span<const Setting> settings{};
   /// Why that text, an HTTP URL, is none that it can use; empty: it can. None: it can use any.
   std::string (*problem)(std::string_view place) = nullptr;
-  /// What is sent. `values`: what the names of templates stand for.
+  /// The request that is made. `values`: what the names of templates stand for. Null: it is mailed.
   Parcel (*compose)(const engine::Contact& contact, const Letter& letter, const Values& values) = nullptr;
+  /// The mails to all addresses among an alert's recipients. Null: requests are made.
+  std::vector<Mail> (*compose_mails)(const engine::effect::Alert& alert, const engine::MailSettings& settings,
+                                     const MailWriter& writer) = nullptr;
   /// What came of it.
   Verdict (*judge)(const Answer& answer, WallTime now) = by_status;
+  Rhythm rhythm{};
+  Limits limits{};
 };
 
-/// All kinds, by name.
+/// All kinds, by name, mail among them.
 [[nodiscard]] std::span<const Kind* const> kinds();
-/// The kind of that name; null: there is none.
+/// The kind of that name of which there may be a `set contact`; null: there is none.
 [[nodiscard]] const Kind* find_kind(std::string_view name);
+/// The names of those kinds.
+[[nodiscard]] std::vector<std::string_view> kind_names();
+/// The kind by which addresses are reached.
+[[nodiscard]] const Kind& mail_kind();
 
 /// What a contact is sent for a letter, with the header `Idempotency-Key`. Requires: its kind is known.
 [[nodiscard]] Parcel compose(const engine::Contact& contact, const Letter& letter, const std::string& host);

@@ -2,19 +2,19 @@
 #include "delivery/letter.hpp"
 
 #include <array>
-#include <charconv>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "delivery/proof.hpp"
 #include "engine/words/cause.hpp"
 #include "util/hash.hpp"
 
 namespace healer::delivery {
 namespace {
 
-constexpr std::string_view kMagic = "healer-letter 1 ";
+constexpr std::string_view kLetterMagic = "healer-letter 1 ";
 constexpr std::size_t kMostOfDescription = std::size_t{256} << 10;  // as of a mail
-constexpr std::size_t kNameBytes = 20 + 1 + 16;
+constexpr std::size_t kLetterNameBytes = 20 + 1 + 16;
 
 std::string_view state_of(const engine::effect::Alert& alert) {
   using State = engine::effect::Cause::State;
@@ -24,21 +24,6 @@ std::string_view state_of(const engine::effect::Alert& alert) {
   const bool is_new_entry = cause.event == engine::EventKind::Instance || cause.event == engine::EventKind::Action;
   if (cause.state == State::Succeeded) return is_new_entry && alert.incident.empty() ? "info" : "recovered";
   return is_new_entry ? "info" : "changed";
-}
-
-template <typename Number>
-bool read_number(std::string_view text, Number& number, int base) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-/// What stands before the next `end`, of which `text` loses both. Nothing: there is no `end`.
-std::optional<std::string_view> take_until(std::string_view& text, char end) {
-  const std::size_t length = text.find(end);
-  if (length == std::string_view::npos) return std::nullopt;
-  const std::string_view taken = text.substr(0, length);
-  text.remove_prefix(length + 1);
-  return taken;
 }
 
 /// The texts of a letter, in the order in which they are written.
@@ -90,27 +75,24 @@ std::string serialise(const Letter& letter) {
   std::string payload = fmt::format("{} {} {} {}\n", letter.key.alert, letter.key.when,
                                     letter.taken.time_since_epoch().count(), letter.is_of_loss ? 1 : 0);
   for (const std::string* text : texts_of(letter)) payload += fmt::format("{}\n{}\n", text->size(), *text);
-  return fmt::format("{}{} {}\n{}", kMagic, to_string(hash128(payload)), payload.size(), payload);
+  return with_proof(kLetterMagic, payload);
 }
 
 std::optional<Letter> parse_letter(std::string_view file) {
-  if (!file.starts_with(kMagic)) return std::nullopt;
-  file.remove_prefix(kMagic.size());
-  const auto proof = take_until(file, '\n');
-  if (!proof || *proof != fmt::format("{} {}", to_string(hash128(file)), file.size())) return std::nullopt;
+  const auto proven = proven_payload(kLetterMagic, file);
+  if (!proven) return std::nullopt;
+  file = *proven;
   Letter letter;
   std::int64_t taken = 0;
   int of_loss = 0;
-  if (!read_number(take_until(file, ' ').value_or(""), letter.key.alert, 10) ||
-      !read_number(take_until(file, ' ').value_or(""), letter.key.when, 10) ||
-      !read_number(take_until(file, ' ').value_or(""), taken, 10) ||
-      !read_number(take_until(file, '\n').value_or(""), of_loss, 10))
+  if (!take_number(file, ' ', letter.key.alert) || !take_number(file, ' ', letter.key.when) ||
+      !take_number(file, ' ', taken) || !take_number(file, '\n', of_loss))
     return std::nullopt;
   letter.taken = WallTime{milliseconds{taken}};
   letter.is_of_loss = of_loss != 0;
   for (std::string* text : texts_of(letter)) {
     std::size_t size = 0;
-    if (!read_number(take_until(file, '\n').value_or(""), size, 10) || file.size() < size + 1) return std::nullopt;
+    if (!take_number(file, '\n', size) || file.size() < size + 1) return std::nullopt;
     *text = file.substr(0, size);
     file.remove_prefix(size + 1);
   }
@@ -122,10 +104,10 @@ std::string file_name(const LetterKey& key) {
 }
 
 std::optional<LetterKey> parse_file_name(std::string_view name) {
-  if (name.size() != kNameBytes || name[20] != '-') return std::nullopt;
+  if (name.size() != kLetterNameBytes || name[20] != '-') return std::nullopt;
   LetterKey key;
   std::uint64_t when = 0;
-  if (!read_number(name.substr(0, 20), key.alert, 10) || !read_number(name.substr(21), when, 16)) return std::nullopt;
+  if (!read_number(name.substr(0, 20), key.alert) || !read_number(name.substr(21), when, 16)) return std::nullopt;
   key.when = static_cast<std::int64_t>(when);
   return key;
 }

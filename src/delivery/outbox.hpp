@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Delivers alerts to contacts: stores them on disk (delivery/queue), confirms that, and sends them when the contact's
-// server takes them.
+// The one door through which alerts leave the daemon: an alert goes in, and when all whom it is for have it on their
+// disks, an AlertTaken comes out; what is sent, or dropped, is told by a MailOutcome.
 //
-// Each contact has a queue of its own, in the order of its alerts, and one request under way: a contact that is slow or
-// dead holds up no other. What an answer means, and when what failed is tried again, says delivery/rhythm: what waits
-// longer than the deadline is dropped, as is what was refused for good; that is recorded, and told to others once an
-// hour. If the disk cannot be written, alerts wait in memory, and are confirmed only when they have been sent.
+// Who carries it is said by the kind of each recipient (delivery/contact): mails go through the mailer, on a thread of
+// its own; all else through the courier, on the loop. Both keep their queues in folders of the same form
+// (delivery/outbox/queue_folder), and try again by the same rhythm (delivery/rhythm).
 //
-// Delivery is at least once: a crash between an answer and the note of it sends an alert again, with the same
-// Idempotency-Key.
-//
-// Owned and called by the loop thread. Files and secrets are read and written on threads that may be lost.
+// Owned and called by the loop thread.
 #pragma once
 
 #include <cstdint>
@@ -22,130 +18,76 @@
 #include <string>
 #include <vector>
 
-#include "delivery/contact.hpp"
-#include "delivery/queue.hpp"
+#include "delivery/outbox/courier.hpp"
+#include "delivery/outbox/mailer.hpp"
 #include "engine/events/act.hpp"
 #include "engine/events/event_names.hpp"
 #include "engine/events/record.hpp"
 #include "engine/rules/settings.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/net/http_caller.hpp"
-#include "runtime/net/resolver.hpp"
-#include "runtime/worker_pool.hpp"
+#include "runtime/net/server_names.hpp"
 
 namespace healer::delivery {
 
 struct OutboxOptions {
-  std::string directory;  ///< of the queue, made if need be
-  Rhythm rhythm{};
-  std::size_t most_letters = 1000;       ///< of a contact that wait; the oldest are dropped
-  std::uint64_t most_bytes = 16U << 20;  ///< the same
-  std::size_t most_sent = 500;           ///< of a contact that are known to have been sent
-  Duration disk_rest{5'000};             ///< before a disk that failed is written again
-  std::function<WallTime()> wall{};      ///< empty: the real one
-  /// Reads the secret of that name in that folder, on a thread; empty: runtime::read_secret.
-  std::function<Result<std::string>(const std::string& name, const std::string& folder)> read_secret{};
-  runtime::Resolver::Options resolver{};  ///< of names
+  CourierOptions contacts;
+  /// Without `look_up` names are looked up on the loop. Empty: what is to be mailed is taken and forgotten.
+  std::optional<MailerOptions> mail{};
 };
 
-/// What a person is told about a contact for which alerts wait, or which has not taken its last one.
-struct ContactFigures {
-  std::string contact;  ///< its name
-  std::size_t waiting = 0;
-  std::optional<WallTime> since{};  ///< when what the oldest tells of happened
-  std::string error{};              ///< why the last try has failed; empty: none has, or the last was taken
-  std::optional<WallTime> error_since{};
-  std::optional<WallTime> next{};  ///< when it is tried again
-};
-
-/// Called on the loop, each in a turn of its own.
 struct OutboxCallbacks {
-  std::function<void(const engine::Event&)> report;  ///< AlertTaken and MailOutcome
+  /// AlertTaken and MailOutcome: on the loop, each in a turn of its own.
+  std::function<void(const engine::Event&)> report;
+  /// From any thread; it hands over and returns at once.
   std::function<void(engine::Severity, std::string)> log;
 };
 
 class Outbox {
  public:
+  /// Opens the queues; nothing is sent before configure().
   Outbox(runtime::Loop& loop, OutboxOptions options, OutboxCallbacks callbacks);
+  /// As stop().
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Uses these from now on. What waits for a contact that was changed is tried at once, and so is all that waits where
-  /// the folder of secrets or the options of TLS are others. Of `settings`: contacts, secrets, options of TLS.
-  void configure(const engine::Settings& settings, std::string host);
+  /// Uses these from now on. Of `settings`: mail, the length of a cycle, contacts, secrets, options of TLS.
+  void configure(const engine::Settings& settings, const std::string& host);
 
-  /// Whether some of it goes to contacts.
-  [[nodiscard]] static bool concerns(const engine::effect::Alert& alert);
-  /// Delivers this alert to the contacts among its recipients; an AlertTaken follows when it is safe here. The same
-  /// alert again is the same letters.
+  /// Delivers this alert to all its recipients; an AlertTaken follows when it is safe here. The same alert again is the
+  /// same mails and letters. Requires: configured.
   void submit(const engine::effect::Alert& alert);
 
-  /// Of contacts for whom something waits.
-  [[nodiscard]] std::vector<ContactFigures> figures() const;
+  /// Of contacts for whom something waits, or which have not taken their last one.
+  [[nodiscard]] std::vector<ContactFigures> contacts() const;
+  [[nodiscard]] MailFigures mail() const;
 
-  /// Calls `done` as soon as nothing is under way or about to be, which may be at once.
+  /// Calls `done` as soon as nothing is under way to contacts, or about to be, which may be at once.
   void when_idle(runtime::Loop::Callback done);
+  /// Lets mails be tried for a second at most, and ends; the rest waits for the next start. Nothing is told any more
+  /// but to the log.
+  void stop();
 
  private:
-  struct Waiting;
-  struct Box;
-  struct Batch;
+  /// For whom an alert is not on a disk yet.
+  struct Untaken {
+    bool mail = false;
+    std::set<std::string> contacts;  ///< by names in lower case
+  };
 
-  /// What waits for a contact, made where there is none yet. Its name may be of any case.
-  Box& box(const std::string& contact);
-  void check();
-  void checked(const std::shared_ptr<Result<std::map<std::string, FoundLetters>>>& found);
-  void accept(const engine::effect::Alert& alert);
-  void make_room(Box& box);
-  void save();
-  void saved(const std::vector<Batch>& batches);
-  void disk_failed(std::string why);
-  void taken(std::uint64_t alert, const std::string& contact);
-  /// Begins with what is next for a contact, where it is time; else sees to it that this is called when it is. Drops
-  /// what has waited too long. May be called whenever something has changed.
-  void advance(Box& box);
-  void begin(Box& box);
-  [[nodiscard]] Box* preparing(const std::string& contact, std::uint64_t call);
-  void compose_for(Box& box, const Letter& letter);
-  void prepared(Box& box, Result<runtime::HttpCall> call);
-  void answered(const std::string& contact, const engine::event::Answered& answer);
-  /// What is under way for a contact did not come through, and is tried again later. Requires: something is.
-  void failed(Box& box, const TryAgain& why);
-  void close(Box& box, const LetterKey& key, bool sent, const std::string& why);
-  void bury(Box& box, const LetterKey& key);
-  void tell(engine::Event event);
-  void log(engine::Severity severity, std::string text);
-  void see_idle();
-  [[nodiscard]] WallTime wall() const;
-  /// What waits for the contact of that name, in lower case; null: nothing ever did, and the rules do not have it.
-  [[nodiscard]] Box* find(const std::string& contact);
+  void take_mail_event(const engine::Event& event);
+  void mailed(engine::AlertId alert);
+  void safe(engine::AlertId alert, const std::string& contact);
+  void see_taken(std::map<std::uint64_t, Untaken>::iterator alert);
 
   runtime::Loop& loop_;
-  const OutboxOptions options_;
+  OutboxOptions options_;
   const OutboxCallbacks callbacks_;
-  const Queue queue_;
-  engine::TlsOptions tls_;
-  std::string secrets_;
-  std::string host_;
-  std::map<std::string, std::unique_ptr<Box>> boxes_;       ///< by names in lower case
-  std::map<std::uint64_t, std::set<std::string>> untaken_;  ///< alerts, and the contacts for which they are not safe
-  std::vector<engine::effect::Alert> early_;                ///< that came before it was known what is on disk
-  bool checked_ = false;
-  bool checking_ = false;
-  bool found_ = false;  ///< what is on disk is known
-  bool saving_ = false;
-  bool disk_sick_ = false;   ///< people were told so
-  std::size_t burying_ = 0;  ///< letters that are being noted as over
-  std::uint64_t last_call_ = 0;
-  std::vector<runtime::Loop::Callback> idle_;
-  runtime::Loop::Timer disk_timer_;
+  std::map<std::uint64_t, Untaken> untaken_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
-  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when something is sent first
-  // These go first: what they have to tell is about all of this. A folder of secrets that does not answer keeps no
-  // alert off its disk.
-  runtime::WorkerPool files_;
-  runtime::WorkerPool secret_files_;
+  Courier courier_;
+  std::unique_ptr<runtime::ServerNames> names_;  ///< of mail servers
+  std::unique_ptr<Mailer> mailer_;               ///< from the first settings on
 };
 
 }  // namespace healer::delivery

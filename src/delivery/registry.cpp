@@ -9,6 +9,7 @@
 
 // clang-format off
 #define HEALER_CONTACTS(CONTACT) \
+  CONTACT(mail)                  \
   CONTACT(ntfy)                  \
   CONTACT(url)
 // clang-format on
@@ -28,8 +29,17 @@ std::span<const Kind* const> kinds() {
 
 const Kind* find_kind(std::string_view name) {
   const auto found = std::ranges::find(kinds(), name, &Kind::name);
-  return found == kinds().end() ? nullptr : *found;
+  return found == kinds().end() || (*found)->compose == nullptr ? nullptr : *found;
 }
+
+std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> names;
+  for (const Kind* const kind : kinds())
+    if (kind->compose != nullptr) names.push_back(kind->name);
+  return names;
+}
+
+const Kind& mail_kind() { return mail_contact; }
 
 Parcel compose(const engine::Contact& contact, const Letter& letter, const std::string& host) {
   const Values values = values_of(letter, host);

@@ -72,6 +72,18 @@ Duration pause(const Rhythm& rhythm, std::uint32_t failures) {
   return std::min(rhythm.longest, rhythm.first * (std::int64_t{1} << doublings));
 }
 
+Duration Tries::fail(const Rhythm& rhythm, Duration now, std::optional<Duration> wants) {
+  ++failures;
+  const Duration rest =
+      wants ? std::max(std::min(*wants, rhythm.longest_wanted), rhythm.first) : pause(rhythm, failures);
+  not_before = now + rest;
+  return rest;
+}
+
+bool is_too_long(const Rhythm& rhythm, std::optional<Duration> wanted) {
+  return wanted && *wanted > rhythm.longest_wanted;
+}
+
 std::optional<Duration> retry_after(std::string_view value, WallTime now) {
   value = trim(value);
   if (value.empty()) return std::nullopt;
@@ -86,7 +98,7 @@ std::optional<Duration> retry_after(std::string_view value, WallTime now) {
 }
 
 Verdict by_status(const Answer& answer, WallTime now) {
-  if (answer.status == 0) return TryAgain{answer.why};
+  if (answer.status == 0) return TryAgain{.why = answer.why, .is_of_server = true};
   if (answer.status >= 200 && answer.status <= 299) return Taken{};
   const std::string why = fmt::format("it answered {}", answer.status);
   if (answer.status == 408 || answer.status == 429 || answer.status >= 500)
@@ -96,6 +108,9 @@ Verdict by_status(const Answer& answer, WallTime now) {
   return Final{why};
 }
 
-bool is_overdue(const Rhythm& rhythm, Duration waited) { return waited >= rhythm.deadline; }
+bool is_given_up(const Rhythm& rhythm, Duration waited, std::uint32_t refusals) {
+  return (rhythm.deadline && waited >= *rhythm.deadline) ||
+         (rhythm.most_refusals > 0 && refusals >= rhythm.most_refusals);
+}
 
 }  // namespace healer::delivery

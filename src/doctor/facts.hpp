@@ -36,7 +36,8 @@ struct Daemon {
   struct Contact {
     std::string name;
     std::uint64_t waiting = 0;
-    std::string error;  ///< why the last try has failed; empty: it is under way
+    std::string error;     ///< why the last try has failed; empty: it is under way
+    bool is_gone = false;  ///< the rules have none of that name
   };
   std::vector<Contact> contacts{};  ///< for whom alerts wait
   std::uint64_t services = 0;

@@ -193,6 +193,9 @@ void inspect_mail(Facts& facts, const engine::RuleSet& rules) {
   facts.alerts_to_contacts = std::ranges::any_of(rules.services, [](const auto& block) {
     return std::ranges::any_of(*block->recipients, &engine::Recipient::contact);
   });
+  for (Daemon::Contact& one : facts.daemon.contacts)
+    one.is_gone =
+        std::ranges::none_of(rules.settings.contacts, [&](const auto& other) { return iequals(other.name, one.name); });
   std::vector<std::future<std::string>> answers;
   for (const engine::MailServer& server : rules.settings.mail.servers) {
     std::promise<std::string> promise;

@@ -204,7 +204,10 @@ class Judge {
         add(Verdict::Warning, "contacts",
             fmt::format("{} alert{} wait{} for the contact {}: {}", one.waiting, one.waiting == 1 ? "" : "s",
                         one.waiting == 1 ? "s" : "", printable(one.name), printable(one.error)),
-            "healer tries again by itself for 24 hours; mend the contact in the rules, or its server");
+            one.is_gone
+                ? "nothing is tried, and after 24 hours they are dropped: declare the contact again, as in: set "
+                  "contact NAME url \"https://...\""
+                : "healer tries again by itself for 24 hours; mend the contact in the rules, or its server");
   }
 
   void mail() {

@@ -108,6 +108,14 @@ TEST_CASE("a push of ntfy has the topic, a title, and a priority by what has hap
   const std::string body = text(compose(phone, one, "vm").body);
   CHECK(body.find("\"priority\": 2") != std::string::npos);
   CHECK(body.find(std::string(3'799, 'x') + "\", \"priority\"") != std::string::npos);
+  // What healer says of itself is urgent where it is a loss.
+  const auto is_urgent = [&](const std::string& event, bool is_of_loss) {
+    Letter own{.state = "info", .incident = "i", .event = event, .service = "healer", .is_of_loss = is_of_loss};
+    return text(compose(phone, own, "vm").body).find("\"priority\": 4") != std::string::npos;
+  };
+  CHECK(is_urgent("Healer died", false));
+  CHECK(is_urgent("Alert not delivered", true));
+  CHECK_FALSE(is_urgent("Monit instance changed", false));
   const Kind& kind = *find_kind("ntfy");
   CHECK(kind.problem("https://ntfy.example/ops").empty());
   for (const char* place : {"https://ntfy.example/", "https://ntfy.example", "https://ntfy.example/${SERVICE}", "ops"})
@@ -115,7 +123,9 @@ TEST_CASE("a push of ntfy has the topic, a title, and a priority by what has hap
 }
 
 TEST_CASE("every kind of contact is known by its name, and by no other", "[contact]") {
-  for (const Kind* kind : kinds()) CHECK(find_kind(kind->name) == kind);
+  for (const std::string_view name : kind_names()) CHECK(find_kind(name)->name == name);
+  CHECK(std::ranges::count(kinds(), &mail_kind()) == 1);
+  CHECK(find_kind("mail") == nullptr);  // alerts name addresses: there is no 'set contact' of it
   CHECK(find_kind("URL") == nullptr);
   CHECK(find_kind("") == nullptr);
 }

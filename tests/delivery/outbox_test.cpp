@@ -16,6 +16,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "delivery/mailer_world.hpp"
 #include "delivery/outbox.hpp"
 #include "engine/events/event.hpp"
 #include "runtime/clock.hpp"
@@ -81,9 +82,10 @@ std::string status(int code, const std::string& headers = {}, const std::string&
 struct OutboxWorld {
   runtime::Loop loop;
   TemporaryDirectory directory;
-  OutboxOptions options{.directory = (directory.path() / "contacts").string(),
-                        .rhythm = {.first = Duration{20}, .longest = Duration{50}},
-                        .disk_rest = Duration{30}};
+  CourierOptions options{.directory = (directory.path() / "contacts").string(),
+                         .rhythm = Rhythm{.first = Duration{20}, .longest = Duration{50}},
+                         .disk_rest = Duration{30}};
+  std::optional<MailerOptions> mail;
   engine::Settings settings;
   std::vector<std::uint64_t> taken;
   std::vector<MailOutcome> outcomes;
@@ -97,7 +99,7 @@ struct OutboxWorld {
   void start() {
     outbox.reset();
     outbox = std::make_unique<Outbox>(
-        loop, options,
+        loop, OutboxOptions{options, mail},
         OutboxCallbacks{[this](const engine::Event& event) {
                           if (const auto* one = std::get_if<engine::event::AlertTaken>(&event))
                             taken.push_back(one->alert.number());
@@ -106,18 +108,19 @@ struct OutboxWorld {
                         [this](engine::Severity, const std::string& text) { reported += text + "\n"; }});
     outbox->configure(settings, "vm");
   }
+  /// `contacts`: names of contacts, or addresses.
   void submit(std::uint64_t number, const std::vector<std::string>& contacts) {
     engine::effect::Cause cause{.service = "s" + std::to_string(number), .event_text = "Status failed"};
     cause.when = WallTime{milliseconds{1'795'000'000'000}};
     engine::effect::Alert alert{
         engine::AlertId{number}, {}, std::make_shared<const engine::effect::Cause>(std::move(cause)), "incident"};
     for (const std::string& name : contacts)
-      alert.recipients.push_back({.address = name, .format = {}, .contact = true});
+      alert.recipients.push_back({.address = name, .format = {}, .contact = name.find('@') == std::string::npos});
     outbox->submit(alert);
   }
   /// The file of a letter, as it is called while it waits, or with another suffix.
   std::string file(const std::string& contact, std::uint64_t number, const std::string& suffix = ".letter") const {
-    return options.directory + "/" + contact + "/" + file_name({number, 1'795'000'000'000}) + suffix;
+    return options.directory + "/" + contact + "/" + file_name(LetterKey{number, 1'795'000'000'000}) + suffix;
   }
   bool until_idle() {
     auto idle = std::make_shared<bool>(false);
@@ -156,7 +159,7 @@ TEST_CASE("alerts go to their contacts in order, each once, and are taken when t
   CHECK(wall.bodies() == std::vector<std::string>{R"({"n": "s1"})", R"({"n": "s2"})", R"({"n": "s3"})",
                                                   R"({"n": "s4"})", R"({"n": "s5"})"});
   CHECK(world.outcomes[0].text == "alert to contact Team sent: Status failed s1");
-  CHECK(world.outbox->figures().empty());
+  CHECK(world.outbox->contacts().empty());
   world.submit(3, {"team"});  // by an engine that was not told
   CHECK(world.until([&] { return world.taken.size() == 6; }));
   CHECK(wall.bodies().size() == 5);
@@ -185,7 +188,7 @@ TEST_CASE("what a server does not take now is tried again with the same key, and
   REQUIRE(wall.keys().size() == 5);
   for (int i = 0; i < 4; ++i) CHECK(wall.keys()[static_cast<std::size_t>(i)] == wall.keys()[0]);
   CHECK(wall.keys()[4] != wall.keys()[0]);
-  const auto figures = world.outbox->figures();
+  const auto figures = world.outbox->contacts();
   REQUIRE(figures.size() == 1);
   CHECK(figures[0].contact == "dead");
   CHECK(figures[0].waiting == 2);
@@ -198,7 +201,7 @@ TEST_CASE("a server is left alone as long as it says", "[outbox]") {
   world.start();
   world.submit(1, {"team"});
   CHECK(world.until([&] { return world.count(Kinds::Failed) == 1; }));
-  const auto figures = world.outbox->figures();
+  const auto figures = world.outbox->contacts();
   REQUIRE(figures.size() == 1);
   CHECK(figures[0].error == "it answered 429");
   REQUIRE(figures[0].next);
@@ -215,12 +218,12 @@ TEST_CASE("what is refused for good, or waits too long, is dropped and told, and
   world.contact("team", wall.url());
   world.contact("moved", moved.url());
   world.contact("late", "http://127.0.0.1:1/");
-  world.options.rhythm.deadline = Duration{400};
+  world.options.rhythm->deadline = Duration{400};
   world.start();
   world.submit(1, {"team", "moved", "late"});
   world.submit(2, {"team", "moved"});
   CHECK(world.until([&] { return world.count(Kinds::Dropped) == 4 && world.count(Kinds::Sent) == 1; }));
-  const auto figures = world.outbox->figures();  // "team" has taken the last one
+  const auto figures = world.outbox->contacts();  // "team" has taken the last one
   REQUIRE(figures.size() == 2);
   CHECK((figures[1].contact == "moved" && figures[1].waiting == 0 && !figures[1].since));
   CHECK(figures[1].error == "it answered 302, a redirect, which is not followed");
@@ -250,24 +253,24 @@ TEST_CASE("what waits goes on waiting over a restart, and when its contact has g
   CHECK(world.until([&] { return world.taken.size() == 2; }));
   world.settings.contacts.clear();
   world.start();
-  CHECK(world.until([&] { return !world.outbox->figures().empty() && !world.outbox->figures()[0].error.empty(); }));
-  CHECK(world.outbox->figures()[0].waiting == 2);
-  CHECK(world.outbox->figures()[0].error == "the rules have no contact of that name any more");
+  CHECK(world.until([&] { return !world.outbox->contacts().empty() && !world.outbox->contacts()[0].error.empty(); }));
+  CHECK(world.outbox->contacts()[0].waiting == 2);
+  CHECK(world.outbox->contacts()[0].error == "the rules have no contact of that name any more");
   Wall wall([](const std::string&) { return status(200); });
   world.contact("TEAM", wall.url());
   world.outbox->configure(world.settings, "vm");
   CHECK(world.until([&] { return wall.bodies().size() == 2 && world.count(Kinds::Sent) == 2; }));
-  CHECK(world.outbox->figures().empty());
+  CHECK(world.outbox->contacts().empty());
 }
 
 TEST_CASE("the oldest of too many are dropped", "[outbox]") {
   OutboxWorld world;
-  world.options.most_letters = 3;
+  world.options.limits = Limits{.letters = 3};
   world.contact("team", "http://127.0.0.1:1/");
   world.start();
   for (std::uint64_t number = 1; number <= 6; ++number) world.submit(number, {"team"});
   CHECK(world.until([&] { return world.count(Kinds::Dropped) == 3 && world.taken.size() == 6; }));
-  CHECK(world.outbox->figures()[0].waiting == 3);
+  CHECK(world.outbox->contacts()[0].waiting == 3);
 }
 
 TEST_CASE("alerts wait in memory for a disk that cannot be written, and are not taken meanwhile", "[outbox]") {
@@ -326,7 +329,7 @@ TEST_CASE("what was sent while its folder failed is not sent again, though it wa
   const std::size_t tries = wall.bodies().size();
   world.start();
   CHECK(world.until_idle());
-  CHECK(world.outbox->figures().empty());
+  CHECK(world.outbox->contacts().empty());
   CHECK(wall.bodies().size() == tries);
 }
 
@@ -383,13 +386,13 @@ TEST_CASE("a reload leaves a server alone as long as it has said, unless its con
   CHECK(world.until([&] { return world.count(Kinds::Failed) == 1 && world.taken.size() == 1; }));
   world.contact("other", "http://127.0.0.1:1/");
   world.outbox->configure(world.settings, "vm");
-  REQUIRE(world.outbox->figures().size() == 1);
-  CHECK(world.outbox->figures()[0].next);
+  REQUIRE(world.outbox->contacts().size() == 1);
+  CHECK(world.outbox->contacts()[0].next);
   CHECK(world.until_idle());
   CHECK(wall.bodies().size() == 1);
   world.settings.contacts[0].timeout = seconds{9};
   world.outbox->configure(world.settings, "vm");
-  CHECK(world.until([&] { return wall.bodies().size() == 2 && world.outbox->figures()[0].next; }));
+  CHECK(world.until([&] { return wall.bodies().size() == 2 && world.outbox->contacts()[0].next; }));
   open = true;
   world.settings.secrets = "/elsewhere";
   world.outbox->configure(world.settings, "vm");
@@ -409,7 +412,7 @@ TEST_CASE("a server that wants to be left alone for long is tried after an hour,
   CHECK(world.outcomes[1].tells_others);
   CHECK(world.outcomes[1].text ==
         "alert to contact team not sent yet, trying again in 1 h, not in 2 d as it asks: it answered 429");
-  const auto figures = world.outbox->figures();
+  const auto figures = world.outbox->contacts();
   REQUIRE(figures.size() == 1);
   REQUIRE(figures[0].next);
   CHECK(*figures[0].next - *figures[0].error_since > minutes{59});
@@ -425,7 +428,7 @@ TEST_CASE("secrets that hang hold up neither disks nor contacts without any", "[
     ended.wait();
     return Result<std::string>(std::string("never used: it is too late"));
   };
-  world.options.rhythm = {.first = hours{1}, .longest = hours{1}};
+  world.options.rhythm = Rhythm{.first = hours{1}, .longest = hours{1}};
   std::vector<std::string> names{"team"};
   for (int i = 0; i < 6; ++i) {  // more than there are threads
     names.push_back("hangs" + std::to_string(i));
@@ -437,7 +440,7 @@ TEST_CASE("secrets that hang hold up neither disks nor contacts without any", "[
   for (std::uint64_t number = 1; number <= 3; ++number) world.submit(number, names);
   CHECK(world.until(
       [&] { return world.count(Kinds::Failed) == 6 && world.count(Kinds::Sent) == 3 && world.taken.size() == 3; }));
-  CHECK(world.outbox->figures()[0].error == "the disk of its alerts or secrets does not answer");
+  CHECK(world.outbox->contacts()[0].error == "the disk of its alerts or secrets does not answer");
   CHECK(wall.bodies().size() == 3);
   end.set_value();
   world.submit(4, {"team"});
@@ -485,7 +488,7 @@ TEST_CASE("what was sent before it was known what is on disk is not sent again",
   CHECK(world.taken.empty());
   show();
   CHECK(world.until([&] { return world.taken.size() == 1; }));
-  CHECK(world.until([&] { return world.outbox->figures().empty(); }));
+  CHECK(world.until([&] { return world.outbox->contacts().empty(); }));
 }
 
 TEST_CASE("an end waits for the note that what was sent is over", "[outbox]") {
@@ -497,4 +500,64 @@ TEST_CASE("an end waits for the note that what was sent is over", "[outbox]") {
   CHECK(world.until_idle());
   CHECK(wall.bodies().size() == 1);
   CHECK(world.is_there(world.file("team", 1, ".sent")));
+}
+
+TEST_CASE("an alert by mail and to a contact is taken when both have it on their disks", "[outbox]") {
+  Wall wall([](const std::string&) { return status(503); });
+  SmtpSink sink;
+  sink.mode("refuse");
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.settings.mail.servers = {server(sink)};
+  world.mail = MailerOptions{.directory = (world.directory.path() / "mail").string(),
+                             .host = "",
+                             .version = "1",
+                             .civil = utc_civil,
+                             .rhythm = quick(),
+                             .disk_rest = Duration{30}};
+  const std::string sick = GENERATE(as<std::string>{}, "contacts", "mail");
+  const std::string folder = (world.directory.path() / sick).string();
+  ::symlink("/tmp", folder.c_str());
+  world.start();
+  world.submit(1, {"team", "root@localhost"});
+  world.submit(2, {"root@localhost"});
+  world.submit(3, {"team"});
+  world.submit(4, {});
+  const std::vector<std::uint64_t> others{sick == "contacts" ? 2U : 3U, 4U};
+  CHECK(world.until([&] { return world.taken.size() >= 2; }));
+  // Both have been tried by now, and the sick disk was looked at.
+  CHECK(world.until([&] { return world.count(Kinds::Failed) >= 2 && !world.reported.empty(); }));
+  std::ranges::sort(world.taken);
+  CHECK(world.taken == others);
+  ::unlink(folder.c_str());
+  CHECK(world.until([&] { return world.taken.size() == 4; }));
+  CHECK(world.outbox->mail().waiting == 2);
+  CHECK(world.outbox->contacts().at(0).waiting == 2);
+  sink.mode("");
+  CHECK(world.until([&] { return world.outbox->mail().waiting == 0; }));
+  world.outbox->stop();
+  CHECK(sink.count() == 2);
+}
+
+TEST_CASE("the next alert goes when the disk knows that the last was sent: a crash doubles one alone", "[outbox]") {
+  OutboxWorld world;
+  std::atomic<std::uint64_t> number{0};
+  std::atomic<int> early{0};
+  Wall wall([&](const std::string&) {
+    if (number > 0 && !world.is_there(world.file("team", number, ".sent"))) ++early;
+    ++number;
+    return status(200);
+  });
+  world.contact("team", wall.url());
+  world.start();
+  for (std::uint64_t one = 1; one <= 30; ++one) world.submit(one, {"team"});
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 30; }));
+  CHECK(early == 0);
+}
+
+TEST_CASE("where nothing is mailed, what is for addresses is taken and forgotten", "[outbox]") {
+  OutboxWorld world;
+  world.start();
+  world.submit(1, {"root@localhost"});
+  CHECK(world.until([&] { return world.taken == std::vector<std::uint64_t>{1}; }));
 }

@@ -182,6 +182,9 @@ TEST_CASE("a contact that does not take its alerts is found, and nobody need be 
   facts.daemon.contacts.push_back({"team", 1, "it answered 503"});
   CHECK(on(facts, "contacts").verdict == Verdict::Warning);
   CHECK(on(facts, "contacts").text == "1 alert waits for the contact team: it answered 503");
+  CHECK(on(facts, "contacts").remedy.find("tries again by itself") != std::string::npos);
+  facts.daemon.contacts.back().is_gone = true;
+  CHECK(on(facts, "contacts").remedy.find("nothing is tried") == 0);
   facts.daemon.contacts = {{"team", 0, "it answered 404"}};
   CHECK(on(facts, "contacts").verdict == Verdict::Fault);
   CHECK(on(facts, "contacts").text == "the contact team has not taken its last alert: it answered 404");

@@ -21,6 +21,7 @@ class Wall:
         self.times: list[float] = []
         self.answers: list[tuple[int | None, dict, str]] = []  # to come; then it takes all
         self.always: tuple[int | None, dict, str] = (200, {}, "")
+        self.delay = 0.0  # of each answer, in seconds
         self.lock = threading.Lock()
         self.free = threading.Event()  # whom it does not answer is let go
         wall = self
@@ -34,6 +35,7 @@ class Wall:
                     wall.calls.append((self.path, dict(self.headers), body))
                     wall.times.append(time.monotonic())
                     status, headers, answer = wall.answers.pop(0) if wall.answers else wall.always
+                time.sleep(wall.delay)
                 if status is None:
                     wall.free.wait()
                 if not status:

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Mails: one at each transition, none lost and none doubled by dead servers and kills, no password where others can read."""
+import json
+import os
+import random
 import subprocess
+import time
 
+import contacts_test
 import mails
 import support
 
@@ -35,6 +40,56 @@ class Mail(mails.Receiving, support.Case):
         self.wait_for(lambda: self.runs("check") >= before + 3, "quiet runs")
         failed, well = "monit alert --  Status failed node", "monit alert --  Status succeeded node"
         self.assertEqual(self.subjects(), [failed, well, failed, well])
+
+    def test_kills_while_all_is_sent_lose_nothing_and_double_only_what_was_under_way(self):
+        """Each alert goes by mail and to a contact. The servers answer late, so that kills come before, between and after
+        all that is said."""
+        _, port = self.sink()
+        wall = contacts_test.Wall()
+        self.addCleanup(wall.stop)
+        self.mode("slow answer 30")
+        wall.delay = 0.03
+        names = "abcd"
+        checks = "".join(f'check program {name} with path "{self.statuses(name, [1, 0] * 2000)}"\n  if status != 0 then alert\n'
+                         for name in names)
+        daemon = self.start(
+            f"set mailserver 127.0.0.1 port {port}\nset alert you@x.org not on {{ instance }}\n"
+            f'set contact team url "{wall.url()}" body \'{{"text": "${{EVENT}} ${{SERVICE}}"}}\'\n'
+            f"set alert to team not on {{ instance }}\n{checks}")
+        dice = random.Random(20261128)
+        under_way, calls_under_way = set(), set()  # which may come twice: the last that was said before a kill
+        for _ in range(100 if os.environ.get("HEALER_LONG") else 10):
+            wanted = len(self.subjects()) + dice.randint(1, 5)
+            self.wait_for(lambda: len(self.subjects()) >= wanted, "more mails", detail=daemon.log_text)
+            time.sleep(dice.uniform(0, 0.06))  # at any moment
+            daemon.kill()
+            self.wait_for(self.all_ended, "the mail server to be done with it")
+            under_way.add(len(self.subjects()) - 1)
+            calls_under_way.add(len(wall.calls) - 1)
+            daemon.launch()
+        self.mode("")
+        wall.delay = 0
+        for name in names:
+            self.path(f"{name}.statuses").write_text("0\n")
+        before = {name: self.runs(name) for name in names}
+        self.wait_for(lambda: all(self.runs(name) >= before[name] + 3 for name in names), "quiet runs")
+        status = lambda: daemon.ask("status")["daemon"]  # noqa: E731
+        self.wait_for(lambda: status()["mail"]["waiting"] == 0 and not status().get("contacts"), "all of them to be sent",
+                      detail=lambda: str(status()))
+        decided = [one for one in daemon.ask("history", "--lines", "10000")["records"]
+                   if one["kind"] in ("rule-failed", "rule-recovered") and one["service"] in names]
+        mailed = [(mail.id, mail.subject.removeprefix("monit alert --  ")) for mail in self.mails()]
+        told = [(headers["Idempotency-Key"], json.loads(body)["text"]) for _, headers, body in wall.calls]
+        for which, sent, doubles in (("mail", mailed, under_way), ("contact", told, calls_under_way)):
+            ids = [one for one, _ in sent]
+            once = [text for i, (one, text) in enumerate(sent) if one not in ids[:i]]
+            for name in names:
+                its = [text for text in once if text.endswith(f" {name}")]
+                alternating = [f"Status {('failed', 'succeeded')[i % 2]} {name}" for i in range(len(its))]
+                self.assertEqual(its, alternating, which)
+            again = [i for i, one in enumerate(ids) if one in ids[i + 1:]]
+            self.assertLessEqual(set(again), doubles, f"{which}: {again}, under way were {sorted(doubles)}")
+            self.assertEqual(len(once), len(decided), which)
 
     def start_watched(self):
         """A daemon that mails what becomes of itself alone, and a call that gives what it has told so far."""

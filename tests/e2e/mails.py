@@ -19,6 +19,7 @@ class Mail:
     subject: str
     sender: str
     reply_to: str
+    id: str
     text: str
 
     def field(self, name: str) -> str:
@@ -65,8 +66,14 @@ class Receiving:
             read = email.message_from_bytes(envelope.with_suffix(".eml").read_bytes(), policy=email.policy.default)
             to = json.loads(envelope.read_text())["to"]
             found.append(Mail(to=", ".join(to), subject=str(read["Subject"]), sender=str(read["From"]),
-                              reply_to=str(read["Reply-To"] or ""), text=read.get_content().replace("\r\n", "\n")))
+                              reply_to=str(read["Reply-To"] or ""), id=str(read["Message-Id"]),
+                              text=read.get_content().replace("\r\n", "\n")))
         return found
+
+    def all_ended(self, name: str = "mails") -> bool:
+        """Whether nobody talks to that server any more."""
+        lines = [line.split(" ", 1) for line in (self.path(name) / "commands.log").read_text().splitlines()]
+        return {number for number, _ in lines} == {number for number, words in lines if words == "(end)"}
 
     def subjects(self, to: str | None = None) -> list[str]:
         return [mail.subject for mail in self.mails() if not to or to in mail.to]

@@ -17,6 +17,7 @@ word group a line:
     drop data             closes the connection in the middle of the text
     drop after N          closes the connection after N mails of it
     no-answer data        takes the text (writes it) and closes without answering
+    slow answer MS        takes the text (writes it), and answers after so many milliseconds
     hang data             takes the text and never answers
     hang quit             never answers QUIT
 """
@@ -196,6 +197,8 @@ class Session:
                 self.save(data)
                 if self.mode("no-answer", "data"):
                     return
+                if late := self.mode("slow", "answer"):
+                    time.sleep(int(late[0]) / 1000)
                 self.say("250 taken")
                 self.taken += 1
                 limit = self.mode("drop", "after")

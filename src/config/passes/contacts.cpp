@@ -144,8 +144,7 @@ class ContactChecker {
   }
 
   void unknown_kind(const Word& kind) {
-    std::vector<std::string_view> known;
-    for (const delivery::Kind* const one : delivery::kinds()) known.push_back(one->name);
+    const std::vector<std::string_view> known = delivery::kind_names();
     const std::string_view near = nearest_word(kind.value, known);
     error(Code::UnknownName, kind.range, fmt::format("there is no kind of contact {}", in_quotes(kind.value)),
           near.empty() ? fmt::format("the kinds are: {}", fmt::join(known, ", "))
@@ -181,9 +180,25 @@ class ContactChecker {
       error(Code::InvalidUrl, url.range, why);
   }
 
+  /// `$EVENT`, as mail-formats have it.
+  void names_without_braces(const Word& text) {
+    const std::string_view whole = text.value;
+    for (std::size_t at = whole.find('$'); at != std::string_view::npos; at = whole.find('$', at + 1)) {
+      const std::size_t end =
+          std::min(whole.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", at + 1), whole.size());
+      const std::string_view name = whole.substr(at + 1, end - at - 1);
+      if (std::ranges::find(delivery::template_names(), name) == delivery::template_names().end()) continue;
+      report(diagnostics_, DiagnosticSeverity::Warning, Code::UnknownVariable, text.range,
+             fmt::format("'${}' has no braces, and is sent as it stands", name),
+             fmt::format("write ${{{}}} for the alert's value", name));
+      return;
+    }
+  }
+
   /// The names of what is filled into a text. Returns whether all are well.
   bool values(const Word& text) {
     bool good = true;
+    names_without_braces(text);
     for (const VariableUse& use : variables_in(text.value)) {
       if (!use.closed) {
         error(Code::InvalidValue, text.range, "'${' has no '}'", "write $${ for a literal ${");

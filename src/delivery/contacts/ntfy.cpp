@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "delivery/contact.hpp"
+#include "engine/words/cause.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
 
@@ -44,7 +45,8 @@ std::string_view shortened(std::string_view text) {
 }
 
 int priority_of(const Letter& letter) {
-  if (letter.state == "failed") return 4;
+  // That healer has died, or could not tell somebody, is a change of healer's own.
+  if (letter.state == "failed" || letter.is_of_loss || letter.event == engine::kHealerDied) return 4;
   return letter.state == "reminder" || letter.state == "changed" ? 3 : 2;
 }
 
