@@ -2,6 +2,7 @@
 #include "control/queries.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -40,6 +41,8 @@ class Asked final : public Supervisor {
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }
   void submit(engine::event::Command) override {}
+  void submit(engine::event::Arrived) override {}
+  void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }
