@@ -361,6 +361,11 @@ TEST_CASE("an unmonitored heartbeat is heard, and not judged", "[engine][heartbe
   CHECK(done(world).empty());
   world.advance(milliseconds{1});
   CHECK(world.count(RecordKind::RuleFailed) == 2);
+  tell(world, event::Command::Kind::Unmonitor);
+  CHECK_FALSE(known(world).missed);
+  tell(world, event::Command::Kind::Monitor);
+  world.advance(minutes{5});
+  CHECK(world.count(RecordKind::RuleFailed) == 4);
 }
 
 TEST_CASE("a person's check of a heartbeat judges what is known, and counts nothing", "[engine][heartbeat]") {

@@ -172,6 +172,7 @@ void Arrivals::begin(ServiceId id, Turn& turn) {
 void Arrivals::stop(ServiceId id) {
   const auto found = heartbeats_.find(id);
   if (found == heartbeats_.end()) return;
+  found->second.heartbeat.missed.reset();  // when it is judged again, that is told anew
   found->second.deadline.reset();
   found->second.look.reset();
   plan(id, found->second);
