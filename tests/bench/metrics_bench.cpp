@@ -118,8 +118,9 @@ void service_metrics(benchmark::State& state) {
       double sum = 0;
       std::size_t bytes = 0;
       const double start = processor_time();
-      web::ServiceSeries stream(world->supervisor(), web::Format::Text,
-                                state.range(1) == 0 ? web::service_families() : web::monit_families(), [] {});
+      web::ServiceSeries stream(
+          world->supervisor(), web::Format::Text,
+          state.range(1) == 0 ? web::service_families() : web::monit_families(world->supervisor()), [] {});
       sum += processor_time() - start;
       std::string out;
       for (auto next = web::Stream::Next::More; next != web::Stream::Next::Done; out.clear()) {

@@ -42,7 +42,7 @@ class Metrics(support.Case):
                 self.skipTest(f"{program} is not installed")
 
     def serve(self) -> support.Daemon:
-        """A healer with services of several kinds, of which some fail, a workflow and a contact."""
+        """A healer with services of several kinds, of which some fail, workflows and a contact."""
         self.port = self.own_port()
         failing = self.statuses("failing", [1])
         (self.folder / "file").write_text("something")
@@ -51,17 +51,21 @@ class Metrics(support.Case):
             set contact wall url "http://127.0.0.1:{self.own_port()}/"
             set alert to wall
             workflow rebuild {{
-              step "rebuild" exec "/bin/true"
+              step "rebuild" program "/bin/true"
               cooldown 20 minutes
             }}
+            workflow ask {{
+              approval within 2 hours else skip
+              step "rebuild" program "/bin/true"
+            }}
             check program good with path "/bin/true" if status != 0 then alert
-            check program "odd \\"name\\"" with path "{failing}" if status != 0 then alert
+            check program 'odd "name"' with path "{failing}" if status != 0 then heal with ask
             check program sick with path "{failing}" if status != 0 then heal with rebuild
             check file data with path "{self.folder}/file" if size > 1 MB then alert
             check filesystem root with path / if space usage > 99.9% then alert
             check network lo with interface lo if saturation > 99% then alert
             check host here with address 127.0.0.1 if failed port {self.port} then alert
-            check process self with pidfile "{self.folder}/healerd/healer.pid" if cpu > 9999% then alert
+            check process self with pidfile "{self.folder}/healerd/healer.pid" if cpu > 99% then alert
             check system box if loadavg(1min) > 1000 then alert""")
 
     def get(self, path: str, accept: str | None = None, headers: dict | None = None) -> tuple[int, dict, str]:
@@ -147,14 +151,14 @@ class Metrics(support.Case):
              f"--web.listen-address=127.0.0.1:{own}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
         def ask(path: str) -> list | dict | None:
+            connection = http.client.HTTPConnection("127.0.0.1", own, timeout=support.LIMIT)
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", own, timeout=support.LIMIT)
                 connection.request("GET", "/api/v1/" + path)
-                answer = json.loads(connection.getresponse().read())
-                connection.close()
-                return answer.get("data")
+                return json.loads(connection.getresponse().read()).get("data")
             except (OSError, ValueError, http.client.HTTPException):
-                return None
+                return None  # it is not up yet
+            finally:
+                connection.close()
 
         def query(text: str) -> list:
             return (ask("query?query=" + urllib.parse.quote(text)) or {}).get("result", [])
@@ -191,7 +195,8 @@ class Metrics(support.Case):
     def test_shipped_alerts_and_dashboard_ask_for_what_there_is(self):
         self.serve()
         there = names_in(self.measured())
-        self.wait_for(lambda: 'workflow="rebuild",reason="' in self.text("/metrics"), "a healing that is held back",
+        waiting = 'healer_healings_held{workflow="ask",reason="approval"} 1\n'
+        self.wait_for(lambda: waiting in self.text("/metrics"), "a healing that waits",
                       detail=lambda: self.text("/metrics"))
         there |= names_in(self.text("/metrics")) | {"up"}
         rules = (SHIPPED / "healer.rules.yml").read_text()

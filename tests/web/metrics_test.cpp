@@ -16,7 +16,7 @@
 #include "web/metrics/badge.hpp"
 #include "web/metrics/service_series.hpp"
 #include "web/metrics_reader.hpp"
-#include "web/monit_status.hpp"
+#include "web/monit/standing.hpp"
 #include "web/web_world.hpp"
 
 namespace metrics_test {
@@ -455,23 +455,23 @@ TEST_CASE("/metrics?compat=monit speaks as monit_exporter does", "[metrics]") {
 }
 
 TEST_CASE("Each kind of event has a bit of its own in Monit's status", "[metrics]") {
-  std::uint32_t all = 0;
+  std::uint64_t all = 0;
   for (std::size_t i = 0; i < kEventKinds; ++i) {
-    const std::uint32_t bit = web::status_bit(static_cast<EventKind>(i));
+    const std::uint64_t bit = web::monit::bit_of(static_cast<EventKind>(i));
     CHECK(std::has_single_bit(bit));
     CHECK((all & bit) == 0);
     all |= bit;
   }
   // As Monit 5.33 writes it of services that stand failed so.
-  CHECK(web::status_bit(EventKind::Resource) == 2);
-  CHECK(web::status_bit(EventKind::Connection) == 32);
-  CHECK(web::status_bit(EventKind::Permission) == 64);
-  CHECK(web::status_bit(EventKind::NonExist) == 512);
-  CHECK(web::status_bit(EventKind::Status) == 2'097'152);
-  CHECK(web::status_bit(EventKind::Uptime) == 4'194'304);
-  CHECK((web::status_bit(EventKind::ByteIn) | web::status_bit(EventKind::ByteOut)) == 201'326'592);
-  CHECK((web::status_bit(EventKind::Exist) | web::status_bit(EventKind::Size) |
-         web::status_bit(EventKind::Timestamp)) == 1'073'741'848);
+  CHECK(web::monit::bit_of(EventKind::Resource) == 2);
+  CHECK(web::monit::bit_of(EventKind::Connection) == 32);
+  CHECK(web::monit::bit_of(EventKind::Permission) == 64);
+  CHECK(web::monit::bit_of(EventKind::NonExist) == 512);
+  CHECK(web::monit::bit_of(EventKind::Status) == 2'097'152);
+  CHECK(web::monit::bit_of(EventKind::Uptime) == 4'194'304);
+  CHECK((web::monit::bit_of(EventKind::ByteIn) | web::monit::bit_of(EventKind::ByteOut)) == 201'326'592);
+  CHECK((web::monit::bit_of(EventKind::Exist) | web::monit::bit_of(EventKind::Size) |
+         web::monit::bit_of(EventKind::Timestamp)) == 1'073'741'848);
 }
 
 TEST_CASE("A badge says how a service is, in words and colour", "[metrics]") {

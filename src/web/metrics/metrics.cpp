@@ -70,7 +70,7 @@ Reply metrics(const Backend& backend, const Call& call) {
   Exposition out(format);
   out.write_to(up);
   out.only({"monit_up", FamilyType::Gauge, "Monit status availability"}, true);
-  return series(backend, call, format, monit_families(), std::move(up));
+  return series(backend, call, format, monit_families(backend.daemon), std::move(up));
 }
 
 /// Whether one of the tags of If-None-Match is this one.

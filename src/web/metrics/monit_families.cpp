@@ -16,7 +16,7 @@
 #include "protocols/probe.hpp"
 #include "util/text.hpp"
 #include "web/metrics/service_series.hpp"
-#include "web/monit_status.hpp"
+#include "web/monit/standing.hpp"
 
 namespace healer::web {
 namespace {
@@ -50,12 +50,12 @@ std::string_view monitoring(const engine::ServiceState& state) {
   return state.initialising ? "2" : "1";
 }
 
-void tell_check(const ServiceSeen& seen, Exposition& out) {
+void tell_check(const monit::Scene& scene, const ServiceSeen& seen, Exposition& out) {
   out.sample()
       .label("check_name", seen.block.name)
       .label("type", seen.block.kind->word)
       .label("monitored", monitoring(seen.state))
-      .value(std::uint64_t{status_mask(seen.engine, seen.id)});
+      .value(monit::status_of(scene, seen.id));
 }
 
 /// One value of a family, and what its label `type` calls it.
@@ -146,11 +146,12 @@ void tell_link_statistics(const ServiceSeen& seen, Exposition& out) {
 
 }  // namespace
 
-std::vector<ServiceFamily> monit_families() {
+std::vector<ServiceFamily> monit_families(const control::Supervisor& daemon) {
   constexpr auto kGauge = FamilyType::Gauge;
   const auto has_link = [](const CheckKind& kind) { return kind.traits.has_link; };
   return {
-      {{"monit_service_check", kGauge, "Monit service check info"}, tell_check},
+      {{"monit_service_check", kGauge, "Monit service check info"},
+       [&daemon](const ServiceSeen& seen, Exposition& out) { tell_check(monit::Scene(daemon), seen, out); }},
       typed<3>({"monit_service_mem_bytes", kGauge, "Monit service mem info"},
                {{{"kilobyte", Metric::MemoryBytes},
                  {"kilobyte", Metric::SystemMemoryBytes},

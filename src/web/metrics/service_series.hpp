@@ -66,7 +66,7 @@ class ServiceSeries final : public Stream {
 
 /// What /metrics/services says.
 [[nodiscard]] std::vector<ServiceFamily> service_families();
-/// What /metrics?compat=monit says of services: as monit_exporter 0.3 names it.
-[[nodiscard]] std::vector<ServiceFamily> monit_families();
+/// What /metrics?compat=monit says of services: as monit_exporter 0.3 names it. Requires: `daemon` outlives them.
+[[nodiscard]] std::vector<ServiceFamily> monit_families(const control::Supervisor& daemon);
 
 }  // namespace healer::web

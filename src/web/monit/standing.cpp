@@ -183,6 +183,12 @@ std::string coloured(std::string_view text, Tone tone) {
   return colour.empty() ? std::string(text) : std::string(colour) + std::string(text) + "\033[0m";
 }
 
+std::uint64_t status_of(const Scene& scene, ServiceId id) {
+  if (!scene.engine.service(id).monitored) return 0;
+  const Events events = events_of(scene, id);
+  return events.failed | events.changed;
+}
+
 Standing standing_of(const Scene& scene, ServiceId id) {
   const ServiceBlock& block = scene.engine.graph()->at(id);
   const ServiceState& state = scene.engine.service(id);

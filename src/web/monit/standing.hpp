@@ -80,6 +80,8 @@ struct Standing {
   [[nodiscard]] Tone tone(engine::EventKind event) const { return has(event) ? Tone::Bad : Tone::Plain; }
 };
 [[nodiscard]] Standing standing_of(const Scene& scene, engine::ServiceId id);
+/// Its `status` alone, for who asks that of very many.
+[[nodiscard]] std::uint64_t status_of(const Scene& scene, engine::ServiceId id);
 
 /// "Monitored", "Waiting", ...
 [[nodiscard]] Word monitoring_of(const Standing& standing);
