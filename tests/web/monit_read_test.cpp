@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What Monit's interface is read for: text, XML, counts and pages.
+#include "web/monit/selecting.hpp"
 #include "web/monit_world.hpp"
 
 using namespace healer;
@@ -293,5 +294,24 @@ TEST_CASE("A document of many services comes in parts, and leaves out those that
     CHECK(parts > 10);
     CHECK(all.find("<name>s1199</name>") != std::string::npos);
     CHECK(all.ends_with("</monit>"));
+  });
+}
+
+TEST_CASE("Names are looked for among many services in parts, and counted so", "[monit]") {
+  std::string rules;
+  for (int i = 0; i < 5000; ++i)
+    rules += "check program s" + std::to_string(i) + " with path /bin/true if status != 0 then alert\n";
+  WebWorld web = monit_world(rules);
+  CHECK(web.get("/_report?type=total").body == "5000\n");
+  CHECK(plain(web.get("/_status?service=s4.99").body).find("Program 's4999'") != std::string::npos);
+  CHECK(web.get("/_status?service=z.*").status == 400);
+  web.daemon().act([&](World& world) {
+    web::monit::NameSearch search(world.engine->graph(), {"S7", "s4.99", "s1"});
+    int parts = 1;
+    for (; !search.go_on(1000); ++parts) {
+    }
+    CHECK(parts == 5);
+    CHECK(search.found().size() == 12);
+    CHECK_FALSE(search.missing());
   });
 }

@@ -194,6 +194,7 @@ class Lines {
 
   void network() {
     if (!found_.present()) {
+      if (scene_.since(MonitVersion::V6)) return;
       for (const std::string_view label :
            {"link", "download bytes", "upload bytes", "download packets", "upload packets"})
         add(label, "-", Tone::Absent);

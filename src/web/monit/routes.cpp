@@ -103,49 +103,106 @@ std::vector<ServiceId> by_kind(const Scene& scene, const std::vector<ServiceId>&
   return ordered;
 }
 
-/// The services that `service` or `group` name, or why there are none.
-std::variant<std::vector<ServiceId>, Response> selected(const Scene& scene, const Request& request) {
-  const engine::Graph& graph = *scene.engine.graph();
-  if (const auto group = parameter(request, "group"); group && !group->empty()) {
-    auto found = services_in(graph, *group);
+/// Work that may take more than a turn of the loop. Each call of `step` does a part of it; what it gives back is the
+/// end.
+class Slices final : public Deferred {
+ public:
+  using Step = std::function<std::optional<Reply>()>;
+
+  Slices(Step step, Wake wake) : step_(std::move(step)), wake_(std::move(wake)) {}
+
+  std::optional<Response> poll() override {
+    if (!inner_) {
+      std::optional<Reply> reply = step_();
+      if (!reply) {
+        wake_();
+        return std::nullopt;
+      }
+      if (auto* response = std::get_if<Response>(&*reply)) return std::move(*response);
+      inner_ = std::get<std::unique_ptr<Deferred>>(std::move(*reply));
+    }
+    return inner_->poll();
+  }
+
+ private:
+  Step step_;
+  Wake wake_;
+  std::unique_ptr<Deferred> inner_;  ///< for which the work was done
+};
+
+Reply in_slices(Slices::Step step, const Wake& wake) {
+  if (auto reply = step()) return std::move(*reply);
+  auto rest = std::make_unique<Slices>(std::move(step), wake);
+  wake();
+  return rest;
+}
+
+/// So many services are looked through in a turn.
+constexpr std::size_t kLooksPerTurn = 2'000;
+
+/// Goes on with those that `service` or `group` name, or says that there are none.
+Reply with_selected(const Backend& backend, const Call& call, std::function<Reply(std::vector<ServiceId>)> then) {
+  const std::shared_ptr<const engine::Graph> graph = backend.daemon.engine().graph();
+  if (const auto group = parameter(call.request, "group"); group && !group->empty()) {
+    auto found = services_in(*graph, *group);
     if (found.empty()) return failure(400, fmt::format("Service group '{}' not found", *group));
-    return found;
+    return then(std::move(found));
   }
-  if (const auto name = parameter(request, "service"); name && !name->empty()) {
-    auto found = services_named(graph, *name);
-    if (found.empty()) return failure(400, fmt::format("Service '{}' not found", *name));
-    return found;
-  }
-  return graph.order;
+  const auto name = parameter(call.request, "service");
+  if (!name || name->empty()) return then(graph->order);
+  const auto search = std::make_shared<NameSearch>(graph, std::vector{*name});
+  return in_slices(
+      [search, then = std::move(then)]() -> std::optional<Reply> {
+        if (!search->go_on(kLooksPerTurn)) return std::nullopt;
+        if (const auto& missing = search->missing())
+          return failure(400, fmt::format("Service '{}' not found", *missing));
+        return then(search->found());
+      },
+      call.wake);
 }
 
 Reply status(const Backend& backend, const Call& call, Form form) {
-  const Scene scene(backend.daemon);
-  if (parameter(call.request, "format") == "xml")  // which names all services, whatever else is asked
+  if (parameter(call.request, "format") == "xml") {  // which names all services, whatever else is asked
+    const Scene scene(backend.daemon);
     return document(
         backend, "text/xml", xml_head(scene, form), scene.engine.graph()->order,
         [form](std::string& out, const Scene& now, ServiceId id) { write_xml(out, now, id, form); },
         [form](const Scene& now) { return xml_foot(now, form); });
-  auto services = selected(scene, call.request);
-  if (auto* wrong = std::get_if<Response>(&services)) return std::move(*wrong);
-  return document(backend, kText, banner(scene) + "\n\n", std::get<std::vector<ServiceId>>(std::move(services)),
-                  write_status);
+  }
+  return with_selected(backend, call, [backend](std::vector<ServiceId> services) -> Reply {
+    return document(backend, kText, banner(Scene(backend.daemon)) + "\n\n", std::move(services), write_status);
+  });
 }
 
 Reply summary(const Backend& backend, const Call& call) {
-  const Scene scene(backend.daemon);
-  auto services = selected(scene, call.request);
-  if (auto* wrong = std::get_if<Response>(&services)) return std::move(*wrong);
-  return document(backend, kText, banner(scene) + "\n" + summary_head(),
-                  by_kind(scene, std::get<std::vector<ServiceId>>(services), &Kind::place), write_summary,
-                  [](const Scene&) { return summary_foot(); });
+  return with_selected(backend, call, [backend](const std::vector<ServiceId>& services) -> Reply {
+    const Scene scene(backend.daemon);
+    return document(backend, kText, banner(scene) + "\n" + summary_head(), by_kind(scene, services, &Kind::place),
+                    write_summary, [](const Scene&) { return summary_foot(); });
+  });
 }
 
 Reply count(const Backend& backend, const Call& call) {
   const std::string type = parameter(call.request, "type").value_or("");
-  auto text = report(Scene(backend.daemon), type);
-  if (!text) return failure(400, fmt::format("Invalid report type: '{}'", type));
-  return Response{.type = std::string(kText), .body = std::move(*text)};
+  struct Counting {
+    std::shared_ptr<const engine::Graph> graph;
+    std::size_t next = 0;
+    Counts counts;
+  };
+  const auto counting = std::make_shared<Counting>(Counting{.graph = backend.daemon.engine().graph(), .counts = {}});
+  return in_slices(
+      [backend, type, counting]() -> std::optional<Reply> {
+        const Scene scene(backend.daemon);
+        const auto& order = counting->graph->order;
+        for (std::size_t left = kLooksPerTurn; counting->next < order.size() && left > 0; ++counting->next, --left)
+          if (const ServiceId id = order[counting->next]; scene.engine.graph()->block(id) != nullptr)
+            counting->counts.add(count_of(scene, id));
+        if (counting->next < order.size()) return std::nullopt;
+        auto text = report(counting->counts, type);
+        if (!text) return failure(400, fmt::format("Invalid report type: '{}'", type));
+        return Response{.type = std::string(kText), .body = std::move(*text)};
+      },
+      call.wake);
 }
 
 Reply list(const Backend& backend, const Call&) {
@@ -221,24 +278,34 @@ Reply ask_for(const Backend& backend, const Call& call, const control::Request& 
   });
 }
 
-/// Does what a form says with services; without an action nothing, as in Monit.
-Reply act(const Backend& backend, const Call& call, std::vector<std::string> names, std::string location) {
+/// What a form says that is to be done; a response where it says nothing, or nothing that there is.
+std::variant<control::Verb, Response> action_of(const Call& call, const std::string& location) {
   const auto action = find(call.request.form, "action");
-  if (!action || action->empty() || names.empty()) return back_to(std::move(location));
-  const auto verb = verb_of(*action);
-  if (!verb) return failure(400, fmt::format("Invalid action \"{}\"", *action));
-  return ask_for(backend, call, {.verb = *verb, .names = std::move(names)}, std::move(location));
+  if (!action || action->empty()) return back_to(location);
+  if (const auto verb = verb_of(*action)) return *verb;
+  return failure(400, fmt::format("Invalid action \"{}\"", *action));
 }
 
+/// All that are named, or none.
 Reply act_on_many(const Backend& backend, const Call& call) {
-  const engine::Graph& graph = *backend.daemon.engine().graph();
-  std::vector<std::string> names;
-  for (const std::string_view wanted : find_all(call.request.form, "service")) {
-    const auto found = services_named(graph, std::string(wanted));
-    if (found.empty()) return failure(400, fmt::format("There is no service named \"{}\"", wanted));
-    for (const ServiceId id : found) names.push_back(graph.at(id).name);
-  }
-  return act(backend, call, std::move(names), ".");
+  std::vector<std::string> wanted;
+  for (const std::string_view name : find_all(call.request.form, "service")) wanted.emplace_back(name);
+  auto action = action_of(call, ".");
+  if (auto* response = std::get_if<Response>(&action)) return std::move(*response);
+  if (wanted.empty()) return back_to(".");
+  const auto search = std::make_shared<NameSearch>(backend.daemon.engine().graph(), std::move(wanted));
+  return in_slices(
+      [backend, search, verb = std::get<control::Verb>(action), who = call.who,
+       wake = call.wake]() -> std::optional<Reply> {
+        if (!search->go_on(kLooksPerTurn)) return std::nullopt;
+        if (const auto& missing = search->missing())
+          return failure(400, fmt::format("There is no service named \"{}\"", *missing));
+        control::Request request{.verb = verb};
+        for (const ServiceId id : search->found()) request.names.push_back(search->graph().at(id).name);
+        const Request none;
+        return ask_for(backend, {.request = none, .who = who, .wake = wake}, request, ".");
+      },
+      call.wake);
 }
 
 Reply act_on_one(const Backend& backend, const Call& call) {
@@ -246,7 +313,10 @@ Reply act_on_one(const Backend& backend, const Call& call) {
   const std::string& name = call.captured.front();
   const auto found = graph.find(name);
   if (!found) return unknown_service(name);
-  return act(backend, call, {graph.at(*found).name}, link_to(graph.at(*found).name));
+  const std::string own = graph.at(*found).name;
+  auto action = action_of(call, link_to(own));
+  if (auto* response = std::get_if<Response>(&action)) return std::move(*response);
+  return ask_for(backend, call, {.verb = std::get<control::Verb>(action), .names = {own}}, link_to(own));
 }
 
 Reply run(const Backend& backend, const Call& call) {

@@ -4,6 +4,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/rules/service.hpp"
 #include "util/text.hpp"
@@ -23,10 +24,15 @@ bool is_cheap(std::string_view pattern) {
   return pattern.find('\0') == std::string_view::npos;
 }
 
-class Pattern {
+/// Whether it means more than itself.
+bool is_pattern(std::string_view text) { return text.find_first_of(".*+?[]()|^$\\") != std::string_view::npos; }
+
+}  // namespace
+
+class NameSearch::Pattern {
  public:
   explicit Pattern(const std::string& text)
-      : good_(is_cheap(text) &&
+      : good_(is_cheap(text) && is_pattern(text) &&
               ::regcomp(&compiled_, ("^(" + text + ")$").c_str(), REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0) {}
   ~Pattern() {
     if (good_) ::regfree(&compiled_);
@@ -34,8 +40,9 @@ class Pattern {
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
+  [[nodiscard]] bool good() const { return good_; }
   [[nodiscard]] bool matches(const std::string& name) const {
-    return good_ && ::regexec(&compiled_, name.c_str(), 0, nullptr, 0) == 0;
+    return ::regexec(&compiled_, name.c_str(), 0, nullptr, 0) == 0;
   }
 
  private:
@@ -43,18 +50,33 @@ class Pattern {
   bool good_;
 };
 
-}  // namespace
+NameSearch::NameSearch(std::shared_ptr<const Graph> graph, std::vector<std::string> names)
+    : graph_(std::move(graph)), names_(std::move(names)) {}
+NameSearch::~NameSearch() = default;
+NameSearch::NameSearch(NameSearch&&) noexcept = default;
 
-std::vector<ServiceId> services_named(const Graph& graph, const std::string& name) {
-  if (const auto exactly = graph.find(name)) return {*exactly};
-  std::vector<ServiceId> found;
-  if (std::ranges::none_of(name,
-                           [](char c) { return std::string_view(".*+?[]()|^$\\").find(c) != std::string_view::npos; }))
-    return found;
-  const Pattern pattern(name);
-  for (const ServiceId id : graph.order)
-    if (pattern.matches(graph.at(id).name)) found.push_back(id);
-  return found;
+bool NameSearch::go_on(std::size_t most) {
+  for (; name_ < names_.size() && !missing_; ++name_, pattern_.reset()) {
+    const std::string& name = names_[name_];
+    if (!pattern_) {
+      if (const auto exactly = graph_->find(name)) {
+        found_.push_back(*exactly);
+        continue;
+      }
+      pattern_ = std::make_unique<Pattern>(name);
+      place_ = pattern_->good() ? 0 : graph_->order.size();
+      matched_ = false;
+    }
+    for (; place_ < graph_->order.size(); ++place_, --most) {
+      if (most == 0) return false;
+      const ServiceId id = graph_->order[place_];
+      if (!pattern_->matches(graph_->at(id).name)) continue;
+      found_.push_back(id);
+      matched_ = true;
+    }
+    if (!matched_) missing_ = name;
+  }
+  return true;
 }
 
 std::vector<ServiceId> services_in(const Graph& graph, std::string_view group) {

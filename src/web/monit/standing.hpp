@@ -2,6 +2,8 @@
 // How Monit would say that a service is: its status bits and words, and what it is being told to do.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -90,6 +92,11 @@ struct Standing {
 
 /// As Monit's `report` counts.
 enum class Count : std::uint8_t { Up, Down, Initialising, Unmonitored };
+struct Counts {
+  std::array<std::size_t, 4> of{};  ///< by Count
+  void add(Count one) { ++of[static_cast<std::size_t>(one)]; }
+  [[nodiscard]] std::size_t all() const { return of[0] + of[1] + of[2] + of[3]; }
+};
 [[nodiscard]] Count count_of(const Scene& scene, engine::ServiceId id);
 
 }  // namespace healer::web::monit

@@ -103,20 +103,18 @@ void write_summary(std::string& out, const Scene& scene, engine::ServiceId id) {
 
 std::string summary_foot() { return rule("└", "┴", "┘"); }
 
-std::optional<std::string> report(const Scene& scene, std::string_view type) {
+std::optional<std::string> report(const Counts& counts, std::string_view type) {
   constexpr std::array<std::string_view, 4> kNames{"up", "down", "initialising", "unmonitored"};
-  std::array<std::size_t, kNames.size()> counts{};
-  const auto& order = scene.engine.graph()->order;
-  for (const engine::ServiceId id : order) ++counts[static_cast<std::size_t>(count_of(scene, id))];
-  if (type == "total") return fmt::format("{}\n", order.size());
+  const std::size_t all = counts.all();
+  if (type == "total") return fmt::format("{}\n", all);
   std::string text;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (type == kNames[i]) return fmt::format("{}\n", counts[i]);
-    const double share = order.empty() ? 0 : 100.0 * static_cast<double>(counts[i]) / static_cast<double>(order.size());
-    text += fmt::format("{:<14}{:>3} ({:.1f}%)\n", std::string(kNames[i]) + ":", counts[i], share);
+    if (type == kNames[i]) return fmt::format("{}\n", counts.of[i]);
+    const double share = all == 0 ? 0 : 100.0 * static_cast<double>(counts.of[i]) / static_cast<double>(all);
+    text += fmt::format("{:<14}{:>3} ({:.1f}%)\n", std::string(kNames[i]) + ":", counts.of[i], share);
   }
   if (!type.empty()) return std::nullopt;
-  return text + fmt::format("{:<14}{:>3} services\n", "total:", order.size());
+  return text + fmt::format("{:<14}{:>3} services\n", "total:", all);
 }
 
 }  // namespace healer::web::monit

@@ -25,6 +25,6 @@ void write_summary(std::string& out, const Scene& scene, engine::ServiceId id);
 
 /// `_report`, or the one number of it that is asked for: "up", "down", "initialising", "unmonitored", "total"; empty:
 /// all of it. None where there is no such number.
-[[nodiscard]] std::optional<std::string> report(const Scene& scene, std::string_view type);
+[[nodiscard]] std::optional<std::string> report(const Counts& counts, std::string_view type);
 
 }  // namespace healer::web::monit
