@@ -104,7 +104,15 @@ struct member_group_name : token<Kind::Name> { static constexpr std::string_view
 struct composite_part : sor<seq<ahead<is_member>, token<Kind::Group>, member_group_name>, composite_member> {};
 struct check_composite : extension<"a service made of others", token<Kind::CheckComposite>, text<"composite">, service_name, text<"members">, plus<composite_part>> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check heartbeat NAME every D within D [token "..."]
+struct beat_interval  : duration {};
+struct lateness_number: number { static constexpr std::string_view kExpected = "'within' and a time"; };
+struct beat_lateness  : sor<seq<lateness_number, any_unit>, tight_duration> {};
+struct beat_token     : string_word {};
+struct check_heartbeat : extension<"a heartbeat", token<Kind::CheckHeartbeat>, text<"heartbeat">, service_name, token<Kind::Every>, beat_interval, beat_lateness,
+                                   opt<text<"token">, beat_token>> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

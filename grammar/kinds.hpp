@@ -49,6 +49,7 @@ enum class Kind : std::uint8_t {
   CheckSystem,
   CheckProgram,
   CheckComposite,  ///< `check` before `composite NAME`, which Monit has not: has no spelling of its own
+  CheckHeartbeat,  ///< the same before `heartbeat NAME`
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,

@@ -271,9 +271,8 @@ class Lexer : TokenWriter {
       if (text()[digits] == '.' && digits + 1 < end && skip(digits + 1, is_digit) == end)
         return add(Kind::Real, begin, end);
     }
-    const bool begins_members = is_composite_named() && iequals(text().substr(begin, end - begin), "members");
     add(Kind::String, begin, end);
-    if (begins_members) members();
+    if (begins_members()) members();
   }
 
   void after_word(const WordEntry& entry, std::size_t begin, std::size_t end) {
@@ -302,7 +301,7 @@ class Lexer : TokenWriter {
     switch (entry.follows) {
       case LexState::Normal: return;
       case LexState::Name:
-        if (name(true) && entry.spelling == "check\t" && is_composite()) composite();
+        if (name(true) && entry.spelling == "check\t") own_check();
         return;
       case LexState::GroupName: name(false); return;
       case LexState::Names: return names();
@@ -483,10 +482,8 @@ class Lexer : TokenWriter {
     command(skip(at_, is_blank), true, true);
   }
 
-  /// Whether the name just taken, of Monit's short form of a process check, is `composite`, and what comes now is an
-  /// error to Monit.
-  [[nodiscard]] bool is_composite() const {
-    if (!iequals(out_.text_of(out_.tokens.size() - 1), "composite")) return false;
+  /// Whether what comes now after the name of Monit's short form of a process check is an error to Monit.
+  [[nodiscard]] bool is_no_process() const {
     for (std::size_t at = at_, length = 0; at < text().size(); at += std::max<std::size_t>(length, 1), length = 0) {
       const Class kind = class_of(text()[at]);
       if (kind == Class::Comment) length = std::min(text().find('\n', at), text().size()) - at;
@@ -499,20 +496,23 @@ class Lexer : TokenWriter {
     return true;
   }
 
-  /// check composite NAME, which is to be on the same line
-  void composite() {
+  /// check composite NAME, check heartbeat NAME, which is to be on the same line. The word was taken for a name.
+  void own_check() {
     const auto count = out_.tokens.size();
-    for (const auto& [at, kind] : {std::pair(count - 2, Kind::CheckComposite), std::pair(count - 1, Kind::String)})
+    const bool is_composite = iequals(out_.text_of(count - 1), "composite");
+    if ((!is_composite && !iequals(out_.text_of(count - 1), "heartbeat")) || !is_no_process()) return;
+    const Kind own = is_composite ? Kind::CheckComposite : Kind::CheckHeartbeat;
+    for (const auto& [at, kind] : {std::pair(count - 2, own), std::pair(count - 1, Kind::String)})
       out_.tokens[at].kind = kind, out_.kinds[at] = static_cast<char>(kind);
     const Class next = class_of(peek(skip(at_, is_blank)));
     if (next == Class::Word || next == Class::Quote) name(true);
   }
 
-  /// Whether a composite was named and nothing came after its name.
-  [[nodiscard]] bool is_composite_named() const {
+  /// Whether the word just taken is `members`, right after the name of a composite.
+  [[nodiscard]] bool begins_members() const {
     const auto count = out_.tokens.size();
-    return count >= 3 && out_.tokens[count - 1].kind == Kind::Name &&
-           out_.tokens[count - 3].kind == Kind::CheckComposite;
+    return count >= 4 && out_.tokens[count - 2].kind == Kind::Name && iequals(out_.text_of(count - 1), "members") &&
+           out_.tokens[count - 4].kind == Kind::CheckComposite;
   }
 
   /// Names of services, and `group NAME`, with ',' between them.

@@ -20,6 +20,13 @@ struct test_word : token<Kinds...> {
   return in.kind() == Kind::Children && is_children_part(in.kind(1), in.text(1));
 }
 
+/// Whether `failed` comes, and nothing that has failed: of a heartbeat.
+[[nodiscard]] inline bool is_failed_alone(const TokenInput& in) {
+  const Kind next = in.kind(1);
+  return next == Kind::Then || next == Kind::Number || next == Kind::If || iequals(in.text(1), "missed") ||
+         iequals(in.text(1), "duration");
+}
+
 /// Whether `!=~` comes, written as one.
 [[nodiscard]] inline bool is_regex_not(const TokenInput& in) {
   const std::string_view sign = in.text(), next = in.text(1);
@@ -207,6 +214,13 @@ struct members_word   : text<"member", "members"> {};
 struct counted_members: text<"member", "members"> { static constexpr std::string_view kExpected = ""; };
 struct members_test   : extension<"a test of members", sor<seq<sor<members_some, members_share>, members_word>, seq<members_number, counted_members>>,
                                   token<Kind::Failed>> {};
+
+// missed, failed, duration > 2 hours, of a heartbeat
+struct missed_word    : text<"missed"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct missed_test    : extension<"a test of a heartbeat", missed_word> {};
+struct failed_alone   : extension<"a test of a heartbeat", ahead<is_failed_alone>, failed_word> {};
+struct run_time_word  : text<"duration"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct run_time_test  : extension<"a test of a heartbeat", run_time_word, sor<quantity, seq<comparison, quantity>, seq<tight_measured_operand, opt<unit_of_quantity>>>> {};
 
 // not cpu > 80%, not (cpu > 80% or memory > 90%)
 struct negation       : test_word<Kind::Not> {};

@@ -15,7 +15,8 @@
   KIND(kFifo) \
   KIND(kNetwork) \
   KIND(kHost) \
-  KIND(kComposite)
+  KIND(kComposite) \
+  KIND(kHeartbeat)
 // clang-format on
 
 namespace healer {

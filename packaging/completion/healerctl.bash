@@ -80,13 +80,13 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_workflows)
       return
       ;;
-    -n | --lines | --since | --after | --until | --reason | --interval | --timeout | --within | --plan) return ;;
+    -n | --lines | --since | --after | --until | --reason | --interval | --timeout | --within | --plan | --text) return ;;
   esac
 
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -104,6 +104,7 @@ _healerctl() {
     simulate) options="--script --actions" ;;
     replay) options="--since --until --rules --throughout --state --all" ;;
     reload) options="--confirm" ;;
+    beat) options="--text" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;
     lint) options="--offline" ;;
@@ -127,6 +128,13 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_ask names)
       [[ $command == @(explain|graph|summary|status) ]] || _healerctl_offer "$current" <<<all
       [[ $command == pause ]] && _healerctl_offer "$current" <<<for
+      ;;
+    beat)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names)
+      else
+        _healerctl_offer "$current" < <(printf '%s\n' start fail exit)
+      fi
       ;;
     report)
       [[ -z $second ]] &&
@@ -154,7 +162,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

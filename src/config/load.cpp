@@ -65,6 +65,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   check_workflows(document, result.sources, diagnostics);
   check_contacts(document, result.sources, diagnostics);
   check_composites(document, diagnostics);
+  check_heartbeats(document, diagnostics);
   lint(document, result.sources, diagnostics);
   lint_versions(document, diagnostics);
   if (options.advice) advise(document, result.sources, diagnostics);

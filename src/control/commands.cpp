@@ -180,7 +180,8 @@ class ExplainAnswer : public Answer {
 struct Pending {
   Wake wake;
   std::variant<std::monostate, Done, Failure> outcome;
-  bool lasts = false;  ///< what is done is to outlive healerd
+  bool lasts = false;    ///< what is done is to outlive healerd
+  bool is_beat = false;  ///< it is not done unless it does
 };
 
 class PendingAnswer : public Answer {
@@ -218,6 +219,7 @@ struct Commands::Impl {
   std::unique_ptr<Answer> follow(const Request& request, Wake wake);
   [[nodiscard]] std::optional<Failure> cannot_cancel(std::uint64_t id) const;
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
+  std::unique_ptr<Answer> beat(const Request& request, const Peer& peer, Wake wake);
   std::unique_ptr<Answer> load(const Request& request, Wake wake);
   std::unique_ptr<Answer> quit(Wake wake);
   [[nodiscard]] bool names_list(const Request& request) const;
@@ -348,6 +350,71 @@ std::unique_ptr<Answer> Commands::Impl::submit(const Request& request, const Pee
   return answer;
 }
 
+namespace {
+
+/// What is wrong with a beat as it was sent.
+std::optional<Failure> wrong_beat(const Request& request, const BeatSent& sent) {
+  constexpr std::int64_t kMostStatus = 255;
+  const engine::BeatWord word = engine::beat_word_of(sent.word);
+  if (request.names.size() != 1 || !request.groups.empty())
+    return Failure{"bad-request", "beat which heartbeat?", "name one"};
+  if (word == engine::BeatWord::None)
+    return Failure{"bad-request", fmt::format("a beat is good, start, fail or exit, not \"{}\"", printable(sent.word)),
+                   ""};
+  if (sent.status < 0 || sent.status > kMostStatus)
+    return Failure{"bad-request", fmt::format("an exit status is between 0 and {}", kMostStatus), ""};
+  if (sent.text.size() > kMaxBeatText)
+    return Failure{"bad-request", fmt::format("the text of a beat has at most {} bytes", kMaxBeatText), ""};
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// Of an operator, or of whoever gives the token: who does not is not told either which heartbeats there are.
+std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer& peer, Wake wake) {
+  const BeatSent sent = request.beat.value_or(BeatSent{});
+  if (const auto wrong = wrong_beat(request, sent)) return refuse(*wrong);
+  const std::string& name = request.names.front();
+  const bool is_known = is_at_least(peer.who, least_for(Verb::Beat));
+  const auto heartbeat_of = [this](const std::string& its) -> std::optional<ServiceId> {
+    const Graph& graph = *daemon.engine().graph();
+    const std::optional<ServiceId> id = graph.find(its);
+    return id && graph.at(*id).is_heard() ? id : std::nullopt;
+  };
+  const std::optional<ServiceId> heartbeat = heartbeat_of(name);
+  if (is_known && !heartbeat) {
+    const Graph& graph = *daemon.engine().graph();
+    if (!graph.find(name)) return refuse(unknown_service(graph, name));
+    return refuse({"no-heartbeat", fmt::format("{} is not a heartbeat", printable(name)),
+                   "a heartbeat is written: check heartbeat NAME every 1 day within 30 minutes"});
+  }
+  auto waiting =
+      std::make_shared<Pending>(Pending{.wake = std::move(wake), .outcome = {}, .lasts = true, .is_beat = true});
+  const auto submit = [this, sent](ServiceId to, const std::shared_ptr<Pending>& asked) {
+    const std::uint64_t id = next_command++;
+    pending.emplace(id, asked);
+    daemon.submit(engine::event::arrived(to, sent.word, sent.status, sent.text, engine::CommandId{id}));
+  };
+  if (is_known) {
+    submit(*heartbeat, waiting);
+  } else {
+    const std::string token = heartbeat ? daemon.engine().graph()->at(*heartbeat).other->heartbeat.token : "";
+    const auto done = [=, asked = std::weak_ptr(waiting)](bool is_right) {
+      const auto still = asked.lock();
+      if (!still) return;
+      const std::optional<ServiceId> to = is_right ? heartbeat_of(name) : std::nullopt;
+      if (to) return submit(*to, still);
+      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat {}", printable(name)),
+                               "HEALER_TOKEN must be the text after 'token' in its rules"};
+      still->wake();
+    };
+    daemon.check_token(token, sent.token, done);
+  }
+  // As short as for strangers: it is sent thousands of times a second.
+  return std::make_unique<PendingAnswer>(header_line(request.verb, Queries(daemon).daemon_for_strangers()),
+                                         std::move(waiting));
+}
+
 /// `reload` and `diff`.
 std::unique_ptr<Answer> Commands::Impl::load(const Request& request, Wake wake) {
   const bool reloads = request.verb == Verb::Reload;
@@ -431,6 +498,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
   if (verb == Verb::Lists)
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
+  if (verb == Verb::Beat) return impl_->beat(request, peer, std::move(wake));
   if (verb == Verb::Forget) return impl_->forget(request, peer);
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
@@ -474,9 +542,9 @@ void Commands::reply(const engine::effect::Reply& reply) {
   const auto asked = found.mapped().lock();
   if (!asked) return;  // its client has gone
   std::string text = reply.text;
-  if (asked->lasts && impl_->daemon.engine().releases().is_sick())
-    text += "; the state cannot be written: if healerd ends before it can, this is forgotten";
-  asked->outcome = Done{reply.ok, std::move(text)};
+  const bool is_lost = asked->lasts && impl_->daemon.engine().releases().is_sick();
+  if (is_lost) text += "; the state cannot be written: if healerd ends before it can, this is forgotten";
+  asked->outcome = Done{reply.ok && !(is_lost && asked->is_beat), std::move(text)};
   asked->wake();
 }
 

@@ -48,6 +48,7 @@ constexpr std::array<Row, static_cast<std::size_t>(Verb::Count_)> kTable{{
     {Verb::HealingReset, Least::Admin},
     {Verb::Ack, Least::Operator},
     {Verb::Forget, Least::Admin},
+    {Verb::Beat, Least::Operator},
     {Verb::Reload, Least::Admin},
     {Verb::Quit, Least::Admin},
 }};
@@ -83,6 +84,7 @@ Least least_for(Verb verb) {
 
 Least least_for(const Request& request) {
   const Least of_verb = least_for(request.verb);
+  if (request.verb == Verb::Beat && request.beat && !request.beat->token.empty()) return Least::Anybody;
   return request.overrides.empty() ? of_verb : std::max(of_verb, Least::Admin);
 }
 
@@ -98,16 +100,20 @@ Asker asker_of(const Credentials& who, const SocketAccess& access, uid_t own) {
   return {.name = std::move(number), .role = std::nullopt};
 }
 
+bool is_at_least(const Asker& who, Least least) { return rank_of(who.role) >= least; }
+
 std::optional<Failure> forbidden(const Request& request, const Asker& who) {
   const Least least = least_for(request);
-  if (rank_of(who.role) >= least) return std::nullopt;
+  if (is_at_least(who, least)) return std::nullopt;
   const std::string_view needed = kRoles[static_cast<std::size_t>(least) - 1];
   if (!who.role)
     return Failure{"denied",
                    fmt::format("{} may not control healerd: it is neither root nor in the group that may; '{}' needs "
                                "the role {}",
                                who.name, to_string(request.verb), needed),
-                   remedy_for(least)};
+                   request.verb == Verb::Beat
+                       ? remedy_for(least) + ", or set HEALER_TOKEN to the token of the heartbeat"
+                       : remedy_for(least)};
   const bool overrides = least_for(request.verb) < least;
   return Failure{"forbidden",
                  fmt::format("'{}'{} needs the role {}, and the user '{}' has the role {}", to_string(request.verb),

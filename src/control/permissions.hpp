@@ -36,10 +36,11 @@ struct NamedOperator {
 struct SocketAccess {
   std::optional<gid_t> group;  ///< its members are admins
   std::vector<NamedOperator> operators;
+  bool has_tokens = false;  ///< a heartbeat has one: whoever gives it may beat
 
   bool operator==(const SocketAccess&) const = default;
   /// Whether everybody may connect, and it depends on who it is what he may do.
-  [[nodiscard]] bool is_open() const { return !operators.empty(); }
+  [[nodiscard]] bool is_open() const { return !operators.empty() || has_tokens; }
 };
 
 /// A process that connects, as the kernel vouches for it.
@@ -57,7 +58,10 @@ struct Asker {
 /// `own`: the daemon's user.
 [[nodiscard]] Asker asker_of(const Credentials& who, const SocketAccess& access, uid_t own);
 
-/// Why he may not; none: he may.
+/// Whether he is that, or more.
+[[nodiscard]] bool is_at_least(const Asker& who, Least least);
+
+/// Why he may not; none: he may. Who gives a token with `beat` may ask: whether it is that of the heartbeat decides.
 [[nodiscard]] std::optional<Failure> forbidden(const Request& request, const Asker& who);
 
 /// "read-only", "operator", "admin".

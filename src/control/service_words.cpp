@@ -15,6 +15,7 @@
 #include "engine/rules/service.hpp"
 #include "engine/words/cause.hpp"
 #include "engine/words/explain.hpp"
+#include "engine/words/heartbeat.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -53,6 +54,11 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_check(const engine::CheckKind& kind, const engine::Facts& facts) {
   if (facts.further->members) return describe(*facts.further->members);
+  if (facts.further->beat) {
+    const engine::Heartbeat& heartbeat = facts.further->beat->heartbeat;
+    const std::string_view beat = cut_line(trim(heartbeat.text));
+    return fmt::format("{}{}{}", describe_beat(heartbeat), beat.empty() ? "" : ": ", beat);
+  }
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
@@ -156,6 +162,22 @@ std::string describe_last(const ServiceBlock& block, const ServiceState& state) 
                                 : last.output ? cut_line(engine::telling_line(*last.output, last.errors))
                                               : std::string_view{};
   return line.empty() ? text : fmt::format("{}: {}", text, line);
+}
+
+std::string describe_heartbeat(const engine::Engine& engine, engine::ServiceId service, Instant now) {
+  const engine::Heartbeat* const heartbeat = engine.arrivals().find(service);
+  if (heartbeat == nullptr) return {};
+  const auto lasting = [](Duration span) {
+    return format_duration(std::chrono::floor<seconds>(std::max(span, Duration{0})));
+  };
+  std::string text = "no beat yet";
+  if (heartbeat->word != engine::BeatWord::None) {
+    const std::string_view line = cut_line(trim(heartbeat->text));
+    text = fmt::format("last beat {} ago: {}{}{}", lasting(now.wall - heartbeat->since), describe_beat(*heartbeat),
+                       line.empty() ? "" : ": ", line);
+  }
+  if (heartbeat->started) text += fmt::format("; a run for {}", lasting(now.wall - *heartbeat->started));
+  return text;
 }
 
 std::string_view condition_of_text(std::string_view rule) {

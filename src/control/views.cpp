@@ -15,6 +15,7 @@
 #include "engine/rules/settings.hpp"
 #include "engine/words/cause.hpp"
 #include "engine/words/explain.hpp"
+#include "engine/words/heartbeat.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -135,7 +136,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   else if (state.trouble->unknown && !state.presence.is_gone())
     text = fmt::format("not known: {}", state.trouble->unknown->why);
   else
-    text = describe_last(block, state);
+    text = block.is_heard() ? describe_heartbeat(engine, service, now) : describe_last(block, state);
   if (text.empty() && state.flight && now.mono - state.flight->started >= seconds{1})
     text = fmt::format("its first run is under way for {}",
                        format_duration(std::chrono::floor<seconds>(now.mono - state.flight->started)));
@@ -329,6 +330,28 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
     view.starts = StartsView{.quick = starts.quick, .last = starts.last, .not_before = starts.not_before};
 }
 
+std::optional<HeartbeatView> view_heartbeat(const Engine& engine, ServiceId service, Instant now) {
+  const engine::Heartbeat* const heartbeat = engine.arrivals().find(service);
+  if (heartbeat == nullptr) return std::nullopt;
+  const engine::HeartbeatSpec& spec = engine.graph()->at(service).other->heartbeat;
+  const bool is_known = heartbeat->word != engine::BeatWord::None;
+  HeartbeatView view{.last = is_known ? std::optional(heartbeat->since) : std::nullopt,
+                     .word = std::string(to_string(heartbeat->word)),
+                     .status = heartbeat->status,
+                     .text = heartbeat->text,
+                     .beat = describe_beat(*heartbeat),
+                     .every = spec.every,
+                     .within = spec.within,
+                     .due = heartbeat->since + spec.every,
+                     .missed_at = {},
+                     .missed = heartbeat->missed,
+                     .started = heartbeat->started,
+                     .ran = heartbeat->ran};
+  if (const auto deadline = engine.arrivals().deadline(service); deadline && !heartbeat->missed)
+    view.missed_at = now.wall + (*deadline - now.mono);
+  return view;
+}
+
 std::string rule_state(Condition condition) {
   return std::string(condition == Condition::Running ? "ok" : to_string(condition));
 }
@@ -411,6 +434,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
   for (const ServiceId member : engine.graph()->members[service.index()])
     view.members.push_back({.name = engine.graph()->at(member).name,
                             .health = std::string(to_string(engine.composites().health(member)))});
+  view.heartbeat = view_heartbeat(engine, service, now);
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule->text;
   if (state.last)
@@ -448,7 +472,7 @@ ServiceExplanation view_explanation(const Engine& engine, ServiceId service, con
                           .notes = std::move(explained.notes),
                           .rules = {},
                           .actions = view_actions(engine, block, actions, now)};
-  if (const std::string last = describe_last(block, engine.service(service)); !last.empty())
+  if (const std::string last = describe_last(block, engine.service(service)); !last.empty() && !block.is_heard())
     view.notes.push_back(fmt::format("The last {}{}: {}.", block.is_run() ? "run" : "check",
                                      engine.service(service).trouble->unknown ? " that had an answer" : "", last));
   for (std::size_t i = 0; i < explained.rules.size(); ++i) {

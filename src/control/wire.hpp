@@ -32,6 +32,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "control/wire_healing.hpp"
+#include "control/wire_heartbeat.hpp"
 #include "util/time.hpp"
 
 namespace healer::control {
@@ -82,6 +83,7 @@ enum class Verb : std::uint8_t {
   HealingReset,
   Ack,
   Forget,  ///< a row that leaves its list
+  Beat,    ///< of a heartbeat
   Reload,
   Quit,
   Count_
@@ -113,6 +115,7 @@ struct Request {
   std::string workflow{};                ///< Heal: empty: what the rules say; HealingReset
   std::vector<std::string> overrides{};  ///< Heal: "limit", "cooldown", "pause"
   std::string plan{};                    ///< Approve: the hash of the plan that was shown, or how it begins
+  std::optional<BeatSent> beat{};        ///< Beat; none: a good one
 
   bool operator==(const Request&) const = default;
 };
@@ -385,8 +388,9 @@ struct ServiceStatus : ServiceSummary {
   bool monitored = true;
   bool passive = false;
   std::vector<std::string> groups;
-  std::vector<std::string> depends;  ///< names of the services that must be up before it
-  std::vector<MemberView> members;   ///< of a composite
+  std::vector<std::string> depends;          ///< names of the services that must be up before it
+  std::vector<MemberView> members;           ///< of a composite
+  std::optional<HeartbeatView> heartbeat{};  ///< where it is one
   std::string place;
   std::string schedule;                     ///< as written; empty: every cycle
   std::optional<RunView> last;              ///< none: not run yet

@@ -53,6 +53,7 @@ void fields(Walk walk, T& v) {
   walk("workflow", v.workflow);
   walk("overrides", v.overrides);
   walk("plan", v.plan);
+  walk("beat", v.beat);
 }
 
 template <typename Walk, Same<DiagnosticView> T>
@@ -381,6 +382,7 @@ void fields(Walk walk, T& v) {
   walk("groups", v.groups);
   walk("depends", v.depends);
   if_any(walk, "members", v.members);
+  if_any(walk, "heartbeat", v.heartbeat);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);
@@ -589,3 +591,4 @@ void decode(const Json& json, T& value) {
 }  // namespace healer::control::wiring
 
 #include "control/wire_alert_fields.hpp"
+#include "control/wire_heartbeat_fields.hpp"

@@ -21,6 +21,7 @@
 
 #include "control/wire.hpp"
 #include "ctl/ask.hpp"
+#include "ctl/beat.hpp"
 #include "ctl/compare.hpp"
 #include "ctl/doctor.hpp"
 #include "ctl/heal.hpp"
@@ -62,6 +63,7 @@ struct Arguments {
   std::string since;
   std::string timeout;
   std::string overrides;  ///< heal: the words after --override
+  BeatOptions beat;
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
@@ -135,6 +137,23 @@ void add_top(CLI::App& app, Arguments& arguments) {
   top->add_flag("--batch", arguments.top.batch, "Print one frame as plain text and exit (default without a terminal)");
 }
 
+void add_replay(CLI::App& app, ReplayOptions& replay) {
+  CLI::App* command =
+      app.add_subcommand("replay", "Show what these rules would have done on a recorded day (no daemon)");
+  command->fallthrough();
+  command->callback([&replay] { replay.wanted = true; });
+  command->add_option("--since", replay.since, "Start time, e.g. yesterday, \"last tuesday\" or 08:00")
+      ->type_name("WHEN")
+      ->required();
+  command->add_option("--until", replay.until, "End time (default: now)")->type_name("WHEN");
+  command->add_option("--rules", replay.rules, "The rules to play (default: those of this machine as they are now)")
+      ->type_name("PATH");
+  command->add_option("--state", replay.state_file, "Use the recording beside this state file")->type_name("PATH");
+  command->add_flag("--throughout", replay.throughout,
+                    "Play these rules for the whole time, even where they were edited meanwhile");
+  command->add_flag("--all", replay.all, "Also print what is the same");
+}
+
 /// What works on rules files, without a daemon.
 void add_rules_tools(CLI::App& app, Arguments& arguments) {
   const auto not_empty = [](const std::string& text) { return text.empty() ? "PATH must not be empty" : ""; };
@@ -186,23 +205,8 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
   compare->add_option("--within", arguments.compare.within, "Match decisions within this time")
       ->type_name("DURATION")
       ->capture_default_str();
-}
 
-void add_replay(CLI::App& app, ReplayOptions& replay) {
-  CLI::App* command =
-      app.add_subcommand("replay", "Show what these rules would have done on a recorded day (no daemon)");
-  command->fallthrough();
-  command->callback([&replay] { replay.wanted = true; });
-  command->add_option("--since", replay.since, "Start time, e.g. yesterday, \"last tuesday\" or 08:00")
-      ->type_name("WHEN")
-      ->required();
-  command->add_option("--until", replay.until, "End time (default: now)")->type_name("WHEN");
-  command->add_option("--rules", replay.rules, "The rules to play (default: those of this machine as they are now)")
-      ->type_name("PATH");
-  command->add_option("--state", replay.state_file, "Use the recording beside this state file")->type_name("PATH");
-  command->add_flag("--throughout", replay.throughout,
-                    "Play these rules for the whole time, even where they were edited meanwhile");
-  command->add_flag("--all", replay.all, "Also print what is the same");
+  add_replay(app, arguments.replay);
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -298,6 +302,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   ack->add_option("--reason", request.reason, "The reason, or who takes care of it, for the history")
       ->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
+  add_beat(app, request, arguments.beat);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
@@ -360,7 +365,6 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args();
 
   add_rules_tools(app, arguments);
-  add_replay(app, arguments.replay);
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
   simulate->footer(
@@ -414,6 +418,7 @@ std::string complaint(Arguments& arguments) {
   if (request.verb == Verb::Pause || request.verb == Verb::Unmonitor)
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_beat(arguments.beat, request); !wrong.empty()) return wrong;
   take_number(request);
   const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {

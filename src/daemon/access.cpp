@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 // What the commands of the control socket get from the daemon.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "control/supervisor.hpp"
 #include "daemon/daemon_impl.hpp"
+#include "daemon/secrets.hpp"
+#include "engine/healing/variables.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/programs/action_files.hpp"
+#include "runtime/worker_pool.hpp"
+#include "util/same_secret.hpp"
 
 namespace healer {
 
@@ -66,6 +73,28 @@ class Daemon::Access final : public control::Supervisor {
   bool forget_row(const std::string& row, const std::string& by) override { return daemon_.lists_->forget(row, by); }
 
   void submit(engine::event::Command command) override { daemon_.handle(std::move(command)); }
+  void submit(engine::event::Arrived beat) override { daemon_.handle(std::move(beat)); }
+
+  void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
+    if (!tokens_) tokens_.emplace(daemon_.loop_, runtime::WorkerPool::Options{.name = "tokens", .workers = 1});
+    auto parts = engine::fill_parts(token, {}, {}).parts;
+    tokens_->submit(
+        [this, parts = std::move(parts), given = std::move(given), done,
+         folder = daemon_.engine_->graph()->settings->secrets]() -> runtime::Loop::Callback {
+          std::vector<std::string> read;
+          const Result<std::string> token_now = with_secrets(parts, folder, read);
+          const bool is_right = token_now && !token_now->empty() && is_same_secret(*token_now, given);
+          const std::string why = token_now ? std::string() : token_now.error().what;
+          return [this, done, is_right, why] {
+            note_unreadable(why);
+            done(is_right);
+          };
+        },
+        [this, done](const Error& why) {
+          note_unreadable(why.what);
+          done(false);
+        });
+  }
 
   void reload(bool confirmed, ReloadDone done) override {
     daemon_.log_.reopen();  // as SIGHUP: it may have been rotated
@@ -80,8 +109,17 @@ class Daemon::Access final : public control::Supervisor {
   }
 
  private:
+  /// Once each, whoever knocks how often.
+  void note_unreadable(const std::string& why) {
+    if (!why.empty() && why != unreadable_)
+      daemon_.write_log(engine::Severity::Warning, fmt::format("the token of a heartbeat cannot be read: {}", why));
+    unreadable_ = why;
+  }
+
   Daemon& daemon_;
   runtime::ActionFiles files_;
+  std::optional<runtime::WorkerPool> tokens_;  // reads secrets; there where somebody has given one
+  std::string unreadable_;                     // why one could not be read last
 };
 
 std::unique_ptr<control::Supervisor> Daemon::make_access() { return std::make_unique<Access>(*this); }

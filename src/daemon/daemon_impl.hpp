@@ -125,7 +125,7 @@ class Daemon : public engine::EffectSink {
   Result<void> watch_signals(When when);
   [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
-  [[nodiscard]] control::SocketAccess socket_access(const engine::Settings& settings) const;
+  [[nodiscard]] control::SocketAccess socket_access(const engine::Graph& graph) const;
   void warn_of_unknown_operators(const engine::Settings& settings);
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);

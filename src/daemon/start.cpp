@@ -487,7 +487,7 @@ void Daemon::use(const Graph& graph) {
   mailer_->configure(settings.mail, settings.cycle_length(), host);
   outbox_->configure(settings, host);
   if (server_)
-    if (const auto done = server_->set_access(socket_access(settings)); !done)
+    if (const auto done = server_->set_access(socket_access(graph)); !done)
       write_log(Severity::Error, done.error().what);
   if (http_) http_->use(settings);
   runs_->set_cycle(settings.cycle_length());
@@ -503,10 +503,12 @@ void Daemon::warn_of_unknown_operators(const Settings& settings) {
 }
 
 /// Who may use the control socket.
-control::SocketAccess Daemon::socket_access(const Settings& settings) const {
+control::SocketAccess Daemon::socket_access(const Graph& graph) const {
   control::SocketAccess access{.group = control_group_, .operators = {}};
-  for (const OperatorUser& user : settings.operators)
+  for (const OperatorUser& user : graph.settings->operators)
     if (user.uid) access.operators.push_back({.uid = *user.uid, .name = user.name});
+  access.has_tokens =
+      std::ranges::any_of(graph.order, [&](ServiceId id) { return !graph.at(id).other->heartbeat.token.empty(); });
   return access;
 }
 
@@ -529,7 +531,7 @@ Result<void> Daemon::open_control() {
   const std::size_t most = most_clients();
   auto server = control::Server::open(loop_.uv(), *commands_,
                                       {.path = paths_.socket,
-                                       .access = socket_access(*engine_->graph()->settings),
+                                       .access = socket_access(*engine_->graph()),
                                        .max_clients = most,
                                        .max_of_user = std::max<std::size_t>(most / 2, 1)});
   if (!server) return server.error();

@@ -20,14 +20,6 @@
 namespace healer::engine {
 namespace {
 
-/// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
-bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
-                  const CivilClock& civil, Instant now) {
-  if (saved.boot != now.boot) return false;
-  if (period) return now.wall - saved.saved <= 3 * *period;
-  return now.wall - saved.saved < days{400} && matching_minutes(schedule.cron, saved.saved, now.wall, civil, 4) <= 3;
-}
-
 /// Sorts ids, and drops those that are there already.
 template <typename Id>
 void keep_once(std::vector<Id>& ids) {
@@ -96,44 +88,11 @@ void Engine::begin_afresh(ServiceId id) {
   proofs_.forget(id);
   pauses_.remove(id);
   alerts_.remove(id);
+  arrivals_.remove(id);
   timetable_.adopt(id, *graph_->at(id).schedule, graph_->settings->cycle_length());
   rules_.adopt(id, ids_.next());
   state.memory = fresh_memory(graph_->at(id));
   state.monitored = graph_->at(id).on_reboot != ServiceBlock::OnReboot::NoStart;
-}
-
-void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
-  const ServiceBlock& block = graph_->at(id);
-  ServiceState& state = services_[id.index()];
-  state.monitored = saved.monitored;
-  if (saved.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
-    state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
-  state.starts = saved.starts;
-  if (saved.boot != now.boot) {
-    state.starts.set(&StartHistory::left_by, {});
-    state.starts.set(&StartHistory::came_by, {});
-  }
-  pauses_.restore(id, saved);
-  alerts_.restore(id, saved);
-  if (!state.monitored && !saved.monitored) state.trouble.set(&Trouble::taken_out, saved.taken_out);
-  const bool same_boot = saved.boot == now.boot;
-  proofs_.restore(id, saved, same_boot);
-  if (same_boot && block.has_process()) state.presence = Presence::believed();
-  if (block.foreground() && same_boot && saved.known)  // Engine::keep_former
-    state.child.edit().keep(saved.known->pid, saved.known->start_ticks, Duration{0});
-  state.memory = restored(std::move(state.memory), saved.memory);
-  // What was saved of another path, or before a reboot, is not what a part of it would be added to.
-  state.saved_whole = same_boot && state.memory == saved.memory;
-  timetable_.restore(id, saved.cron_minute, same_boot && keeps_phase(id) ? saved.first : std::nullopt);
-
-  const bool go_on = counts_go_on(saved, *block.schedule, period(id), civil_, now);
-  const bool judged = rules_.restore(id, saved, go_on);
-  if (same_boot && judged) state.initialising = false;
-  if (const Rare<ActionFailure>& failure = saved.action_failure;
-      failure && std::ranges::find(block.rules, failure->rule, &Rule::key) != block.rules.end() &&
-      std::ranges::find(saved.rules, failure->rule, &SavedRule::key) != saved.rules.end())
-    state.trouble.set(&Trouble::action_failure, failure);
-  if (!state.monitored && !saved.monitored && !saved.reports_taken_out) guess_taken_out(id);
 }
 
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
@@ -185,6 +144,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (healings_.next()) earlier(*healings_.next());
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (alerts_.next()) earlier(*alerts_.next());
+  if (arrivals_.next()) earlier(*arrivals_.next());
   if (return_at_) earlier(*return_at_);
   return next;
 }
@@ -198,7 +158,9 @@ void Engine::drain(Turn& turn) {
   }
 }
 
-void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) { check_later(fact.service, fact.reason, fact.when); }
+void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) {
+  timetable_.check_later(fact.service, fact.reason, fact.when);
+}
 
 void Engine::on(const fact::JournalTurned& fact, Turn& turn) {
   if (!fact.sick)
@@ -223,6 +185,8 @@ void Engine::save_services(Turn& turn) {
   const auto exists = [this](ServiceId id) { return graph_->block(id) != nullptr; };
   for (const auto& [id, changed] : turn.remembered)
     if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
+  for (const ServiceId id : turn.heard)
+    if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
   keep_once(turn.changed);
   for (const ServiceId id : turn.changed) {
     if (!exists(id)) continue;
@@ -232,30 +196,10 @@ void Engine::save_services(Turn& turn) {
   for (auto& [id, changed] : turn.remembered)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))
       turn.commit.remembered.push_back({graph_->at(id).name, std::move(changed)});
-}
-
-SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *graph_, now); }
-
-/// As the rules were that `graph` has.
-SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
-  const ServiceState& state = services_[id.index()];
-  SavedService saved{.monitored = state.monitored,
-                     .memory = state.memory,
-                     .cron_minute = times(id).irregular->minute,
-                     .boot = now.boot,
-                     .saved = now.wall,
-                     .starts = state.starts,
-                     .first = has_phase(*graph.at(id).schedule) && times(id).first > Duration{0}
-                                  ? std::optional(times(id).first)
-                                  : std::nullopt,
-                     .action_failure = state.trouble->action_failure,
-                     .taken_out = state.monitored ? Rare<TakenOut>{} : state.trouble->taken_out,
-                     .rules = {}};
-  proofs_.save(id, saved);
-  pauses_.save(id, saved);
-  alerts_.save(id, saved);
-  rules_.save(id, graph.at(id), saved);
-  return saved;
+  keep_once(turn.heard);
+  for (const ServiceId id : turn.heard)
+    if (exists(id) && !std::ranges::binary_search(turn.changed, id))
+      turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
 }
 
 // ---- start, stop, reload ------------------------------------------------------------------------------------------
@@ -294,8 +238,8 @@ void Engine::on(const event::Started& event, Turn& turn) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Duration at = first + herd_phase(i, order.size(), graph_->settings->cycle_length());
     if (go_on_in_phase(order[i], at)) continue;
-    begin(order[i], at);
-    if (keeps_phase(order[i])) turn.save(order[i]);
+    begin(order[i], at, turn);
+    if (has_phase(*graph_->at(order[i]).schedule)) turn.save(order[i]);
   }
   alerts_.send_of_daemon(text, "start", turn, died ? kHealerDied : std::string_view{});
 }
@@ -425,7 +369,8 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   sort_by_haste(fresh, *graph_);
   for (std::size_t i = 0; running_ && i < added; ++i)
     begin(fresh[i],
-          std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle));
+          std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle),
+          turn);
   rules_.compact();
   const Duration cycle_before = before->settings->cycle_length();
   if (cycle_before != graph_->settings->cycle_length()) {
@@ -472,6 +417,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     proofs_.forget(id);
     pauses_.remove(id);
     alerts_.remove(id);
+    arrivals_.remove(id);
     state = {};
     timetable_.forget(id);
     composites_.forget(id);
@@ -515,6 +461,13 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (other) state.trouble.set(&Trouble::unknown, {});
     if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
+    if (old.is_heard() && !block.is_heard()) {
+      arrivals_.remove(id);
+      if (running_) begin(id, turn.now.mono, turn);
+    } else if (block.is_heard()) {
+      timetable_.stop(id);
+      arrivals_.replace(id, old, turn);
+    }
     Memory fresh = fresh_memory(block);
     state.memory =
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);

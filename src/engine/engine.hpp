@@ -43,6 +43,7 @@
 #include "engine/job.hpp"
 #include "engine/parts/absent.hpp"
 #include "engine/parts/alerts.hpp"
+#include "engine/parts/arrivals.hpp"
 #include "engine/parts/commands.hpp"
 #include "engine/parts/composites.hpp"
 #include "engine/parts/doubts.hpp"
@@ -111,6 +112,8 @@ class Engine {
   [[nodiscard]] const StartLeftovers& leftovers() const { return leftovers_; }
   /// Whose the processes are that pid files name.
   [[nodiscard]] const ProcessProofs& proofs() const { return proofs_; }
+  /// Heartbeats, and what was heard of them.
+  [[nodiscard]] const Arrivals& arrivals() const { return arrivals_; }
   /// Composites, and the health of all services as they count it.
   [[nodiscard]] const Composites& composites() const { return composites_; }
   /// Why it is not monitored; null: it is, or nobody knows.
@@ -154,6 +157,7 @@ class Engine {
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
+  void on(const event::Arrived& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::NotSignalled& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
@@ -178,6 +182,8 @@ class Engine {
 
   void drain(Turn& turn);
   void on(const fact::LookWanted& fact, Turn& turn);
+  void on(const fact::RunDue& fact, Turn& turn);
+  void on(const fact::RunAsked& fact, Turn& turn);
   void on(const fact::JournalTurned& fact, Turn& turn);
   void on(const fact::NeverBegun& fact, Turn& turn);
 
@@ -189,17 +195,14 @@ class Engine {
   void sum_up_overruns(Turn& turn);
   void start_run(ServiceId id, bool counted, Reason reason, Turn& turn);
   Rare<Flight> cancel_flight(ServiceId id, Turn& turn);
-  void begin(ServiceId id, Duration first);
-  [[nodiscard]] bool keeps_phase(ServiceId id) const;
+  void begin(ServiceId id, Duration first, Turn& turn);
   bool go_on_in_phase(ServiceId id, Duration first);
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
 
   // judging (engine_judge.cpp)
-  [[nodiscard]] bool passes(ServiceId id, const Evidence& seen) const;
   [[nodiscard]] bool only_checks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
-  void report_lines_lost(ServiceId id, const std::string& text, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
   [[nodiscard]] std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause,
                                                                       const Action& action, Hold held) const;
@@ -294,7 +297,6 @@ class Engine {
   [[nodiscard]] bool is_own_program(const Job& job, const ProcessFacts& process) const;
   void hold_step(Job& job, std::string failure, Duration pause, Turn& turn);
   void check_needed(ServiceId id, Instant now);
-  void check_later(ServiceId id, Reason reason, Duration when) { timetable_.check_later(id, reason, when); }
   void check_now(ServiceId id, Reason reason, Turn& turn);
   void wake_checks(Turn& turn);
   void wake_dependents(ServiceId id, Instant now);
@@ -355,6 +357,7 @@ class Engine {
   Timetable timetable_;
   RuleStates rules_{graph_};
   Composites composites_{graph_, services_, rules_, timetable_};
+  Arrivals arrivals_{graph_, services_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
   Holds holds_{graph_, pauses_, maintenance_, healings_};
@@ -368,7 +371,6 @@ class Engine {
   SelfDoubts doubts_;
   bool running_ = false;
   bool stop_reported_ = false;
-  std::optional<Duration> lack_noted_;  // mono: when it was last noted that a run waits
   Sequence next_sequence_ = 1;
   RecordNumber next_record_ = 1;
   Instant started_at_;

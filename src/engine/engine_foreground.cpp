@@ -59,6 +59,7 @@ bool Engine::is_up(ServiceId id) const {
 /// the answer, unless a start program of its former rules may have left one; and where its number has not been told
 /// yet, or it is ending, the look waits for that.
 void Engine::ask(ServiceId id, RunId run, Turn& turn) {
+  if (graph_->at(id).is_heard()) return turn.tell(fact::RunAsked{id, run});
   const ServiceState& state = services_[id.index()];
   // What a job asks, or is asked after a death, is whether it is there.
   const Rare<Flight>& flight = state.flight;

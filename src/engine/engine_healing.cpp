@@ -131,7 +131,7 @@ class Engine::HealingContext final : public HealingWorld {
   [[nodiscard]] std::optional<Duration> time_releases() const override { return engine_.time_releases(turn_.now); }
 
   IdSource& ids() override { return engine_.ids_; }
-  void check(ServiceId service) override { engine_.check_later(service, Reason::Healing, turn_.now.mono); }
+  void check(ServiceId service) override { engine_.timetable_.check_later(service, Reason::Healing, turn_.now.mono); }
   ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                std::shared_ptr<const effect::Place> place, std::string_view step) override {
     auto cause = std::make_shared<effect::Cause>(*healing.cause);

@@ -48,7 +48,7 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
     return;
   }
   if (const auto wait = backing_off(id, turn.now); wait && kind != ActionKind::Stop)
-    check_later(id, Reason::Again, turn.now.mono + *wait);
+    timetable_.check_later(id, Reason::Again, turn.now.mono + *wait);
   if (state.trouble->waits == why) return;
   turn.record(RecordKind::JobHeld, Severity::Warning, graph_->at(id).name,
               fmt::format("{} waits: {}", to_string(kind), why));
@@ -169,9 +169,9 @@ void Engine::end_job(Job& living, StepEnd how, Turn& turn) {
     services_[id.index()].job.reset();
     // What has recovered is known at once, not a cycle later; nor is a death meanwhile, nor what was left down.
     if (services_[id.index()].presence.is_gone())
-      check_later(id, Reason::Death, turn.now.mono);
+      timetable_.check_later(id, Reason::Death, turn.now.mono);
     else if (good || job.cancelled ? i < job.position && job.steps[i].kind != Bringing::Stop : id != job.step().service)
-      check_later(id, Reason::Again, turn.now.mono);
+      timetable_.check_later(id, Reason::Again, turn.now.mono);
     ended.push_back(id);
     turn.save(id);
   }

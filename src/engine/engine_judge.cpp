@@ -19,6 +19,14 @@ namespace {
 
 constexpr Duration kLinesLostPause = hours{1};
 
+/// Where a file is replaced at each run nobody wants to read that each time.
+void report_lines_lost(const std::string& service, Sparse<Trouble>& trouble, std::string text, Turn& turn) {
+  const Slim<Duration> reported = trouble->lines_lost;
+  if (reported && turn.now.mono - *reported < kLinesLostPause) return;
+  trouble.set(&Trouble::lines_lost, turn.now.mono);
+  turn.record(RecordKind::LinesLost, Severity::Warning, service, std::move(text));
+}
+
 }  // namespace
 
 void Engine::on(const event::Measured& event, Turn& turn) {
@@ -59,7 +67,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
-  } else if (passes(id, seen)) {
+  } else if (!state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen)) {
+    // The common run, in which nothing happens.
     if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
@@ -112,24 +121,10 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
     }
     if (up) state.trouble.set(&Trouble::reported_left, 0);
   }
-  if (const auto lost = attribute_of(seen, Attribute::LinesLost)) report_lines_lost(id, format_value(*lost), turn);
+  if (const auto lost = attribute_of(seen, Attribute::LinesLost))
+    report_lines_lost(graph_->at(id).name, state.trouble, format_value(*lost), turn);
   state.last = std::move(kept);
   state.last_when = turn.now.wall;
-}
-
-/// Where a file is replaced at each run nobody wants to read that each time.
-void Engine::report_lines_lost(ServiceId id, const std::string& text, Turn& turn) {
-  Sparse<Trouble>& trouble = services_[id.index()].trouble;
-  const Slim<Duration> reported = trouble->lines_lost;
-  if (reported && turn.now.mono - *reported < kLinesLostPause) return;
-  trouble.set(&Trouble::lines_lost, turn.now.mono);
-  turn.record(RecordKind::LinesLost, Severity::Warning, graph_->at(id).name, text);
-}
-
-/// The common run, in which nothing happens.
-bool Engine::passes(ServiceId id, const Evidence& seen) const {
-  const ServiceState& state = services_[id.index()];
-  return !state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen);
 }
 
 void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn) {

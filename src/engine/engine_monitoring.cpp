@@ -55,7 +55,7 @@ void Engine::monitor(ServiceId id, const Origin& by, Turn& turn, std::string tex
   if (text.empty()) text = fmt::format("monitored by {}", words_of(by));
   turn.record(RecordKind::Monitored, Severity::Info, graph_->at(id).name, std::move(text));
   composites_.note(id);
-  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay));
+  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
 }
 
 TakenOut Engine::taken_out_by(const effect::Cause& cause, Instant now, Duration lasting) const {
@@ -102,6 +102,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   state.monitored = false;
   state.trouble.set(&Trouble::waits, {});
   timetable_.stop(id);
+  arrivals_.stop(id);
   cancel_flight(id, turn);
   const bool along = how.given_up() && !iequals(how.service, graph_->at(id).name);
   std::string text = fmt::format("unmonitored by {}", words_of(how.by));

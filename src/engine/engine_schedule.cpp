@@ -12,18 +12,17 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
-namespace {
-
-constexpr Duration kLackPause{60'000};  // without a run that waits, before it is noted again that one does
-
-}  // namespace
 
 std::optional<Duration> Engine::period(ServiceId id) const {
-  return period_of(*graph_->at(id).schedule, graph_->settings->cycle_length());
+  const ServiceBlock& block = graph_->at(id);
+  if (block.is_heard()) return block.other->heartbeat.every;
+  return period_of(*block.schedule, graph_->settings->cycle_length());
 }
 
 std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
-  return timetable_.until_next(id, *graph_->at(id).schedule, now);
+  if (!graph_->at(id).is_heard()) return timetable_.until_next(id, *graph_->at(id).schedule, now);
+  const std::optional<Duration> deadline = arrivals_.deadline(id);
+  return deadline ? std::optional(std::max(*deadline - now.mono, Duration{0})) : std::nullopt;
 }
 
 std::uint64_t Engine::cycle(Instant now) const {
@@ -32,11 +31,10 @@ std::uint64_t Engine::cycle(Instant now) const {
   return static_cast<std::uint64_t>(since / graph_->settings->cycle_length()) + 1;
 }
 
-void Engine::begin(ServiceId id, Duration first) { timetable_.begin(id, first, services_[id.index()].monitored); }
-
-/// Whether its periods go on as they were where healer is restarted: what runs each cycle, or by the calendar, needs
-/// no memory of that.
-bool Engine::keeps_phase(ServiceId id) const { return has_phase(*graph_->at(id).schedule); }
+void Engine::begin(ServiceId id, Duration first, Turn& turn) {
+  if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
+  timetable_.begin(id, first, services_[id.index()].monitored);
+}
 
 /// The next run of a service whose periods an earlier daemon began; false: there is no such. Whether its process lives
 /// is looked at when `first` has come, without counting that.
@@ -44,7 +42,7 @@ bool Engine::go_on_in_phase(ServiceId id, Duration first) {
   if (times(id).first == Duration{0}) return false;
   if (!services_[id.index()].monitored) return true;
   timetable_.go_on(id, first);
-  if (graph_->at(id).has_process()) check_later(id, Reason::Again, first);
+  if (graph_->at(id).has_process()) timetable_.check_later(id, Reason::Again, first);
   return true;
 }
 
@@ -59,6 +57,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
   timetable_.follow_clock(graph_->order, turn.now);
   take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
+  arrivals_.hear_time(turn);
   wake_jobs(turn);
   wake_healings(turn);
   alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
@@ -112,10 +111,7 @@ void Engine::on(const event::RunWaits& event, Turn& turn) {
   if (!state.flight || state.flight->run != event.run) return;
   state.flight->waits = event.why;
   if (event.why.empty()) return;
-  // What one lacks, many lack, and for as long as it lasts: it is told again when it has been well for a while.
-  const bool known = lack_noted_ && turn.now.mono - *lack_noted_ < kLackPause;
-  lack_noted_ = turn.now.mono;
-  if (known) return;
+  if (!timetable_.note_lack(turn.now)) return;
   turn.note(Severity::Warning, graph_->at(event.service).name,
             fmt::format("its program waits to be started: {}", event.why));
 }

@@ -96,7 +96,7 @@ void Engine::settle(ServiceId id, const Evidence* missed, Turn& turn) {
   commands_.run_ended(id, true, turn);
   const Duration until = turn.now.mono + graph_->settings->settle;
   state.presence.settle(until);
-  check_later(id, Reason::Death, until);
+  timetable_.check_later(id, Reason::Death, until);
 }
 
 /// Whether this look is the first to hear of the death of a process: where the kernel could not tell of it, or no
@@ -154,7 +154,7 @@ void Engine::note_start(ServiceId id, bool good, Turn& turn) {
   ++starts.quick;
   const Duration wait = backoff(graph_->at(id).name, starts.quick, graph_->settings->cycle_length());
   starts.not_before = turn.now.wall + wait;
-  check_later(id, Reason::Again, turn.now.mono + wait);
+  timetable_.check_later(id, Reason::Again, turn.now.mono + wait);
 }
 
 /// A step has brought its service up, as this process.
@@ -360,10 +360,11 @@ void Engine::check_needed(ServiceId id, Instant now) {
     const ServiceState& state = services_[needed.index()];
     const bool lately = state.checked && now.mono - *state.checked <= times(id).period;
     if (graph_->at(needed).has_process() && !is_up(needed) && !lately && !state.flight)
-      check_later(needed, Reason::Again, now.mono);
+      timetable_.check_later(needed, Reason::Again, now.mono);
   }
   // On a grid: one look, however many ask for it.
-  if (!leftovers_.behind(id).empty()) check_later(id, Reason::Again, (now.mono / kLeftoverCheck + 1) * kLeftoverCheck);
+  if (!leftovers_.behind(id).empty())
+    timetable_.check_later(id, Reason::Again, (now.mono / kLeftoverCheck + 1) * kLeftoverCheck);
 }
 
 void Engine::check_now(ServiceId id, Reason reason, Turn& turn) {
@@ -371,7 +372,7 @@ void Engine::check_now(ServiceId id, Reason reason, Turn& turn) {
   if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
   if (state.presence.is_settling(turn.now.mono)) return;  // a look comes at the end of that
   if (state.flight) {                                     // begun before: it may not have seen what happened since
-    return check_later(id, reason, turn.now.mono + kBusyPause);
+    return timetable_.check_later(id, reason, turn.now.mono + kBusyPause);
   }
   // A death is the first of N. So is what is tried again, where a job has kept a whole cycle from counting. The next
   // run that counts comes at least a cycle later.
@@ -399,14 +400,15 @@ void Engine::wake_checks(Turn& turn) {
 void Engine::wake_dependents(ServiceId id, Instant now) {
   if (graph_->dependents[id.index()].empty()) return;
   for (const ServiceId dependent : dependents_of(*graph_, id))
-    if (!services_[dependent.index()].trouble->waits.empty()) check_later(dependent, Reason::Again, now.mono);
+    if (!services_[dependent.index()].trouble->waits.empty())
+      timetable_.check_later(dependent, Reason::Again, now.mono);
 }
 
 /// A job of these services has ended: so is what waited for that.
 void Engine::wake_waiting(const std::vector<ServiceId>& ended, Instant now) {
   for (const auto& around : {with_dependents(*graph_, ended), with_requirements(*graph_, ended)})
     for (const ServiceId id : around)
-      if (!services_[id.index()].trouble->waits.empty()) check_later(id, Reason::Again, now.mono);
+      if (!services_[id.index()].trouble->waits.empty()) timetable_.check_later(id, Reason::Again, now.mono);
 }
 
 }  // namespace healer::engine

@@ -20,6 +20,18 @@ struct LookWanted {
   Duration when{0};
 };
 
+/// A service runs now, beside the timetable.
+struct RunDue {
+  ServiceId service;
+  bool counted = true;
+};
+
+/// A run asks for a service that is heard, not looked at: what is known of it is the answer.
+struct RunAsked {
+  ServiceId service;
+  RunId run;
+};
+
 /// The journal cannot be written any more, or can be again.
 struct JournalTurned {
   bool sick = false;
@@ -32,6 +44,6 @@ struct NeverBegun {
 
 }  // namespace fact
 
-using Fact = std::variant<fact::LookWanted, fact::JournalTurned, fact::NeverBegun>;
+using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::JournalTurned, fact::NeverBegun>;
 
 }  // namespace healer::engine

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/events/origin.hpp"
+#include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
 #include "engine/rules/attribute.hpp"
 #include "engine/rules/event_kind.hpp"
@@ -234,6 +235,7 @@ struct SavedService {
   Rare<Acknowledgement> acknowledged{};  ///< while one of its rules is
   Rare<TakenOut> taken_out{};            ///< why it is not monitored; none: it is, or that is not known
   bool reports_taken_out = true;         ///< false: written by a healer that did not know of `taken_out`
+  Rare<Heartbeat> heartbeat{};           ///< where it is one
   std::vector<SavedRule> rules;          ///< in the order of writing
 
   bool operator==(const SavedService&) const = default;

@@ -26,6 +26,7 @@ struct Turn {
   effect::Commit commit{};
   std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
   std::vector<std::pair<ServiceId, Few<Baseline>>> remembered{};  // by services that need not be saved whole for it
+  std::vector<ServiceId> heard{};                                 // the same, of which only the heartbeat has changed
   std::vector<JobId> changed_jobs{};                              // as `changed`, of jobs
   std::vector<JobId> moved_jobs{};                                // and of those that have only gone on
   std::vector<HealingId> changed_healings{};
@@ -69,8 +70,8 @@ struct Turn {
   }
 
   [[nodiscard]] bool durable() const {
-    return commit.reports_actions() || !changed.empty() || !remembered.empty() || !changed_jobs.empty() ||
-           !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
+    return commit.reports_actions() || !changed.empty() || !remembered.empty() || !heard.empty() ||
+           !changed_jobs.empty() || !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
   }
 };
 

@@ -44,6 +44,7 @@ enum class Tag : std::uint8_t {
   Services,  ///< of the Begun before it: which there are
   Changes,   ///< of the Reloaded before it: which have come and gone
   Text,      ///< of the Begun or Reloaded before it: the rules' text, by its number in the chunk
+  Heard,
   Count_
 };
 
@@ -266,6 +267,8 @@ void ChunkWriter::write(const Item& item, std::string& bytes) {
   // A run that was cancelled, since a reload has taken its service away, is nobody's.
   const auto* const ran = std::get_if<Ran>(&item.what);
   if (ran != nullptr && (ran->service >= rules_->slots.size() || !rules_->slots[ran->service])) return;
+  const auto* const heard = std::get_if<recorded::Heard>(&item.what);  // the same of a beat
+  if (heard != nullptr && (heard->service >= rules_->slots.size() || !rules_->slots[heard->service])) return;
   const std::shared_ptr<const Graph> former = rules_;
   if (begun != nullptr) take_rules(begun->rules);
   if (reloaded != nullptr) take_rules(reloaded->rules);
@@ -316,6 +319,17 @@ void ChunkWriter::write(const recorded::Died& died, const Item& item, std::strin
   if (!died.end) return;
   out.byte(static_cast<std::uint8_t>(died.end->outcome));
   out.difference(died.end->status);
+}
+
+void ChunkWriter::write(const recorded::Heard& heard, const Item& item, std::string& bytes) {
+  const std::uint32_t number = name(heard.service, bytes).number;
+  ByteWriter out(bytes);
+  head(Tag::Heard, out);
+  out.difference((item.mono - mono_).count());
+  out.number(number);
+  out.text(heard.state);
+  out.difference(heard.status);
+  out.text(std::string_view(heard.text).substr(0, kMostOutput));
 }
 
 void ChunkWriter::write(const recorded::Ordered& ordered, const Item& item, std::string& bytes) {
@@ -453,6 +467,13 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
   switch (static_cast<Tag>(tag)) {
     case Tag::Woke: return Woke{sum(mono_, -in.difference())};
     case Tag::WokeAtWill: return Woke{};
+    case Tag::Heard: {
+      recorded::Heard heard{.service = known(in.number(), in).number, .state = {}, .text = {}};
+      heard.state = in.text();
+      heard.status = in.difference();
+      heard.text = in.text();
+      return heard;
+    }
     case Tag::Died: {
       recorded::Died died{.service = known(in.number(), in).number};
       died.pid = in.difference();

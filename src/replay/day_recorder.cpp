@@ -46,6 +46,9 @@ std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::opti
     if (!begun) return std::nullopt;
     return recorded::Ran{known->service.number(), *begun, known->evidence};
   }
+  if (const auto* known = std::get_if<event::Arrived>(&event))
+    return recorded::Heard{known->service.number(), known->state, known->evidence->status,
+                           known->evidence->output ? *known->evidence->output : std::string()};
   if (const auto* known = std::get_if<event::ProcessDied>(&event))
     return recorded::Died{known->service.number(), known->pid, known->start_ticks, known->end};
   if (const auto* known = std::get_if<event::Command>(&event)) {

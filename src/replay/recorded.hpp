@@ -49,6 +49,14 @@ struct Ran {
   std::shared_ptr<const Evidence> seen;  ///< null: it was cancelled
 };
 
+/// A beat of a heartbeat.
+struct Heard {
+  Number service = 0;
+  std::string state;  ///< event::Arrived::state
+  std::int64_t status = 0;
+  std::string text;
+};
+
 /// The engine was woken. `deadline` is the one that it had asked for.
 struct Woke {
   std::optional<Duration> deadline;
@@ -146,7 +154,7 @@ struct Gap {
 
 using What = std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
                           event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded,
-                          event::Stopping, Gap, ActionRecord>;
+                          event::Stopping, Gap, ActionRecord, Heard>;
 
 struct Item {
   Duration mono{0};

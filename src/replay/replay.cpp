@@ -200,9 +200,11 @@ class Player final : public EffectSink {
   }
 
   /// What a reload to the rules of this text edits.
-  [[nodiscard]] std::vector<std::string> edits(std::optional<recorded::TextNumber> number) const {
+  std::vector<std::string> remember_edits(std::optional<recorded::TextNumber> number) {
     if (!loaded_ || !number || *loaded_ == *number || std::max(*loaded_, *number) >= texts_.size()) return {};
-    return edited_between(texts_[*loaded_].rules, texts_[*number].rules);
+    std::vector<std::string> names = edited_between(texts_[*loaded_].rules, texts_[*number].rules);
+    edited_.insert(names.begin(), names.end());
+    return names;
   }
 
   void take(const recorded::Begun& begun, const recorded::Item& item) {
@@ -229,7 +231,7 @@ class Player final : public EffectSink {
     settle_services(begun.services);
     cycle_ = begun.cycle;
     shadow_ = begun.shadow;
-    if (lives_ > 1) remember_edits(edits(begun.number));
+    if (lives_ > 1) remember_edits(begun.number);
     say(begun.number);
     stopped_ = false;
     sick_.clear();
@@ -292,7 +294,7 @@ class Player final : public EffectSink {
     if (!is_here(*id)) return;
     const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
-    const bool waits = flight && !promised_.contains(flight->run) && !graph_->at(*id).has_members();
+    const bool waits = flight && !promised_.contains(flight->run) && graph_->at(*id).is_measured();
     const std::optional<RunId> run = claimed_ ? claimed_ : waits ? std::optional(flight->run) : std::nullopt;
     if (!run) return;
     if (seen) return answer(*id, *run, *seen);
@@ -321,11 +323,12 @@ class Player final : public EffectSink {
   }
 
   void take(const recorded::Woke&, const recorded::Item&) { tell(event::Wake{}); }
-
+  void take(const recorded::Heard& heard, const recorded::Item&) {
+    if (const auto id = here(heard.service)) tell(event::arrived(*id, heard.state, heard.status, heard.text));
+  }
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
   }
-
   void take(const recorded::Launched&, const recorded::Item&) {}  // claimed when the same is started
 
   template <typename ActionEvent>
@@ -368,8 +371,7 @@ class Player final : public EffectSink {
 
   void take(const recorded::Reloaded& reloaded, const recorded::Item& item) {
     std::vector<std::string> added;
-    std::vector<std::string> edited = edits(reloaded.number);
-    remember_edits(edited);
+    const std::vector<std::string> edited = remember_edits(reloaded.number);
     if (reloaded.edited && !reloaded.number) unknown_edit_ = item.wall;
     if (reloaded.number != loaded_) say(reloaded.number);
     if (reloaded.services) {
@@ -386,8 +388,6 @@ class Player final : public EffectSink {
       text += "; the earlier rules are not recorded, and everything before the reload is marked";
     note(item.wall, std::move(text));
   }
-
-  void remember_edits(const std::vector<std::string>& names) { edited_.insert(names.begin(), names.end()); }
 
   void take(const event::Stopping& reported, const recorded::Item&) {
     stopped_ = true;

@@ -113,6 +113,7 @@
 
 #include "engine/events/outcome.hpp"
 #include "engine/healing/healing.hpp"
+#include "engine/heartbeat.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/metric.hpp"
 #include "util/time.hpp"
@@ -240,7 +241,8 @@ struct ScriptedCommand {
     SetClock,
     ListSays,    ///< a list says something else from now on
     AcceptList,  ///< a person's word that it is right
-    ForgetRow
+    ForgetRow,
+    Beat  ///< of a heartbeat
   };
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
@@ -254,6 +256,9 @@ struct ScriptedCommand {
   std::size_t statement = 0;          ///< ListSays: its place in Script::lists
   std::string workflow{};             ///< Heal, ResetHealing
   Overrides overrides{};              ///< Heal
+  BeatWord word = BeatWord::Good;     ///< Beat, as are the next
+  std::int64_t status = 0;
+  std::string text{};
 };
 
 /// What a script says that is to come of it.

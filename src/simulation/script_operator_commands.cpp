@@ -31,7 +31,7 @@ bool is_of_healing(CommandKind kind) {
 
 void ScriptReader::command() {
   constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
-  static constexpr std::array<std::pair<std::string_view, CommandKind>, 17> kCommands{
+  static constexpr std::array<std::pair<std::string_view, CommandKind>, 18> kCommands{
       {{"monitor", CommandKind::Monitor},
        {"unmonitor", CommandKind::Unmonitor},
        {"validate", CommandKind::Validate},
@@ -48,7 +48,8 @@ void ScriptReader::command() {
        {"cancel", CommandKind::Cancel},
        {"healing", CommandKind::ResetHealing},
        {"crash", CommandKind::Crash},
-       {"reboot", CommandKind::Reboot}}};
+       {"reboot", CommandKind::Reboot},
+       {"beat", CommandKind::Beat}}};
   ScriptedCommand command;
   command.at = offset(kForm);
   if (list_command(command) || another_hand(command)) return;
@@ -68,7 +69,7 @@ void ScriptReader::command() {
     fail(word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
          near.empty()
              ? "the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
-               "heal, approve, reject, cancel, healing reset, list, accept list, forget, crash, reboot and "
+               "heal, approve, reject, cancel, healing reset, list, accept list, forget, beat, crash, reboot and "
                "set clock; a process dies, hangs or "
                "comes up, and a service fails, or recovers"
              : did_you_mean(near));
@@ -77,6 +78,8 @@ void ScriptReader::command() {
     if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
   } else if (is_of_healing(command.kind)) {
     healing_command(command);
+  } else if (command.kind == CommandKind::Beat) {
+    beat(command);
   } else {
     services_of(command);
     if (take("for"))
@@ -114,6 +117,28 @@ void ScriptReader::services_of(ScriptedCommand& command) {
       name_all(command);
     }
   }
+}
+
+/// beat NAME [start | fail | exit STATUS] ["TEXT"]
+void ScriptReader::beat(ScriptedCommand& command) {
+  constexpr std::string_view kForm = "at 5 minutes beat NAME exit 3 \"no space left\"";
+  constexpr std::int64_t kMostStatus = 255;
+  const Word name = want_word("the name of the heartbeat", kForm);
+  if (failed_) return;
+  command.services.push_back(service_name(name, name.raw));
+  if (failed_) return;
+  if (!blocks_.at(command.services.front())->is_heard())
+    return fail(name.offset, fmt::format("'{}' is not a heartbeat", printable(name.raw)),
+                "it begins with 'check heartbeat'");
+  if (take("start"))
+    command.word = BeatWord::Start;
+  else if (take("fail"))
+    command.word = BeatWord::Fail;
+  else if (take("exit")) {
+    command.word = BeatWord::Exit;
+    command.status = number("the exit status", 0, kMostStatus, kForm);
+  }
+  if (more() && words_[next_].quoted()) command.text = text_of(words_[next_++]);
 }
 
 /// heal NAME [with W] [override limit, ...], approve NAME, reject NAME, cancel NAME, healing reset W

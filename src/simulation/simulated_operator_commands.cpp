@@ -44,7 +44,8 @@ std::optional<event::Command::Kind> command_kind(CommandKind kind) {
     case CommandKind::SetClock:
     case CommandKind::ListSays:
     case CommandKind::AcceptList:
-    case CommandKind::ForgetRow: break;
+    case CommandKind::ForgetRow:
+    case CommandKind::Beat: break;
   }
   return std::nullopt;
 }

@@ -264,11 +264,18 @@ void Simulation::perform(const ScriptedCommand& command) {
         nullptr);
     return end(command.span, reboot);
   }
+  if (command.kind == Kind::Beat) return beat(command);
   std::string why;
   std::optional<event::Command> command_event = order_of(command, *engine_, now_, why);
   if (!command_event) return add({.kind = "reply", .text = why}, nullptr);
   command_event->id = CommandId{next_number_++};
   handle(*command_event);
+}
+
+void Simulation::beat(const ScriptedCommand& command) {
+  for (const ServiceId id : there(command.services))
+    handle(event::arrived(id, std::string(to_string(command.word)), command.status, command.text,
+                          CommandId{next_number_++}));
 }
 
 // ---- the timeline -----------------------------------------------------------------------------------------------
@@ -294,7 +301,7 @@ const Rule* Simulation::rule_of(ServiceId id, const Hash128& key) const {
 }
 
 std::uint64_t Simulation::runs_of(ServiceId id) const {
-  if (!graph_->at(id).has_members()) return world_.ended(id);
+  if (graph_->at(id).is_measured()) return world_.ended(id);
   return engine_ ? engine_->service(id).runs : 0;
 }
 

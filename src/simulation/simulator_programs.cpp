@@ -100,7 +100,7 @@ void Simulation::make_well(const std::string& target, Duration span) {
   std::vector<ServiceId> services;
   const auto add_checked = [&](auto&& self, ServiceId id) -> void {
     for (const ServiceId member : graph_->members[id.index()]) self(self, member);
-    if (!graph_->at(id).has_members()) services.push_back(id);
+    if (graph_->at(id).is_measured()) services.push_back(id);
   };
   for (const ServiceId id : graph_->order)
     if (iequals(graph_->at(id).target(), target)) add_checked(add_checked, id);

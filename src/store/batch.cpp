@@ -36,12 +36,17 @@ std::size_t size_of(const std::string& name, const SavedService& service) {
   const std::size_t failure = service.action_failure ? service.action_failure->text.size() : 0;
   const std::size_t known =
       service.acknowledged ? service.acknowledged->reason.size() + name_bytes(service.acknowledged->by) : 0;
-  return sizeof service + 2 * name.size() + size_of(service.memory) + pause + failure + known +
+  const std::size_t beat = service.heartbeat ? sizeof(Heartbeat) + service.heartbeat->text.size() : 0;
+  return sizeof service + 2 * name.size() + size_of(service.memory) + pause + failure + known + beat +
          service.rules.size() * sizeof service.rules[0];
 }
 
 std::size_t size_of(const std::string& name, const Memory& memory) {
   return kIdBytes + sizeof memory + 2 * name.size() + size_of(memory);
+}
+
+std::size_t size_of(const std::string& name, const Heartbeat& heartbeat) {
+  return kIdBytes + sizeof heartbeat + name.size() + heartbeat.text.size();
 }
 
 std::size_t size_of(const effect::Cause* cause) {
@@ -120,6 +125,7 @@ void Batch::add(effect::Commit commit) {
   for (const std::string& name : commit.forgotten) forget(name);
   for (auto& [name, service] : commit.services) save(std::move(name), std::move(service));
   for (auto& [name, changed] : commit.remembered) remember(std::move(name), changed);
+  for (auto& [name, heartbeat] : commit.heartbeats) hear(name, std::move(heartbeat));
   for (auto& act : commit.pending) {
     if (auto* exec = std::get_if<effect::Exec>(&act)) {
       open(PendingExec{std::move(*exec), false});
@@ -154,6 +160,7 @@ void Batch::merge(Batch later) {
   for (const std::string& name : later.forgotten_) forget(name);
   for (auto& [name, service] : later.services_) save(name, std::move(service));
   for (const auto& [name, memory] : later.remembered_) remember(name, memory.baselines);
+  for (auto& [name, heartbeat] : later.heartbeats_) hear(name, std::move(heartbeat));
   for (auto& [id, exec] : later.execs_) open(std::move(exec));
   for (auto& [id, alert] : later.alerts_) open(std::move(alert));
   for (const ActionId action : later.started_) start(action);
@@ -215,6 +222,7 @@ void Batch::save(std::string name, SavedService service) {
   if (!added) bytes_ -= size_of(place->first, place->second);
   place->second = std::move(service);
   drop_remembered(place->first);
+  drop_heartbeat(place->first);
 }
 
 void Batch::remember(std::string name, const std::vector<Baseline>& changed) {
@@ -240,12 +248,33 @@ void Batch::drop_remembered(const std::string& name) {
   remembered_.erase(part);
 }
 
+void Batch::hear(const std::string& name, Heartbeat heartbeat) {
+  if (const auto whole = services_.find(name); whole != services_.end()) {
+    bytes_ -= size_of(whole->first, whole->second);
+    whole->second.heartbeat = std::move(heartbeat);
+    bytes_ += size_of(whole->first, whole->second);
+    return;
+  }
+  bytes_ += size_of(name, heartbeat);
+  const auto [place, added] = heartbeats_.try_emplace(name);
+  if (!added) bytes_ -= size_of(name, place->second);
+  place->second = std::move(heartbeat);
+}
+
+void Batch::drop_heartbeat(const std::string& name) {
+  const auto known = heartbeats_.find(name);
+  if (known == heartbeats_.end()) return;
+  bytes_ -= size_of(name, known->second);
+  heartbeats_.erase(known);
+}
+
 void Batch::forget(const std::string& name) {
   if (const auto place = services_.find(name); place != services_.end()) {
     bytes_ -= size_of(place->first, place->second);
     services_.erase(place);
   }
   drop_remembered(name);
+  drop_heartbeat(name);
   // A service that is saved again afterwards may stay in here: the writer forgets first.
   if (forgotten_.insert(name).second) bytes_ += kIdBytes + name.size();
 }

@@ -52,6 +52,8 @@ class Batch {
   [[nodiscard]] const std::unordered_map<std::string, engine::SavedService>& services() const { return services_; }
   /// What others that earlier batches have saved remember since.
   [[nodiscard]] const std::unordered_map<std::string, engine::Memory>& remembered() const { return remembered_; }
+  /// What has been heard of such since.
+  [[nodiscard]] const std::unordered_map<std::string, engine::Heartbeat>& heartbeats() const { return heartbeats_; }
   [[nodiscard]] const std::unordered_set<std::string>& forgotten() const { return forgotten_; }
   [[nodiscard]] const std::map<engine::ActionId, engine::PendingExec>& execs() const { return execs_; }
   /// Execs of earlier batches that were started, or have ended, since.
@@ -83,6 +85,8 @@ class Batch {
   void save(std::string name, engine::SavedService service);
   void remember(std::string name, const std::vector<engine::Baseline>& changed);
   void drop_remembered(const std::string& name);
+  void hear(const std::string& name, engine::Heartbeat heartbeat);
+  void drop_heartbeat(const std::string& name);
   void forget(const std::string& name);
   void open(engine::PendingExec exec);
   void open(engine::effect::Alert alert);
@@ -107,6 +111,7 @@ class Batch {
   std::deque<engine::Record> records_;
   std::unordered_map<std::string, engine::SavedService> services_;
   std::unordered_map<std::string, engine::Memory> remembered_;
+  std::unordered_map<std::string, engine::Heartbeat> heartbeats_;
   std::unordered_set<std::string> forgotten_;
   std::map<engine::ActionId, engine::PendingExec> execs_;
   std::set<engine::ActionId> started_;

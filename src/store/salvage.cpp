@@ -44,7 +44,9 @@ bool is_sound(const engine::SavedService& service) {
   return is_sound(service.saved) && is_sound(service.starts->last) && is_sound(service.starts->not_before) &&
          (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
          (!service.action_failure || is_sound(service.action_failure->when)) &&
-         (!service.acknowledged || is_sound(service.acknowledged->when));
+         (!service.acknowledged || is_sound(service.acknowledged->when)) &&
+         (!service.heartbeat || (is_sound(service.heartbeat->since) && is_sound(service.heartbeat->started) &&
+                                 is_sound(service.heartbeat->missed)));
 }
 
 /// What records, the newest last, tell of healings that have not ended.

@@ -117,6 +117,11 @@ std::string unsound_row(Database& database) {
        "coalesce(failing_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(clear_since_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
        "coalesce(changed_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
+      {"a time is not valid",
+       "SELECT count(*) FROM heartbeats WHERE since_ms NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(started_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999 OR "
+       "coalesce(ran_ms, 0) NOT BETWEEN 0 AND 253402300799999 OR "
+       "coalesce(missed_ms, 0) NOT BETWEEN -253402300799999 AND 253402300799999"},
       {"a time is not valid", "SELECT count(*) FROM records WHERE when_ms < -253402300799999"},
       {"a time is not valid", "SELECT count(*) FROM records WHERE when_ms > 253402300799999"},
       {"a number has reached its limit",

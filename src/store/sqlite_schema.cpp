@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 9> kMigrations{
+constexpr std::array<const char*, 10> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -281,6 +281,19 @@ ALTER TABLE services ADD COLUMN taken_out_until_ms INTEGER;
 ALTER TABLE alerts ADD COLUMN incident TEXT NOT NULL DEFAULT '';
 ALTER TABLE alerts ADD COLUMN is_reminder INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE alert_recipients ADD COLUMN contact INTEGER NOT NULL DEFAULT 0;
+)sql",
+    // Version 10: heartbeats, which change by themselves.
+    R"sql(
+CREATE TABLE heartbeats(
+  service TEXT NOT NULL PRIMARY KEY,
+  since_ms INTEGER NOT NULL,
+  word TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  started_ms INTEGER,
+  ran_ms INTEGER,
+  missed_ms INTEGER
+) WITHOUT ROWID;
 )sql"};
 
 }  // namespace

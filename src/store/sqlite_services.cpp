@@ -41,6 +41,10 @@ ServiceWriter::ServiceWriter(Database& database) {
       "WHERE EXISTS(SELECT 1 FROM services WHERE name = ?1)");
   move_baseline_ = database.prepare("UPDATE baselines SET number = ?3, text = ?4 WHERE service = ?1 AND what = ?2");
   forget_baselines_ = database.prepare("DELETE FROM baselines WHERE service = ?");
+  save_heartbeat_ = database.prepare(
+      "INSERT OR REPLACE INTO heartbeats(service, since_ms, word, status, text, started_ms, ran_ms, missed_ms) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  forget_heartbeat_ = database.prepare("DELETE FROM heartbeats WHERE service = ?");
   forget_service_ = database.prepare("DELETE FROM services WHERE name = ?");
   forget_rules_ = database.prepare("DELETE FROM rules WHERE service = ?");
 }
@@ -52,10 +56,11 @@ void ServiceWriter::write(const Batch& batch) {
     forget_service_.run(name);
     forget_rules_.run(name);
     forget_baselines_.run(name);
+    forget_heartbeat_.run(name);
   }
   for (const auto& [name, service] : batch.services()) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged,
-                 taken_out, reports_taken_out, rules] = service;
+                 taken_out, reports_taken_out, heartbeat, rules] = service;
     const auto& [quick, last_start, not_before, restarted, left_by, came_by] = *starts;
     const auto& [until, reason, by] = pause.value_or(Pause{});
     const auto& [baselines] = memory;
@@ -73,6 +78,7 @@ void ServiceWriter::write(const Batch& batch) {
         out_since, out_service, out_rule, out_until);
     forget_baselines_.run(name);
     for (const Baseline& baseline : baselines) write(name, baseline, save_baseline_);
+    heartbeat ? write(name, *heartbeat) : static_cast<void>(forget_heartbeat_.run(name));
     std::size_t position = 0;
     for (const auto& [key, identity, rule] : rules) {
       const auto& [window, status, notified, accepted, judged, since_fired, born, past] = rule;
@@ -88,6 +94,12 @@ void ServiceWriter::write(const Batch& batch) {
   for (const auto& [name, memory] : batch.remembered())
     for (const Baseline& baseline : memory.baselines)
       if (write(name, baseline, move_baseline_) && move_baseline_.changed() == 0) write(name, baseline, save_baseline_);
+  for (const auto& [name, heartbeat] : batch.heartbeats()) write(name, heartbeat);
+}
+
+void ServiceWriter::write(const std::string& name, const Heartbeat& heartbeat) {
+  const auto& [since, word, status, text, started, ran, missed] = heartbeat;
+  save_heartbeat_.run(name, since, to_string(word), status, text, started, ran, missed);
 }
 
 bool ServiceWriter::write(const std::string& name, const Baseline& baseline, Statement& statement) {
@@ -156,6 +168,15 @@ void read_services(Database& database, SavedState& state) {
     if (text) baseline.value = std::move(*text);
     service->second.memory.add(std::move(baseline));
   });
+  database.prepare("SELECT service, since_ms, word, status, text, started_ms, ran_ms, missed_ms FROM heartbeats")
+      .rows([&state](Statement& row) {
+        std::string name, word;
+        Heartbeat known;
+        row.read(name, known.since, word, known.status, known.text, known.started, known.ran, known.missed);
+        known.word = beat_word_of(word);
+        const auto service = state.services.find(name);
+        if (service != state.services.end()) service->second.heartbeat = std::move(known);
+      });
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "

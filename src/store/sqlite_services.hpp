@@ -20,9 +20,11 @@ class ServiceWriter {
 
  private:
   static bool write(const std::string& service, const engine::Baseline& baseline, Statement& statement);
+  void write(const std::string& service, const engine::Heartbeat& heartbeat);
 
   Statement save_service_, save_rule_, cut_rules_, forget_service_, forget_rules_;
   Statement save_baseline_, move_baseline_, forget_baselines_;
+  Statement save_heartbeat_, forget_heartbeat_;
 };
 
 void read_services(Database& database, engine::SavedState& state);

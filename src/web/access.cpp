@@ -2,13 +2,12 @@
 #include "web/access.hpp"
 
 #include <arpa/inet.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
+#include "util/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -93,12 +92,8 @@ bool AccessRules::trusts_proxy(std::string_view address) const {
 std::optional<control::Asker> AccessRules::asker_of_token(std::string_view token) const {
   std::optional<control::Asker> found;
   for (const BearerToken& known : tokens)
-    if (same_secret(known.token, token) && !found) found = control::Asker{.name = "token", .role = known.role};
+    if (is_same_secret(known.token, token) && !found) found = control::Asker{.name = "token", .role = known.role};
   return found;
-}
-
-bool same_secret(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 std::optional<BasicLogin> basic_login(std::string_view authorization) {

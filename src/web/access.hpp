@@ -73,9 +73,6 @@ struct AccessRules {
   [[nodiscard]] std::optional<control::Asker> asker_of_token(std::string_view token) const;
 };
 
-/// Whether both are the same; how long that takes tells only their lengths.
-[[nodiscard]] bool same_secret(std::string_view a, std::string_view b);
-
 /// The name and password of a header `Authorization: Basic ...`; nothing where it is none.
 struct BasicLogin {
   std::string user;

@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/same_secret.hpp"
 #include "util/text.hpp"
 #include "web/html.hpp"
 
@@ -150,7 +151,7 @@ std::optional<Response> Site::forged(const Request& request, const Visitor& visi
   }
   std::optional<std::string_view> token = request.header("X-Healer-Token");
   if (!token) token = find(request.form, "securitytoken");
-  if (token && same_secret(*token, logins_->form_token(visitor.who.name, visitor.cookie))) return std::nullopt;
+  if (token && is_same_secret(logins_->form_token(visitor.who.name, visitor.cookie), *token)) return std::nullopt;
   return refusal();
 }
 

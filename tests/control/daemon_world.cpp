@@ -26,6 +26,12 @@ void DaemonWorld::set_mail(const MailView& mail) {
   act([&](World&) { mail_ = mail; });
 }
 
+void DaemonWorld::check_tokens() {
+  act([&](World&) {
+    for (const auto& check : std::exchange(checks_, {})) check();
+  });
+}
+
 void DaemonWorld::set_stale(const std::optional<StaleView>& stale) {
   act([&](World&) { stale_ = stale; });
 }

@@ -66,6 +66,8 @@ class DaemonWorld {
   void set_stale(const std::optional<StaleView>& stale);
   /// What programs write that is a secret; the server's thread asks.
   std::atomic<std::uint64_t> hidden{0};  ///< the number of an action
+  /// Answers all who have given a token, as a worker would.
+  void check_tokens();
   /// Where programs write their output.
   [[nodiscard]] std::string output_path(ActionId action) const;
 
@@ -93,6 +95,13 @@ class DaemonWorld {
     std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
     bool forget_row(const std::string&, const std::string&) override { return false; }
     void submit(event::Command command) override { world_.submit(command); }
+    void submit(event::Arrived beat) override {
+      world_.world_.handle(beat);
+      world_.settle();
+    }
+    void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
+      world_.checks_.push_back([done, is_right = !token.empty() && token == given] { done(is_right); });
+    }
     void reload(bool confirmed, ReloadDone done) override {
       world_.reload_confirmed = confirmed;
       world_.on_reload(std::move(done));
@@ -120,6 +129,7 @@ class DaemonWorld {
   bool begun_ = false;
   std::optional<MailView> mail_;
   std::vector<ContactView> contacts_;
+  std::vector<std::function<void()>> checks_;  ///< of tokens
   std::optional<StaleView> stale_;
   ServerWorld server_;
 };

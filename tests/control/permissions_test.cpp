@@ -35,12 +35,12 @@ TEST_CASE("what each role may do, verb by verb", "[control][permissions]") {
         "ping status summary explain history report names jobs diff healing-status healing-report lists");
   CHECK(may(Role::Operator) ==
         "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-        "pause resume cancel heal approve reject ack");
+        "pause resume cancel heal approve reject ack beat");
   CHECK(
       may(Role::Admin) ==
       "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
       "monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject healing-reset ack "
-      "forget reload quit");
+      "forget beat reload quit");
 }
 
 TEST_CASE("an override takes more than what it is said with", "[control][permissions]") {
@@ -71,6 +71,28 @@ TEST_CASE("a refusal names the role that is needed", "[control][permissions]") {
         "uid 1003 may not control healerd: it is neither root nor in the group that may; 'status' needs the role "
         "read-only");
   CHECK(status->remedy == "run healerctl as root, or join the group \"healer\", or be named in 'set operators'");
+}
+
+TEST_CASE("whoever gives a token may ask to beat, and nothing else", "[control][permissions]") {
+  const Asker stranger{.name = "uid 1003", .role = {}};
+  Request beat{.verb = Verb::Beat, .names = {"backup"}, .beat = BeatSent{}};
+  const auto failure = forbidden(beat, stranger);
+  REQUIRE(failure);
+  CHECK(failure->code == "denied");
+  CHECK(
+      failure->remedy ==
+      "run healerctl as root, or join the group \"healer\", or be named in 'set operators', or set HEALER_TOKEN to the "
+      "token of the heartbeat");
+  beat.beat->token = "any";
+  CHECK_FALSE(forbidden(beat, stranger));
+  beat.verb = Verb::Pause;
+  CHECK(forbidden(beat, stranger));
+}
+
+TEST_CASE("the socket is open to all where there are operators, or tokens", "[control][permissions]") {
+  CHECK_FALSE(SocketAccess{.group = kGroup, .operators = {}}.is_open());
+  CHECK(with_operators().is_open());
+  CHECK(SocketAccess{.group = kGroup, .operators = {}, .has_tokens = true}.is_open());
 }
 
 TEST_CASE("the kernel's credentials say who somebody is", "[control][permissions]") {

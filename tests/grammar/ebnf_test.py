@@ -42,6 +42,7 @@ MADE = {
     "stop-signal": lambda make: "stop signal TERM within 5 seconds",
     "ready": lambda make: "",
     "composite": lambda make: "check composite one with members two, three, of group four",
+    "heartbeat": lambda make: "check heartbeat one every 1 day within 1 hour token \"two\"",
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),

@@ -192,6 +192,11 @@ TEST_CASE("a composite and its members are raw words, where Monit has an error",
         "<check > name(composite) <matching> string(members)");
   CHECK(lexed("check process composite members a") == "<check process> name(composite) string(members) string(a)");
   CHECK(lexed("check \"composite\" x") == "<check > name(\"composite\") string(x)");
+  CHECK(lexed("check heartbeat every every 1 day within 30 minutes token x") ==
+        "<check > string(heartbeat) name(every) <every> number(1) <day> number(30) <minutes> string(token) string(x)");
+  CHECK(lexed("check heartbeat members members") == "<check > string(heartbeat) name(members) string(members)");
+  CHECK(lexed("check heartbeat with pidfile /x") == "<check > name(heartbeat) <pidfile> path(/x)");
+  CHECK(lexed("check heartbeat matching x") == "<check > name(heartbeat) <matching> string(x)");
   CHECK(lexed("check composite") == "<check > string(composite)");
   CHECK(lexed("check composite\nx") == "<check > string(composite) string(x)");
   CHECK(lexed("check process x\n members a") == "<check process> name(x) string(members) string(a)");

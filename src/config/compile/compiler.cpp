@@ -59,6 +59,11 @@ class ServiceCompiler {
         break;
       case engine::Target::Host: block_.other.edit().host = check.host->value; break;
       case engine::Target::Members: block_.other.edit().composite = composite(check); break;
+      case engine::Target::Heartbeat:
+        block_.other.edit().heartbeat = {.every = bounded(check.heartbeat->every.value),
+                                         .within = bounded(check.heartbeat->within.value),
+                                         .token = check.heartbeat->token.value_or(Word{}).value};
+        break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) limit_lines();
@@ -282,6 +287,10 @@ class ServiceCompiler {
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
   engine::Test test(const MembersSyntax& syntax) const { return engine::Members{.quota = syntax.quota}; }
+  engine::Test test(const HeartbeatTestSyntax& syntax) const {
+    using What = engine::HeartbeatIs::What;
+    return engine::HeartbeatIs{.what = syntax.missed ? What::Missed : What::Failed};
+  }
   engine::Test test(const QueriedSyntax& syntax) {
     const auto& [filter, operation, value, quoted] = syntax.json;
     place_in(block_.program->filters, filter.value);

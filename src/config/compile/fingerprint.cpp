@@ -107,6 +107,8 @@ class Gatherer {
   void add(const engine::Members& test) { all('q', test.quota.kind, std::bit_cast<std::uint64_t>(test.quota.number)); }
   void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
   void add(const engine::Queried& test) { all('j', test.test); }
+  void add(const engine::HeartbeatIs& test) { all('b', test.what); }
+  void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token); }
   void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
   void add(const engine::OutputChanged& test) { all('o', test.negated); }
   void add(const engine::Test& test) {
@@ -164,6 +166,7 @@ class Gatherer {
         block.other->interface, block.other->host, block.probes, block.programs->start, block.programs->stop,
         block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
         block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
+    if (block.is_heard()) add(block.other->heartbeat);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

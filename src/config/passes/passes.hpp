@@ -126,6 +126,8 @@ void check_workflows(const Document& document, const Sources& sources, Diagnosti
 void check_contacts(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 /// Members of composites that are not there, and composites that are made of themselves: errors.
 void check_composites(const Document& document, Diagnostics& diagnostics);
+/// Times of heartbeats that cannot be, and tokens that are none: errors; tokens that can be guessed: warnings.
+void check_heartbeats(const Document& document, Diagnostics& diagnostics);
 
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);

@@ -215,6 +215,9 @@ void check_secrets(const Document& document, const Environment& environment, Dia
     if (set.body) look(set.body->value, set.body->range);
     for (const auto& [name, value] : set.settings) look(value.value, value.range);
   });
+  for_each_check(document, [&](const CheckSyntax& check) {
+    if (check.heartbeat && check.heartbeat->token) look(check.heartbeat->token->value, check.heartbeat->token->range);
+  });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);
     for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, text); });

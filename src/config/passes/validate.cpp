@@ -163,7 +163,7 @@ class Validator {
   void test(const CompareSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.name.value) == nullptr) {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
-      if (kind_->traits.is_run || kind_->traits.has_members) return has_no_test(range, "resources");
+      if (kind_->traits.is_run || !kind_->traits.is_measured()) return has_no_test(range, "resources");
     }
     if (test.name.value == kStatus && kind_->traits.has_process && is_not_foreground())
       return error(Code::WrongPlace, range, "how a process ends is known only of one that healer runs itself",
@@ -230,6 +230,9 @@ class Validator {
     if (!quoted && !is_json_literal(value.value))
       error(Code::InvalidValue, value.range, fmt::format("{} is not a JSON value", in_quotes(value.value)),
             "put a text in quotes; others are numbers, true, false and null");
+  }
+  void test(const HeartbeatTestSyntax& test, const SourceRange& range) {
+    if (!kind_->traits.is_heard) has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
   }
   void test(const MembersSyntax& test, const SourceRange& range) {
     if (!kind_->traits.has_members) return has_no_test(range, "members");

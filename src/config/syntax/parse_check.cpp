@@ -109,6 +109,27 @@ struct action<grammar::member_group_name> {
 };
 
 template <>
+struct action<grammar::beat_interval> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.heartbeat = HeartbeatSyntax{.every = build.duration(matched(in, build)), .within = {}, .token = {}};
+  }
+};
+
+template <>
+struct action<grammar::beat_lateness> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.heartbeat->within = build.duration(matched(in, build));
+  }
+};
+
+template <>
+struct action<grammar::beat_token> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.heartbeat->token = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::foreground> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::foreground>(in, build);
@@ -286,10 +307,10 @@ struct action<grammar::on_reboot> {
 
 const engine::CheckKind* kind_of_check(Kind check) {
   static constexpr std::pair<Kind, std::string_view> kWords[] = {
-      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},       {Kind::CheckDirectory, "directory"},
-      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},       {Kind::CheckHost, "host"},
-      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"}, {Kind::CheckNetwork, "network"},
-      {Kind::CheckComposite, "composite"}};
+      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},          {Kind::CheckDirectory, "directory"},
+      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},          {Kind::CheckHost, "host"},
+      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},    {Kind::CheckNetwork, "network"},
+      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

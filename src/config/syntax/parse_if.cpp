@@ -330,6 +330,32 @@ struct action<grammar::members_test> {
 };
 
 template <>
+struct action<grammar::missed_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::missed_test>(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{.missed = true});
+  }
+};
+
+template <>
+struct action<grammar::failed_alone> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::failed_alone>(in, build);
+    scratch.has_else = true;
+    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{});
+  }
+};
+
+template <>
+struct action<grammar::run_time_test> {
+  static void apply(const auto& in, Build& build, IfScratch& scratch) {
+    note_extension<grammar::run_time_test>(in, build);
+    action<grammar::resource_test>::apply(in, build, scratch);
+  }
+};
+
+template <>
 struct action<grammar::total_amount> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     scratch.total = resource_of(build, matched(in, build));

@@ -77,7 +77,9 @@ std::string in_parentheses(std::string_view text) {
 /// A quantity in one token, as canonical text writes it.
 std::string quantity_name(Kind kind, std::string_view text) {
   switch (kind) {
-    case Kind::String: return std::string(grammar::newer_quantity(text).value_or("cpu"));
+    case Kind::String:
+      if (iequals(text, "duration")) return "duration";
+      return std::string(grammar::newer_quantity(text).value_or("cpu"));
     case Kind::TotalCpu: return "total cpu";
     case Kind::CpuPart: return "cpu(" + in_parentheses(text) + ")";
     case Kind::Memory: return "memory";

@@ -130,9 +130,14 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-using TestSyntax =
-    std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax, MatchesSyntax,
-                 ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax, TextSyntax, OutputChangedSyntax>;
+/// `missed`, `failed`, of a heartbeat.
+struct HeartbeatTestSyntax {
+  bool missed = false;
+};
+
+using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
+                                MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -257,6 +262,13 @@ using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAler
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
                                       ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
 
+/// `every 1 day within 30 minutes token "..."`, of a heartbeat.
+struct HeartbeatSyntax {
+  Located<Duration> every;
+  Located<Duration> within;
+  Rare<Word> token;
+};
+
 struct CheckSyntax {
   const engine::CheckKind* kind = engine::all_kinds().front();  ///< never null
   Word name;
@@ -269,6 +281,7 @@ struct CheckSyntax {
   Rare<Word> interface;             ///< Interface
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
+  Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not

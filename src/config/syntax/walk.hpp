@@ -37,6 +37,11 @@ class Walk {
     text(check.interface);
     for (Word& member : check.members) text(member);
     for (Word& group : check.member_groups) text(group);
+    if (check.heartbeat) {
+      place(check.heartbeat->every);
+      place(check.heartbeat->within);
+      text(check.heartbeat->token);
+    }
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -138,6 +143,7 @@ class Walk {
   void operator()(PresentSyntax&) {}
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
+  void operator()(HeartbeatTestSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

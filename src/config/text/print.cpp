@@ -313,6 +313,7 @@ class Printer {
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -325,6 +326,14 @@ class Printer {
                    : fmt::format("{} with pidfile {}", begin, written_word(block.process->pid_file));
     }
     return {};
+  }
+
+  /// A token that is no reference is not shown.
+  static std::string heartbeat(const engine::HeartbeatSpec& spec) {
+    std::string text = fmt::format(" every {} within {}", written(spec.every), written(spec.within));
+    const bool is_reference = spec.token.find("${") != std::string::npos;
+    if (!spec.token.empty()) text += " token " + written_text(is_reference ? spec.token : kHidden);
+    return text;
   }
 
   static std::string members(const engine::CompositeSpec& composite) {

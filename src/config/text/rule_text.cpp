@@ -69,6 +69,7 @@ struct TestText {
     return fmt::format("json {} {} {}", written_text(json.filter.value), to_symbol(comparison(json.comparison)),
                        json.quoted ? written_text(json.value.value) : json.value.value);
   }
+  std::string operator()(const HeartbeatTestSyntax& test) const { return test.missed ? "missed" : "failed"; }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 

@@ -76,7 +76,8 @@ std::vector<Part> stated_secrets(std::string_view line, std::string_view before)
     const std::string_view written = stream.text_of(i);
     const std::size_t begin = token.offset;
     const bool is_secret =
-        kind(1) == Kind::Password || kind(1) == Kind::Secret || (kind(1) == Kind::Colon && kind(3) == Kind::Allow);
+        kind(1) == Kind::Password || kind(1) == Kind::Secret || (kind(1) == Kind::Colon && kind(3) == Kind::Allow) ||
+        (kind(2) == Kind::Allow && token.kind == Kind::Quoted && iequals(stream.text_of(i - 1), "token"));
     if (is_secret && token.kind != Kind::Broken) {
       const std::size_t quote = written.starts_with('"') || written.starts_with('\'') ? 1 : 0;
       const std::size_t end = begin + written.size();

@@ -303,7 +303,9 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field("members", join_words(members, "and"), style);
   }
   text += supervision(status, style);
-  if (status.last && status.last->outcome == "looked") {
+  if (status.heartbeat) {
+    text += heartbeat_fields(*status.heartbeat, style);
+  } else if (status.last && status.last->outcome == "looked") {
     text += field("last check", describe_check(*status.last, style), style);
   } else if (status.last) {
     text += field("last run", fmt::format("{}: {}", ago(status.last->when, style), describe(*status.last)), style);
@@ -314,7 +316,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += status.run_waits.empty() ? field("running", time, style)
                                      : field("run waits", fmt::format("{}: {}", time, status.run_waits), style);
   }
-  if (status.next_run || !status.schedule.empty()) {
+  if (!status.heartbeat && (status.next_run || !status.schedule.empty())) {
     // A cron schedule says by itself when it runs next.
     std::string next = status.next_run ? "in " + whole_seconds(*status.next_run) : status.schedule;
     if (status.next_run && !status.schedule.empty()) next += fmt::format(" ({})", status.schedule);

@@ -14,6 +14,7 @@
 #include "engine/events/act.hpp"
 #include "engine/events/record.hpp"
 #include "engine/healing/healing.hpp"
+#include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
 #include "engine/rules/rule_identity.hpp"
 #include "engine/state.hpp"
@@ -77,6 +78,7 @@ struct Commit {
   std::vector<Record> records;
   std::vector<std::pair<std::string, SavedService>> services;  ///< changed ones, whole, by name
   std::vector<Remembered> remembered;                          ///< of others that were saved before
+  std::vector<std::pair<std::string, Heartbeat>> heartbeats;   ///< the same, by the names of the services
   std::vector<std::string> forgotten;                          ///< services that are gone: drop what is saved
   std::vector<std::variant<Exec, Alert>> pending;  ///< acts to be done: now, or when an earlier one of the rule ended
   std::vector<ActionId> started;                   ///< pending execs whose program runs
@@ -92,7 +94,7 @@ struct Commit {
   std::vector<WorkflowMemory> workflows;                  ///< by `workflow` in lower case
   std::optional<std::vector<ClosedBrake>> closed_brakes;  ///< all of them, where that has changed
   std::optional<std::vector<WidePause>> wide_pauses;      ///< the same
-  bool by_person = false;                                 ///< a person's command has led to it
+  bool by_person = false;                                 ///< a person's command has led to it, or a beat
   bool awaited = false;                                   ///< an act or an answer waits for it, or would be done twice
   /// Whether it is about healings.
   [[nodiscard]] bool of_healings() const {
@@ -105,7 +107,7 @@ struct Commit {
            wide_pauses;
   }
   /// Synced: a step of a healing is never done without the journal knowing of it, and a person who was told "paused"
-  /// relies on it.
+  /// relies on it, as does who was told that its beat was heard.
   [[nodiscard]] Durability durability() const {
     if (by_person || of_healings()) return Durability::Synced;
     return reports_actions() || awaited ? Durability::Written : Durability::Gathered;

@@ -56,6 +56,9 @@ void keep(SavedState& state, const effect::Commit& commit) {
   for (const effect::Remembered& run : commit.remembered)
     if (const auto service = state.services.find(run.service); service != state.services.end())
       for (const Baseline& baseline : run.changed) service->second.memory.put(baseline);
+  for (const auto& [name, heartbeat] : commit.heartbeats)
+    if (const auto service = state.services.find(name); service != state.services.end())
+      service->second.heartbeat = heartbeat;
   for (const auto& act : commit.pending) {
     if (const auto* exec = std::get_if<effect::Exec>(&act)) {
       state.execs.push_back({*exec, false});

@@ -41,6 +41,22 @@ struct Measured {
   return {service, run, std::make_shared<const Evidence>(std::move(seen))};
 }
 
+/// Evidence that nobody has asked for: a beat of a heartbeat. It is answered with effect::Reply when it is on disk; one
+/// without a CommandId is not.
+struct Arrived {
+  ServiceId service;
+  std::string state;                         ///< to_string(BeatWord)
+  std::shared_ptr<const Evidence> evidence;  ///< its status and its text; never null
+  CommandId command{};
+};
+[[nodiscard]] inline Arrived arrived(ServiceId service, std::string state, std::int64_t status, std::string text,
+                                     CommandId command = {}) {
+  Evidence seen;
+  seen.status = status;
+  seen.output = std::make_shared<const std::string>(std::move(text));
+  return {service, std::move(state), std::make_shared<const Evidence>(std::move(seen)), command};
+}
+
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
 /// descriptors left; the next look finds it then.
 struct ProcessDied {

@@ -10,6 +10,7 @@ namespace event {
 struct Started;
 struct Wake;
 struct Measured;
+struct Arrived;
 struct ProcessDied;
 struct NotSignalled;
 struct Committed;
@@ -34,7 +35,7 @@ struct Stopping;
 }  // namespace event
 
 using Event =
-    std::variant<event::Started, event::Wake, event::Measured, event::ProcessDied, event::NotSignalled,
+    std::variant<event::Started, event::Wake, event::Measured, event::Arrived, event::ProcessDied, event::NotSignalled,
                  event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
                  event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded, event::Answered,
                  event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed, event::ListReported,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/events/outcome.hpp"
+#include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
 #include "engine/rules/attribute.hpp"
 #include "engine/rules/event_kind.hpp"
@@ -121,6 +122,14 @@ struct MembersSeen {
 /// "2 of 3 members failed: ping_5, http_5; left out: port_5".
 [[nodiscard]] std::string describe(const MembersSeen& members);
 
+/// How a heartbeat stands.
+struct BeatSeen {
+  Heartbeat heartbeat;
+  Duration silent{0};  ///< since its last beat; before the first, since its rule was loaded
+
+  bool operator==(const BeatSeen&) const = default;
+};
+
 /// What a filter of jq has made of what a program wrote.
 struct ValueSeen {
   std::string filter;
@@ -141,6 +150,7 @@ struct FurtherFacts {
   ActionId left_by{};
   Rare<MembersSeen> members{};  ///< of a composite
   Few<ValueSeen> values{};      ///< of the output of a program: by ProgramSpec::filters
+  Rare<BeatSeen> beat{};        ///< of a heartbeat
 
   bool operator==(const FurtherFacts&) const = default;
 };

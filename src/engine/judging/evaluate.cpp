@@ -93,6 +93,13 @@ class Evaluation {
     return seen != nullptr && seen->value ? compare(*test.test, *seen->value) : std::nullopt;
   }
 
+  std::optional<bool> operator()(const HeartbeatIs& test) const {
+    const Facts* facts = seen_.run.facts.get();
+    if (facts == nullptr || !facts->further->beat) return std::nullopt;
+    const Heartbeat& heartbeat = facts->further->beat->heartbeat;
+    return test.what == HeartbeatIs::What::Missed ? heartbeat.missed.has_value() : heartbeat.failed();
+  }
+
   std::optional<bool> operator()(const Members& test) const {
     const Facts* facts = seen_.run.facts.get();
     if (facts == nullptr || !facts->further->members || facts->further->members->whole == 0) return std::nullopt;

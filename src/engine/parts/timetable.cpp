@@ -173,4 +173,10 @@ std::optional<Timetable::Overruns> Timetable::sum_up(Instant now) {
   return changes ? std::optional(sum) : std::nullopt;
 }
 
+bool Timetable::note_lack(Instant now) {
+  const bool known = lack_noted_ && now.mono - *lack_noted_ < kLackPause;
+  lack_noted_ = now.mono;
+  return !known;
+}
+
 }  // namespace healer::engine

@@ -147,7 +147,12 @@ class Timetable {
   /// Once a minute, as long as runs are left out. A service of which none was in a whole minute is in time again.
   [[nodiscard]] std::optional<Overruns> sum_up(Instant now);
 
+  /// A run waits for what the machine lacks. Whether that is news: what one lacks, many lack, and for as long as it
+  /// lasts; it is told again when it has been well for a while.
+  [[nodiscard]] bool note_lack(Instant now);
+
   static constexpr Duration kLatePause{60'000};   ///< between two sums
+  static constexpr Duration kLackPause{60'000};   ///< without a run that waits, before it is news again that one does
   static constexpr std::size_t kMostSpare = 256;  ///< services that are due at once, of which the room is kept
 
  private:
@@ -167,7 +172,8 @@ class Timetable {
   Duration clock_offset_{0};                                  // wall - mono
   std::set<ServiceId> late_;                                  // the services with Times::left_out
   std::uint32_t newly_late_ = 0;                              // of them, in this minute
-  std::optional<Duration> late_at_;  // mono: when what was left out is summed up; none: nothing was
+  std::optional<Duration> late_at_;     // mono: when what was left out is summed up; none: nothing was
+  std::optional<Duration> lack_noted_;  // mono: when a run was last told to wait
   std::uint64_t next_run_ = 1;
 };
 

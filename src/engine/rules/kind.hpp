@@ -20,8 +20,9 @@ struct ServiceBlock;
 /// How Monit tells of a quantity: "MATCHED 9 matches resource limit [LIMIT > 5]", "SUCCEEDED succeeded [current
 /// CURRENT = 5]". Its sentences are not built alike, and somebody's script may match on any of them. Where `limit` is
 /// empty, `matched` and `succeeded` are whole, with {path}, {value}, {amount}
-/// (the value with its unit; of what is per second without that), {time} (when that long ago was), {sign} and {limit}
-/// (what it is compared with, and how) and {span} (the time of a total) in them.
+/// (the value with its unit; of what is per second without that), {time} (when that long ago was), {lasting} (a value
+/// in seconds for people; {most} is the same of what it is compared with), {sign} and {limit} (what it is compared
+/// with, and how) and {span} (the time of a total) in them.
 struct Sentence {
   std::string_view matched;
   std::string_view limit;
@@ -85,7 +86,8 @@ enum class Target : std::uint8_t {
   Path,       ///< `with path PATH`: ServiceBlock::path
   Interface,  ///< `with interface NAME` or `with address IP`: ServiceBlock::interface
   Host,       ///< `with address HOST`: ServiceBlock::host
-  Members     ///< `with members A, B, of group G`: ServiceBlock::composite
+  Members,    ///< `with members A, B, of group G`: ServiceBlock::composite
+  Heartbeat   ///< `every D within D`: ServiceBlock::heartbeat
 };
 
 /// Which connections tests of a kind ask for.
@@ -105,6 +107,10 @@ struct Traits {
   bool has_link = false;     ///< it has a link, which is up or down; without a test of it, its going down alerts
   bool has_lines = false;    ///< its content is that of its new lines, which are read from where the last run ended
   bool has_members = false;  ///< it is made of other services: the engine looks at these, nothing is measured
+  bool is_heard = false;     ///< others tell of it (event::Arrived), nothing is measured
+
+  /// Whether anything is looked at, or run, to know how it is.
+  [[nodiscard]] bool is_measured() const { return !has_members && !is_heard; }
 };
 
 struct CheckKind {

@@ -93,7 +93,8 @@ Unit unit_of(Metric metric) {
     case Metric::AccessAge:
     case Metric::ModificationAge:
     case Metric::ChangeAge:
-    case Metric::Age: return Unit::Seconds;
+    case Metric::Age:
+    case Metric::RunTime: return Unit::Seconds;
     case Metric::Load1:
     case Metric::Load5:
     case Metric::Load15:

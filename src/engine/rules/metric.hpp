@@ -99,6 +99,7 @@ enum class Metric : std::uint8_t {
   HardLinks,   ///< of a path
   PageIns,     ///< of check system: pages that came back from swap, a second
   PageOuts,    ///< and that went there
+  RunTime,     ///< of check heartbeat: since the `start` of a run, or from that to its end
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);

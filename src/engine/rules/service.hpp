@@ -23,6 +23,7 @@
 #include "util/rare.hpp"
 #include "util/shared.hpp"
 #include "util/sparse.hpp"
+#include "util/time.hpp"
 
 namespace healer::protocols {
 struct ProbePlan;
@@ -87,6 +88,15 @@ struct CompositeSpec {
   bool operator==(const CompositeSpec&) const = default;
 };
 
+/// How often a heartbeat is to be heard.
+struct HeartbeatSpec {
+  Duration every{0};
+  Duration within{0};  ///< how late it may be
+  std::string token;   ///< whoever gives it may beat; as written, with `${secret:NAME}`. Empty: there is none
+
+  bool operator==(const HeartbeatSpec&) const = default;
+};
+
 /// A connection, or an echo, that rules ask for. How it is made is not the engine's business.
 using Probe = std::shared_ptr<const protocols::ProbePlan>;
 
@@ -115,6 +125,7 @@ struct OtherSubject {
   std::string host;         ///< Target::Host: its name or address
   InterfaceSpec interface;  ///< Target::Interface
   CompositeSpec composite;  ///< Target::Members
+  HeartbeatSpec heartbeat;  ///< Target::Heartbeat
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -152,6 +163,8 @@ struct ServiceBlock {
   [[nodiscard]] bool foreground() const { return process->foreground.has_value(); }
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
+  [[nodiscard]] bool is_heard() const { return kind->traits.is_heard; }
+  [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.

@@ -104,8 +104,13 @@ struct Queried {
   Shared<JsonTest> test;
 };
 
+/// `missed` and `failed`, of a heartbeat: nothing is heard of it in time; its last beat was no good one.
+struct HeartbeatIs {
+  enum class What : std::uint8_t { Missed, Failed } what = What::Missed;
+};
+
 using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts, Members,
-                          Queried, Worded, OutputChanged>;
+                          Queried, Worded, OutputChanged, HeartbeatIs>;
 
 /// What an `if` asks: tests, joined by `and`, `or`, `not` and parentheses.
 struct RuleCondition {

@@ -9,6 +9,7 @@
 
 #include "engine/events/event.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/words/heartbeat.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -62,6 +63,9 @@ std::string_view symbol(Comparison comparison) {
   constexpr std::array<std::string_view, 6> kSymbols{"=", "!=", "<", "<=", ">", ">="};
   return kSymbols[static_cast<std::size_t>(comparison)];
 }
+
+/// Seconds, for people.
+std::string lasting(double value) { return format_duration(seconds{static_cast<std::int64_t>(value)}); }
 
 /// A value in a sentence: loads are rounded there, unlike in a status.
 std::string value_text(Unit unit, double value) {
@@ -195,6 +199,11 @@ class Account {
 
   std::string operator()(const Queried& test) const { return describe(seen_.run, test); }
 
+  std::string operator()(const HeartbeatIs& test) const {
+    if (seen_.run.facts == nullptr || !seen_.run.facts->further->beat) return {};
+    return describe_heartbeat(block_.other->heartbeat, *seen_.run.facts->further->beat, test.what);
+  }
+
  private:
   /// A sentence on whether it is there.
   [[nodiscard]] std::string sentence_of(std::string_view sentence) const {
@@ -208,7 +217,8 @@ class Account {
     return fmt::format(fmt::runtime(failed_ ? row.sentence.matched : row.sentence.succeeded), fmt::arg("path", path()),
                        fmt::arg("value", fmt::format("{:.0f}", value)), fmt::arg("amount", amount_text(unit, value)),
                        fmt::arg("time", time_of(row)), fmt::arg("sign", symbol(comparison)),
-                       fmt::arg("limit", amount_text(unit, limit)), fmt::arg("span", describe_span(span)));
+                       fmt::arg("limit", amount_text(unit, limit)), fmt::arg("span", describe_span(span)),
+                       fmt::arg("lasting", lasting(value)), fmt::arg("most", lasting(limit)));
   }
 
   /// A sentence on an attribute.

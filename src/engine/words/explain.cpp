@@ -10,6 +10,7 @@
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/cause.hpp"
+#include "engine/words/heartbeat.hpp"
 
 namespace healer::engine {
 namespace {
@@ -214,11 +215,38 @@ std::string why_unmonitored(const Engine& engine, ServiceId service, Instant now
                             : fmt::format("; `healerctl monitor {}` resumes that.", name));
 }
 
+/// How a heartbeat stands, and when it is due.
+void add_heartbeat(const Engine& engine, ServiceId service, Instant now, std::vector<std::string>& notes) {
+  const Heartbeat* const heartbeat = engine.arrivals().find(service);
+  if (heartbeat == nullptr) return;
+  const HeartbeatSpec& spec = engine.graph()->at(service).other->heartbeat;
+  const std::string_view text = trim(std::string_view(heartbeat->text).substr(0, heartbeat->text.find('\n')));
+  if (heartbeat->word == BeatWord::None)
+    notes.push_back(
+        fmt::format("There was no beat yet; its rule was loaded {} ago.", lasting(now.wall - heartbeat->since)));
+  else
+    notes.push_back(fmt::format("Its last beat was {} ago: {}{}{}.", lasting(now.wall - heartbeat->since),
+                                describe_beat(*heartbeat), text.empty() ? "" : ": ", text));
+  const std::optional<Duration> deadline = engine.arrivals().deadline(service);
+  const std::string left = deadline ? lasting(*deadline - now.mono) : std::string();
+  if (heartbeat->missed)
+    notes.push_back(fmt::format("It has been missed for {}{}.", lasting(now.wall - *heartbeat->missed),
+                                deadline ? fmt::format("; without a beat that counts again in {}", left) : ""));
+  else if (deadline)
+    notes.push_back(fmt::format("It is missed in {}, if no beat comes (every {} within {}).", left,
+                                format_duration(spec.every), format_duration(spec.within)));
+  if (heartbeat->started)
+    notes.push_back(fmt::format("A run has been under way for {}.", lasting(now.wall - *heartbeat->started)));
+  else if (heartbeat->ran)
+    notes.push_back(fmt::format("Its last run took {}.", format_duration(*heartbeat->ran)));
+}
+
 std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const ServiceState& state = engine.service(service);
   std::vector<std::string> notes;
   add_affairs(engine, service, now, notes);
+  add_heartbeat(engine, service, now, notes);
   if (!state.monitored) {
     notes.push_back(why_unmonitored(engine, service, now));
     return notes;
@@ -253,6 +281,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
       text += fmt::format("; {} run{} skipped meanwhile", overruns, overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
+  if (block.is_heard()) return notes;
   if (next_run) {
     std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
     if (!block.schedule->text.empty()) text += fmt::format(" ({})", block.schedule->text);

@@ -24,6 +24,7 @@
 #include "runtime/files/read_input.hpp"
 #include "runtime/files/secret_file.hpp"
 #include "runtime/net/address.hpp"
+#include "util/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -150,7 +151,7 @@ std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& s
 bool is_crypt_password(const std::string& password, const std::string& hashed) {
   auto data = std::make_unique<crypt_data>();
   const char* const made = crypt_r(password.c_str(), hashed.c_str(), data.get());
-  return made != nullptr && made[0] != '*' && same_secret(made, hashed);
+  return made != nullptr && made[0] != '*' && is_same_secret(hashed, made);
 }
 
 // ---- PAM
@@ -253,7 +254,7 @@ bool is_md5_password(std::string_view password, const std::string& hashed) {
   for (const auto& [a, b, c] : {std::array<std::size_t, 3>{0, 6, 12}, {1, 7, 13}, {2, 8, 14}, {3, 9, 15}, {4, 10, 5}})
     write(byte(a) << 16U | byte(b) << 8U | byte(c), 4);
   write(byte(11), 2);
-  return same_secret(text, hashed);
+  return is_same_secret(hashed, text);
 }
 
 Credentials::Credentials(runtime::Loop& loop, std::string key)
@@ -293,10 +294,10 @@ void Credentials::check(const AccessRules& rules, const BasicLogin& login,
   std::vector<User> hashed;
   std::string made;
   for (const User& user : rules.users) {
-    const bool is_named = same_secret(user.name, login.user) && !user.name.empty();
+    const bool is_named = is_same_secret(user.name, login.user) && !user.name.empty();
     if (user.kind != PasswordKind::Clear) {
       if (is_named) hashed.push_back(user), made += user.password;
-    } else if (same_secret(user.password, login.password) && is_named && !found) {
+    } else if (is_same_secret(user.password, login.password) && is_named && !found) {
       found = user.role;
     }
   }

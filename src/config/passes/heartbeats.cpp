@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// How often heartbeats are to be heard, and who may beat.
+#include <algorithm>
+#include <cctype>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "config/passes/passes.hpp"
+#include "config/passes/workflow_variables.hpp"
+#include "config/text/secret.hpp"
+#include "util/text.hpp"
+
+namespace healer::config {
+namespace {
+
+constexpr std::size_t kFewCharacters = 16;  // of a token that is written out: it can be guessed
+
+class HeartbeatCheck {
+ public:
+  explicit HeartbeatCheck(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  void run(const CheckSyntax& check) {
+    const HeartbeatSyntax& heartbeat = *check.heartbeat;
+    length(heartbeat.every, "'every'");
+    length(heartbeat.within, "'within'");
+    if (heartbeat.token) token(*heartbeat.token);
+    for (const ServiceStatement& statement : check.statements)
+      if (const auto* every = std::get_if<EverySyntax>(&statement))
+        say(DiagnosticSeverity::Error, Code::WrongPlace, every->range,
+            "a heartbeat is judged when it is heard, or is missed: it has no schedule",
+            "remove it; how often it is to be heard stands behind its name");
+  }
+
+ private:
+  void say(DiagnosticSeverity severity, Code code, const SourceRange& range, std::string message, std::string remedy) {
+    report(diagnostics_, severity, code, range, std::move(message), std::move(remedy));
+  }
+
+  void length(const Located<Duration>& duration, std::string_view what) {
+    if (duration.value <= Duration{0})
+      say(DiagnosticSeverity::Error, Code::OutOfRange, duration.range,
+          fmt::format("the duration of {} must be longer than 0", what), "");
+  }
+
+  void token(const Word& token) {
+    for (const VariableUse& use : variables_in(token.value)) {
+      if (use.closed && use.is_secret()) continue;
+      return say(DiagnosticSeverity::Error, use.closed ? Code::UnknownVariable : Code::InvalidValue, token.range,
+                 use.closed ? "a token can only hold secrets, as in \"${secret:NAME}\"" : "'${' has no '}'",
+                 "write $${ for a literal ${");
+    }
+    const bool is_plain = std::ranges::all_of(token.value, [](char c) { return c > ' ' && c < '\x7f'; });
+    if (token.value.empty())
+      say(DiagnosticSeverity::Error, Code::InvalidValue, token.range, "an empty token keeps nobody out",
+          "write one, or leave 'token' out");
+    else if (!is_plain)
+      say(DiagnosticSeverity::Error, Code::InvalidValue, token.range,
+          "a token has only visible ASCII characters and no blanks", "");
+    else if (token.value == kHidden)
+      say(DiagnosticSeverity::Warning, Code::HiddenSecret, token.range,
+          "this is the placeholder for a secret that was hidden when the rules were printed", "write the secret");
+    else if (!holds_secret(token.value) && token.value.size() < kFewCharacters)
+      say(DiagnosticSeverity::Warning, Code::ExposedSecret, token.range,
+          fmt::format("a token of less than {} characters can be guessed", kFewCharacters),
+          "a long one is written by: openssl rand -hex 16");
+  }
+
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void check_heartbeats(const Document& document, Diagnostics& diagnostics) {
+  for_each_check(document, [&](const CheckSyntax& check) {
+    if (check.heartbeat) HeartbeatCheck(diagnostics).run(check);
+  });
+}
+
+}  // namespace healer::config

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "engine/parts/arrivals.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/rules/graph.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/turn.hpp"
+#include "engine/words/heartbeat.hpp"
+
+namespace healer::engine {
+namespace {
+
+const HeartbeatSpec& spec_of(const Graph& graph, ServiceId id) { return graph.at(id).other->heartbeat; }
+
+/// The mono time of a wall time that has gone by. A clock that was set back since makes it now.
+Duration mono_of(WallTime then, Instant now) { return now.mono - std::max(now.wall - then, Duration{0}); }
+
+/// The first of the times `step` apart that lies after `now`.
+Duration after(Duration first, Duration step, Duration now) {
+  if (now < first) return first;
+  return first + ((now - first) / step + 1) * step;
+}
+
+}  // namespace
+
+// ---- view -----------------------------------------------------------------------------------------------------------
+
+const Heartbeat* Arrivals::find(ServiceId id) const {
+  const auto known = heartbeats_.find(id);
+  return known == heartbeats_.end() ? nullptr : &known->second.heartbeat;
+}
+
+std::optional<Duration> Arrivals::deadline(ServiceId id) const {
+  const auto known = heartbeats_.find(id);
+  return known == heartbeats_.end() ? std::nullopt : std::optional<Duration>(known->second.deadline);
+}
+
+Evidence Arrivals::see(ServiceId id, Instant now) const {
+  const Known& known = heartbeats_.at(id);
+  const Heartbeat& heartbeat = known.heartbeat;
+  auto facts = std::make_shared<Facts>();
+  facts->further.edit().beat = BeatSeen{heartbeat, now.mono - known.since};
+  std::optional<Duration> time = heartbeat.ran;
+  if (known.started) time = now.mono - *known.started;
+  if (time) facts->metrics.set(Metric::RunTime, static_cast<double>(time->count()) / 1000);
+  Evidence seen;
+  seen.status = heartbeat.word == BeatWord::Fail ? 1 : heartbeat.status;
+  seen.output = std::make_shared<const std::string>(heartbeat.text);
+  seen.facts = std::move(facts);
+  return seen;
+}
+
+std::optional<Duration> Arrivals::next() const {
+  return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
+}
+
+/// Whether a rule asks what its runs take.
+bool Arrivals::times_runs(ServiceId id) const {
+  return std::ranges::any_of(graph_->at(id).rules, [](const Rule& rule) {
+    return std::ranges::any_of(rule->condition->tests,
+                               [](const Test& test) { return std::holds_alternative<Compare>(test); });
+  });
+}
+
+// ---- what it hears --------------------------------------------------------------------------------------------------
+
+void Arrivals::plan(ServiceId id, Known& known) {
+  if (known.planned) due_.erase({*known.planned, id});
+  known.planned.reset();
+  if (known.deadline) known.planned = known.look ? std::min(*known.look, *known.deadline) : *known.deadline;
+  if (known.planned) due_.emplace(*known.planned, id);
+}
+
+void Arrivals::take(const event::Arrived& arrived, Turn& turn) {
+  const ServiceId id = arrived.service;
+  const ServiceBlock* const block = graph_->block(id);
+  const auto found = heartbeats_.find(id);
+  if (block == nullptr || found == heartbeats_.end()) {
+    turn.replies.push_back({arrived.command, false, "there is no such heartbeat any more"});
+    return;
+  }
+  Known& known = found->second;
+  if (beat_word_of(arrived.state) == BeatWord::Start) {
+    known.heartbeat.started = turn.now.wall;
+    known.started = turn.now.mono;
+    known.look.reset();
+    if (known.deadline && times_runs(id)) known.look = turn.now.mono + graph_->settings->cycle_length();
+  } else {
+    take_word(id, arrived, turn);
+    if (known.deadline) turn.tell(fact::RunDue{id});
+  }
+  plan(id, known);
+  turn.heard.push_back(id);
+  turn.commit.by_person = true;
+  turn.replies.push_back({arrived.command, true, fmt::format("{} was heard", block->name)});
+}
+
+/// A beat that ends a run, known or not.
+void Arrivals::take_word(ServiceId id, const event::Arrived& arrived, Turn& turn) {
+  Known& known = heartbeats_.at(id);
+  Heartbeat& heartbeat = known.heartbeat;
+  const std::string before = describe_beat(heartbeat);
+  const bool is_first = heartbeat.word == BeatWord::None;
+  heartbeat.word = beat_word_of(arrived.state);
+  heartbeat.status = heartbeat.word == BeatWord::Exit ? arrived.evidence->status : 0;
+  heartbeat.text = arrived.evidence->output ? arrived.evidence->output->substr(0, kLongestBeatText) : std::string();
+  heartbeat.since = turn.now.wall;
+  known.since = turn.now.mono;
+  heartbeat.ran.reset();
+  if (known.started) heartbeat.ran = turn.now.mono - *known.started;
+  heartbeat.started.reset();
+  known.started.reset();
+  known.look.reset();
+  heartbeat.missed.reset();
+  const HeartbeatSpec& spec = spec_of(*graph_, id);
+  if (known.deadline) known.deadline = turn.now.mono + spec.every + spec.within;
+  const std::string now = describe_beat(heartbeat);
+  if (now == before) return;
+  turn.record(RecordKind::Beat, heartbeat.failed() ? Severity::Warning : Severity::Info, graph_->at(id).name,
+              is_first ? fmt::format("its first beat: {}", now) : fmt::format("{}; before: {}", now, before))
+      .output = heartbeat.text;
+}
+
+void Arrivals::hear_time(Turn& turn) {
+  const Duration now = turn.now.mono;
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const ServiceId id = due_.begin()->second;
+    Known& known = heartbeats_.at(id);
+    const bool is_missed = known.deadline && *known.deadline <= now;
+    if (is_missed) {
+      if (!known.heartbeat.missed) {
+        known.heartbeat.missed = turn.now.wall;
+        turn.heard.push_back(id);
+      }
+      known.deadline = after(*known.deadline, spec_of(*graph_, id).every, now);
+    }
+    if (known.look && *known.look <= now) known.look = after(*known.look, graph_->settings->cycle_length(), now);
+    plan(id, known);
+    turn.tell(fact::RunDue{id, is_missed});
+  }
+}
+
+void Arrivals::begin(ServiceId id, Turn& turn) {
+  const HeartbeatSpec& spec = spec_of(*graph_, id);
+  const Duration now = turn.now.mono;
+  Known& known = heartbeats_[id];
+  Heartbeat& heartbeat = known.heartbeat;
+  if (heartbeat.since == WallTime{}) {
+    heartbeat.since = turn.now.wall;
+    turn.save(id);
+  }
+  known.since = mono_of(heartbeat.since, turn.now);
+  known.started.reset();
+  if (heartbeat.started) known.started = mono_of(*heartbeat.started, turn.now);
+  known.deadline.reset();
+  known.look.reset();
+  if (services_[id.index()].monitored) {
+    const Duration first = known.since + spec.every + spec.within;
+    known.deadline = std::max(heartbeat.missed ? after(first, spec.every, now) : first, now + spec.within);
+    if (known.started && times_runs(id)) known.look = now + graph_->settings->cycle_length();
+  }
+  plan(id, known);
+}
+
+void Arrivals::stop(ServiceId id) {
+  const auto found = heartbeats_.find(id);
+  if (found == heartbeats_.end()) return;
+  found->second.deadline.reset();
+  found->second.look.reset();
+  plan(id, found->second);
+}
+
+void Arrivals::replace(ServiceId id, const ServiceBlock& before, Turn& turn) {
+  const HeartbeatSpec& spec = spec_of(*graph_, id);
+  const HeartbeatSpec& former = before.other->heartbeat;
+  if (!before.is_heard() || spec.every != former.every || spec.within != former.within) return begin(id, turn);
+  Known& known = heartbeats_[id];
+  if (!known.deadline) return;
+  if (!known.started || !times_runs(id))
+    known.look.reset();
+  else if (!known.look)
+    known.look = turn.now.mono + graph_->settings->cycle_length();
+  plan(id, known);
+}
+
+void Arrivals::restore(ServiceId id, const SavedService& saved) {
+  if (saved.heartbeat && graph_->at(id).is_heard()) heartbeats_[id].heartbeat = *saved.heartbeat;
+}
+
+void Arrivals::save(ServiceId id, SavedService& saved) const {
+  if (const Heartbeat* const heartbeat = find(id)) saved.heartbeat = *heartbeat;
+}
+
+void Arrivals::remove(ServiceId id) {
+  const auto found = heartbeats_.find(id);
+  if (found == heartbeats_.end()) return;
+  if (found->second.planned) due_.erase({*found->second.planned, id});
+  heartbeats_.erase(found);
+}
+
+}  // namespace healer::engine
