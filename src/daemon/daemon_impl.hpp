@@ -16,6 +16,7 @@
 #include "actions/environment.hpp"
 #include "control/commands.hpp"
 #include "control/socket/server.hpp"
+#include "daemon/api_parts.hpp"
 #include "daemon/background.hpp"
 #include "daemon/lists.hpp"
 #include "daemon/observers.hpp"
@@ -189,6 +190,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
+  std::unique_ptr<ApiParts> api_;
   std::unique_ptr<web::HttpSide> http_;
   std::optional<gid_t> control_group_;
   std::unique_ptr<RulesCompiler> compiler_;

@@ -545,7 +545,12 @@ void Daemon::open_http() {
                  .host = base_.host, .version = HEALER_VERSION, .report = [this](bool failed, const std::string& text) {
                    write_log(failed ? Severity::Error : Severity::Info, text);
                  }});
-  http_->add(web::basic_routes({.daemon = *access_, .commands = *commands_}));
+  const web::Backend backend{.daemon = *access_, .commands = *commands_};
+  http_->add(web::basic_routes(backend));
+  api_ = std::make_unique<ApiParts>(loop_, paths_.answers_file,
+                                    [this](const std::string& text) { write_log(Severity::Error, text); });
+  publisher_.add("the API", *api_);
+  http_->add(api_->routes(backend));
   http_->use(*engine_->graph()->settings);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/wire_schema.hpp"
+#include "control/schema/wire_schema.hpp"
 
 #include <concepts>
 #include <optional>
@@ -21,6 +21,7 @@ constexpr std::string_view kSchemaName = T::has_no_schema_name;
   constexpr std::string_view kSchemaName<TYPE> = #TYPE
 SCHEMA(AcknowledgementView);
 SCHEMA(ActionView);
+SCHEMA(BeatSent);
 SCHEMA(BrakeView);
 SCHEMA(ChangesView);
 SCHEMA(ChangeView);
@@ -36,6 +37,7 @@ SCHEMA(Failure);
 SCHEMA(HealExplanation);
 SCHEMA(HealingHolds);
 SCHEMA(HealingView);
+SCHEMA(HeartbeatView);
 SCHEMA(JobView);
 SCHEMA(MailView);
 SCHEMA(MeasureView);
