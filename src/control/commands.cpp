@@ -15,11 +15,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/history_reader.hpp"
-#include "control/output_reader.hpp"
 #include "control/permissions.hpp"
 #include "control/queries.hpp"
-#include "control/record_tail.hpp"
+#include "control/readers/history_reader.hpp"
+#include "control/readers/output_reader.hpp"
+#include "control/readers/record_tail.hpp"
 #include "control/selection.hpp"
 #include "control/socket/healing_answers.hpp"
 #include "control/socket/history_answer.hpp"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "control/record_tail.hpp"
+#include "control/readers/record_tail.hpp"
 #include "control/socket/server.hpp"
 #include "control/supervisor.hpp"
 #include "engine/events/effect.hpp"

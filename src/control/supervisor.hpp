@@ -3,15 +3,21 @@
 // implements, and the world of the tests. All of it is called on the loop thread.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "control/statistics.hpp"
 #include "control/wire.hpp"
 #include "engine/engine.hpp"
 #include "engine/events/event.hpp"
 #include "store/store.hpp"
+#include "util/result.hpp"
+#include "util/time.hpp"
 
 namespace healer::control {
 
@@ -23,9 +29,34 @@ struct ReloadOutcome {
   std::optional<ChangesView> changes{};
 };
 
+/// How the daemon's own process is.
+struct Vitals {
+  std::chrono::microseconds lag{0};          ///< of its loop: the longest turn of the last 10 to 20 seconds
+  std::chrono::microseconds longest_lag{0};  ///< since the start
+  bool journals = true;                      ///< its state can be written
+  std::chrono::microseconds processor{0};    ///< time that it has used of it
+  std::uint64_t resident = 0;                ///< bytes of memory; 0 in these: not known
+  std::uint64_t reserved = 0;                ///< bytes of address space
+  std::uint64_t descriptors = 0;             ///< that are open
+  std::uint64_t most_descriptors = 0;        ///< that may be
+};
+
+/// The machine, and where the daemon keeps its things.
+struct Surroundings {
+  std::string id;  ///< of this healer; empty: not to be had
+  std::int64_t pid = 0;
+  std::string user;  ///< as whom it runs
+  std::string pid_file, state_file;
+  std::string system, release, build, machine;  ///< as uname has them: "Linux", "6.1.0", "#1 SMP", "x86_64"
+  unsigned cores = 0;
+  std::uint64_t memory = 0;  ///< in kB
+  std::uint64_t swap = 0;    ///< likewise
+};
+
 /// Outlives whoever asks it.
 class Supervisor {
  public:
+  using LogRead = std::function<void(Result<std::string>)>;
   using ReloadDone = std::function<void(ReloadOutcome)>;
   /// The secrets to strike out of a text; any thread may ask for them.
   using Secrets = std::function<std::vector<std::string>()>;
@@ -37,8 +68,17 @@ class Supervisor {
   [[nodiscard]] virtual const store::Store& store() const = 0;
   [[nodiscard]] virtual Instant now() const = 0;
   [[nodiscard]] virtual std::string version() const = 0;
+  [[nodiscard]] virtual Surroundings surroundings() const = 0;
+  /// The time of this machine's zone.
+  [[nodiscard]] virtual CivilTime civil(WallTime when) const = 0;
+  /// Reads the end of the log file, `most` bytes of whole lines. `done` is called on the loop thread, also from within,
+  /// and may never be: where what is read from hangs.
+  virtual void read_log(std::size_t most, LogRead done) = 0;
   /// What the daemon has done since it started.
   [[nodiscard]] virtual CountsView counts() const = 0;
+  /// The same by kinds of records, and how long services stood failed.
+  [[nodiscard]] virtual const Statistics& statistics() const = 0;
+  [[nodiscard]] virtual Vitals vitals() const = 0;
   /// The mails that wait.
   [[nodiscard]] virtual std::optional<MailView> mail() const = 0;
   /// The alerts that wait for contacts.

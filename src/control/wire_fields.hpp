@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to control/wire and control/schema: the fields of what goes over the wire, and how each type of field is
+// Private to control/wire and control/wire_schema: the fields of what goes over the wire, and how each type of field is
 // written and read.
 #pragma once
 

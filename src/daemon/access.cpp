@@ -12,8 +12,10 @@
 #include "control/supervisor.hpp"
 #include "daemon/daemon_impl.hpp"
 #include "daemon/secrets.hpp"
+#include "daemon/surroundings.hpp"
 #include "engine/healing/variables.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/same_secret.hpp"
@@ -29,10 +31,40 @@ class Daemon::Access final : public control::Supervisor {
   [[nodiscard]] Instant now() const override { return runtime::now(); }
   [[nodiscard]] std::string version() const override { return HEALER_VERSION; }
 
+  [[nodiscard]] control::Surroundings surroundings() const override {
+    if (!around_) around_ = look_around(daemon_.paths_);
+    return *around_;
+  }
+
+  [[nodiscard]] CivilTime civil(WallTime when) const override { return runtime::local_civil(when); }
+
+  void read_log(std::size_t most, LogRead done) override {
+    const runtime::LogOptions log = daemon_.log_options(*daemon_.engine_->graph()->settings);
+    if (log.target != runtime::LogOptions::Target::File)
+      return done(Error{.what = "healerd writes no log file: `set log` names one"});
+    if (!ends_) ends_.emplace(daemon_.loop_);
+    ends_->read(log.path, most, std::move(done));
+  }
+
   [[nodiscard]] control::CountsView counts() const override {
-    control::CountsView counts = daemon_.statistics_.counts();
+    control::CountsView counts = statistics().counts();
     counts.mails_waiting = daemon_.mailer_->waiting();
     return counts;
+  }
+
+  [[nodiscard]] const control::Statistics& statistics() const override { return daemon_.statistics_.statistics(); }
+
+  [[nodiscard]] control::Vitals vitals() const override {
+    const runtime::LoopLag lag = daemon_.loop_.lag();
+    const runtime::OwnFigures own = runtime::own_figures();
+    return {.lag = lag.recent,
+            .longest_lag = lag.max,
+            .journals = !daemon_.sick_,
+            .processor = own.processor,
+            .resident = own.resident,
+            .reserved = own.reserved,
+            .descriptors = own.descriptors,
+            .most_descriptors = own.most_descriptors};
   }
 
   [[nodiscard]] std::optional<control::MailView> mail() const override {
@@ -118,8 +150,10 @@ class Daemon::Access final : public control::Supervisor {
 
   Daemon& daemon_;
   runtime::ActionFiles files_;
-  std::optional<runtime::WorkerPool> tokens_;  // reads secrets; there where somebody has given one
-  std::string unreadable_;                     // why one could not be read last
+  std::optional<runtime::WorkerPool> tokens_;            // reads secrets; there where somebody has given one
+  std::string unreadable_;                               // why one could not be read last
+  mutable std::optional<control::Surroundings> around_;  ///< looked up when it is first asked for
+  std::optional<FileEnds> ends_;                         ///< made when it is first asked
 };
 
 std::unique_ptr<control::Supervisor> Daemon::make_access() { return std::make_unique<Access>(*this); }

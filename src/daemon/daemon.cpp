@@ -203,10 +203,10 @@ void Daemon::warn_if_never_ready(const effect::Exec& effect) {
 }
 
 void Daemon::perform(effect::Commit& effect) {
-  submitted_ = effect.sequence;
+  journal_.submitted = effect.sequence;
   for (const ActionId action : effect.ended)
     if (actions_->has_record(action) || actions_->keeps_secrets(action))
-      unsettled_.emplace_back(effect.sequence, action);
+      journal_.unsettled.emplace_back(effect.sequence, action);
   const bool recovers =
       std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
   if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
@@ -222,10 +222,10 @@ void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
 
 void Daemon::committed(Sequence up_to) {
   if (!sick_) handle(event::Committed{.up_to = up_to});
-  acknowledged_ = durable_ = up_to;
+  journal_.acknowledged = journal_.durable = up_to;
   std::vector<ActionId> settled;
-  for (; !unsettled_.empty() && unsettled_.front().first <= up_to; unsettled_.pop_front())
-    settled.push_back(unsettled_.front().second);
+  for (; !journal_.unsettled.empty() && journal_.unsettled.front().first <= up_to; journal_.unsettled.pop_front())
+    settled.push_back(journal_.unsettled.front().second);
   actions_->settle(settled);
   publisher_.publish(happening::Settled{.up_to = up_to});
   end_if_done();
@@ -233,9 +233,9 @@ void Daemon::committed(Sequence up_to) {
 
 void Daemon::sick(const std::string& reason) {
   sick_ = reason;
-  handle(event::Committed{.up_to = submitted_, .unjournalled = true, .reason = reason});
-  acknowledged_ = submitted_;
-  publisher_.publish(happening::Settled{.up_to = submitted_});
+  handle(event::Committed{.up_to = journal_.submitted, .unjournalled = true, .reason = reason});
+  journal_.acknowledged = journal_.submitted;
+  publisher_.publish(happening::Settled{.up_to = journal_.submitted});
   end_if_done();
 }
 

@@ -16,8 +16,8 @@
 #include "actions/environment.hpp"
 #include "control/commands.hpp"
 #include "control/socket/server.hpp"
-#include "daemon/api_parts.hpp"
 #include "daemon/background.hpp"
+#include "daemon/http.hpp"
 #include "daemon/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
@@ -46,7 +46,6 @@
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
 #include "store/sqlite_store.hpp"
-#include "web/server/http_side.hpp"
 
 namespace healer {
 
@@ -127,7 +126,6 @@ class Daemon : public engine::EffectSink {
   [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
   [[nodiscard]] control::SocketAccess socket_access(const engine::Graph& graph) const;
-  void warn_of_unknown_operators(const engine::Settings& settings);
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
@@ -165,7 +163,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
   Publisher publisher_{[this](const std::string& text) { write_log(engine::Severity::Error, text); }};
-  CountingObserver statistics_;
+  CountingObserver statistics_{engine_};
   LoggingObserver logging_{log_};
   std::unique_ptr<RecordingObserver> recording_;
   std::unique_ptr<FollowersObserver> following_;
@@ -190,8 +188,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
-  std::unique_ptr<ApiParts> api_;
-  std::unique_ptr<web::HttpSide> http_;
+  std::unique_ptr<Http> http_;
   std::optional<gid_t> control_group_;
   std::unique_ptr<RulesCompiler> compiler_;
   std::unique_ptr<DaemonLists> lists_;
@@ -220,7 +217,6 @@ class Daemon : public engine::EffectSink {
   bool next_confirmed_ = false;  ///< of the one that follows
   /// A reload that was held back, and when: the same once more is meant.
   std::optional<std::pair<Vanished, Duration>> held_back_;
-  engine::Sequence submitted_ = 0;
   std::optional<std::string> sick_;   ///< why the store cannot write now
   std::size_t logged_notes_ = 0;      ///< of the store
   std::size_t reported_damages_ = 0;  ///< likewise
@@ -229,10 +225,14 @@ class Daemon : public engine::EffectSink {
   runtime::Loop::Timer monit_watch_;
   runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
-  engine::Sequence acknowledged_ = 0;  ///< the engine was told of: written, or given up as the disk is sick
-  engine::Sequence durable_ = 0;       ///< written
-  /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
-  std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled_;
+  /// How far commits have come.
+  struct {
+    engine::Sequence submitted = 0;
+    engine::Sequence acknowledged = 0;  ///< the engine was told of: written, or given up as the disk is sick
+    engine::Sequence durable = 0;       ///< written
+    /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
+    std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled;
+  } journal_;
   bool stopping_ = false;
   bool waits_for_answers_ = false;
   bool runs_ended_ = false;

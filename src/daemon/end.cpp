@@ -67,7 +67,8 @@ void Daemon::end_waiting(const std::string& why) {
 
 void Daemon::end_if_done() {
   if (waits_for_answers_ && engine_->healings().awaited().empty()) return end_waiting({});
-  if (!stopping_ || waits_for_answers_ || !runs_ended_ || acknowledged_ < submitted_ || std::exchange(ending_, true))
+  if (!stopping_ || waits_for_answers_ || !runs_ended_ || journal_.acknowledged < journal_.submitted ||
+      std::exchange(ending_, true))
     return;
   // Whoever follows the history sees its end; one that does not read is not waited for.
   last_moment_.set_deadline(runtime::now().mono + seconds{1});
@@ -79,8 +80,8 @@ void Daemon::finish() {
   mailer_->stop();
   store_->flush();
   recorder_.reset();
-  log_.stop();
   http_.reset();
+  log_.stop();
   server_.reset();  // the clients of `quit` see the end now
   // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.
   std::thread([] {

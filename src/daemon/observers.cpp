@@ -23,7 +23,7 @@ const Effect* asked(const Happening& what) {
 
 void CountingObserver::see(const Happening& what) {
   if (const auto* const notified = std::get_if<happening::Notified>(&what)) statistics_.note(notified->event);
-  if (const auto* const asked = std::get_if<happening::Asked>(&what)) statistics_.note(asked->effect);
+  if (const auto* const asked = std::get_if<happening::Asked>(&what)) statistics_.note(asked->effect, *engine_);
 }
 
 void RecordingObserver::see(const Happening& what) {

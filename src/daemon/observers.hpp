@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "control/commands.hpp"
 #include "control/statistics.hpp"
 #include "daemon/publisher.hpp"
+#include "engine/engine.hpp"
 #include "replay/day_recorder.hpp"
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
@@ -17,13 +19,16 @@
 
 namespace healer {
 
-/// Counts what goes in and out of the engine, by kind: the figures that `report` shows. Nothing but numbers is kept.
+/// Counts what goes in and out of the engine, by kind: the figures that `report` and /metrics show.
 class CountingObserver final : public Observer {
  public:
+  /// `engine`: who is asked of what happens; not null when something does.
+  explicit CountingObserver(const std::unique_ptr<engine::Engine>& engine) : engine_(engine) {}
   void see(const Happening& what) override;
-  [[nodiscard]] const control::CountsView& counts() const { return statistics_.counts(); }
+  [[nodiscard]] const control::Statistics& statistics() const { return statistics_; }
 
  private:
+  const std::unique_ptr<engine::Engine>& engine_;
   control::Statistics statistics_;
 };
 

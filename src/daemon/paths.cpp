@@ -36,7 +36,6 @@ Paths paths_of(const engine::Settings& settings) {
   paths.mail_dir = queue.empty() ? paths.state_file + ".mail" : queue + ".healer";  // a queue of Monit's stays its own
   paths.contacts_dir = paths.state_file + ".contacts";
   paths.lists_file = paths.state_file + ".lists";
-  paths.answers_file = paths.state_file + ".answers";
   return paths;
 }
 

@@ -16,7 +16,6 @@ struct Paths {
   std::string action_dir;        ///< output of actions: beside the state file
   std::string spare_action_dir;  ///< in memory, for while that disk cannot be written; empty: there is no place
   std::string lists_file;        ///< the last good readings of lists: beside the state file
-  std::string answers_file;      ///< of the API, to requests with an Idempotency-Key: beside the state file
   std::string mail_dir;          ///< the queue: beside the state file, or where `set eventqueue` says
   std::string contacts_dir;      ///< the queues of contacts: beside the state file
   std::string notify;  ///< where foreground processes say that they are ready: beside the pid file, or `@NAME`

@@ -32,7 +32,6 @@
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
 #include "util/text.hpp"
-#include "web/basic.hpp"
 
 namespace healer {
 
@@ -129,6 +128,16 @@ std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now)
   constexpr Duration kGathered{2};
   if (!deadline || *deadline <= now) return deadline;
   return (*deadline + kGathered - Duration{1}) / kGathered * kGathered;
+}
+
+/// The rules may be the last good ones, of which nobody else says it.
+void warn_of_unknown_operators(const Settings& settings, runtime::Log& log) {
+  for (const OperatorUser& user : settings.operators)
+    if (!user.uid)
+      log.write(Severity::Warning, runtime::now().wall, {},
+                fmt::format("set operators: there is no user '{}' on this machine: nobody of that "
+                            "name has a right until it is known and the rules are reloaded",
+                            printable(user.name)));
 }
 
 }  // namespace
@@ -256,7 +265,7 @@ Result<void> Daemon::open_store() {
   callbacks.well = [this] {
     loop_.post([this] {
       sick_.reset();
-      handle(event::Committed{.up_to = durable_});  // what was written while it counted as sick
+      handle(event::Committed{.up_to = journal_.durable});  // what was written while it counted as sick
       hold_state();
     });
   };
@@ -397,7 +406,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   begin_lists();
 
   log_notes();
-  warn_of_unknown_operators(*graph->settings);
+  warn_of_unknown_operators(*graph->settings, log_);
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
   is_up_ = true;
   report_damages();
@@ -493,15 +502,6 @@ void Daemon::use(const Graph& graph) {
   runs_->set_cycle(settings.cycle_length());
 }
 
-/// The rules may be the last good ones, of which nobody else says it.
-void Daemon::warn_of_unknown_operators(const Settings& settings) {
-  for (const OperatorUser& user : settings.operators)
-    if (!user.uid)
-      write_log(Severity::Warning, fmt::format("set operators: there is no user '{}' on this machine: nobody of that "
-                                               "name has a right until it is known and the rules are reloaded",
-                                               printable(user.name)));
-}
-
 /// Who may use the control socket.
 control::SocketAccess Daemon::socket_access(const Graph& graph) const {
   control::SocketAccess access{.group = control_group_, .operators = {}};
@@ -540,17 +540,15 @@ Result<void> Daemon::open_control() {
 }
 
 void Daemon::open_http() {
-  http_ = std::make_unique<web::HttpSide>(
-      loop_, web::HttpSide::Machine{
-                 .host = base_.host, .version = HEALER_VERSION, .report = [this](bool failed, const std::string& text) {
-                   write_log(failed ? Severity::Error : Severity::Info, text);
-                 }});
-  const web::Backend backend{.daemon = *access_, .commands = *commands_};
-  http_->add(web::basic_routes(backend));
-  api_ = std::make_unique<ApiParts>(loop_, paths_.answers_file,
-                                    [this](const std::string& text) { write_log(Severity::Error, text); });
-  publisher_.add("the API", *api_);
-  http_->add(api_->routes(backend));
+  http_ = std::make_unique<Http>(
+      loop_, web::Backend{.daemon = *access_, .commands = *commands_},
+      web::HttpSide::Machine{
+          .host = base_.host,
+          .version = HEALER_VERSION,
+          .report = [this](bool failed,
+                           const std::string& text) { write_log(failed ? Severity::Error : Severity::Info, text); }},
+      paths_.state_file + ".answers");
+  publisher_.add("the HTTP side", *http_);
   http_->use(*engine_->graph()->settings);
 }
 

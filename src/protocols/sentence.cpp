@@ -10,17 +10,6 @@
 namespace healer::protocols {
 namespace {
 
-/// As Monit calls it: in upper case, those that begin with TLS as without, and whom nothing is said to "DEFAULT".
-std::string title(const Protocol& protocol) {
-  if (protocol.name == "generic") return "generic";
-  if (protocol.name == "apache-status") return "APACHESTATUS";
-  std::string name(protocol.name);
-  if (protocol.tls == TlsStart::Always && name.ends_with('s')) name.pop_back();
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return name;
-}
-
 std::string_view family(Family family) {
   switch (family) {
     case Family::V4: return "v4";
@@ -42,15 +31,6 @@ std::string place(const ProbePlan& plan, bool with_request) {
                      plan.transport == Transport::Udp ? "UDP" : "TCP", family(plan.family), plan.tls ? " TLS" : "");
 }
 
-/// As Monit writes times: "0.780 ms", "163 ms", "1.501 s".
-std::string monit_time(microseconds time) {
-  const bool is_long = time >= std::chrono::seconds{1};
-  const std::int64_t unit = is_long ? 1'000'000 : 1'000;
-  const std::string_view name = is_long ? "s" : "ms";
-  if (time.count() % unit == 0) return fmt::format("{} {}", time.count() / unit, name);
-  return fmt::format("{:.3f} {}", static_cast<double>(time.count()) / static_cast<double>(unit), name);
-}
-
 /// Of what the kernel says as Monit tells it: "Connection refused".
 std::string reason(const ProbePlan& plan, const ProbeResult& result) {
   if (result.phase != ProbePhase::Connect && plan.transport != Transport::Udp) return describe(plan, result);
@@ -60,6 +40,24 @@ std::string reason(const ProbePlan& plan, const ProbeResult& result) {
 }
 
 }  // namespace
+
+std::string monit_name(const Protocol& protocol) {
+  if (protocol.name == "generic") return "generic";
+  if (protocol.name == "apache-status") return "APACHESTATUS";
+  std::string name(protocol.name);
+  if (protocol.tls == TlsStart::Always && name.ends_with('s')) name.pop_back();
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
+}
+
+std::string monit_time(microseconds time) {
+  const bool is_long = time >= std::chrono::seconds{1};
+  const std::int64_t unit = is_long ? 1'000'000 : 1'000;
+  const std::string_view name = is_long ? "s" : "ms";
+  if (time.count() % unit == 0) return fmt::format("{} {}", time.count() / unit, name);
+  return fmt::format("{:.3f} {}", static_cast<double>(time.count()) / static_cast<double>(unit), name);
+}
 
 bool expires_soon(const ProbePlan& plan, const ProbeResult& result, WallTime now) {
   if (!plan.tls || !plan.tls->valid_days || !result.certificate || result.phase != ProbePhase::Tls) return false;
@@ -91,7 +89,7 @@ std::string sentence(const ProbePlan& plan, const ProbeResult& result, WallTime 
   if (expires_soon(plan, result, now))
     return fmt::format("certificate expiry in {} days matches check limit [valid > {} days]",
                        days_left(result.certificate->expires, now), *plan.tls->valid_days);
-  return fmt::format("failed protocol test [{}] at {} -- {}", title(*plan.protocol), place(plan, true),
+  return fmt::format("failed protocol test [{}] at {} -- {}", monit_name(*plan.protocol), place(plan, true),
                      reason(plan, result));
 }
 

@@ -15,6 +15,12 @@ namespace healer::protocols {
 /// "response time 0.780 ms succeeded [time < 200 ms]"; empty where no time is asked for.
 [[nodiscard]] std::string time_sentence(const ProbePlan& plan, const ProbeResult& result);
 
+/// What Monit calls a protocol: "HTTP" of http and https, "DEFAULT" where nothing is said, "generic".
+[[nodiscard]] std::string monit_name(const Protocol& protocol);
+
+/// As Monit writes times: "0.780 ms", "163 ms", "1.501 s".
+[[nodiscard]] std::string monit_time(microseconds time);
+
 /// Whether all that is wrong is that the certificate expires too soon.
 [[nodiscard]] bool expires_soon(const ProbePlan& plan, const ProbeResult& result, WallTime now);
 

@@ -166,7 +166,8 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
     return serve(request, way, *route->route, std::move(route->captured), {}, std::move(wake));
 
   // Who is it? What does not exist is told only to those who may ask.
-  const auto then = [this, &request, way, found = std::move(found), wake](Visitor visitor) mutable -> Reply {
+  const std::function<Reply(Visitor)> then = [this, &request, way, found = std::move(found),
+                                              wake](Visitor visitor) mutable -> Reply {
     if (std::holds_alternative<Router::Unknown>(found))
       return finish(request, plain(404, "There is nothing at this address"));
     if (const auto* const wrong = std::get_if<Router::WrongMethod>(&found)) {
@@ -198,7 +199,7 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   }
   const auto login = basic_login(*authorization);
   if (!login) return done(refuse(client, "nobody"));
-  return judge(client, *login, wake, [this, &request, client, user = login->user, then](auto role) mutable -> Reply {
+  return judge(client, *login, wake, [this, &request, client, user = login->user, then](auto role) -> Reply {
     if (!role) return finish(request, refuse(client, user));
     return then({{.name = user, .role = *role}});
   });
@@ -292,7 +293,7 @@ Duration Site::penalty(const std::string& client) {
   if (now - refused.last > kForgotten) refused.count = 0;
   refused.last = now;
   if (++refused.count <= kFree) return Duration{0};
-  return std::min(kLongestPenalty, seconds{1} * (1 << std::min(refused.count - kFree - 1, 4U)));
+  return std::min(kLongestPenalty, Duration{1'000} * (1 << std::min(refused.count - kFree - 1, 4U)));
 }
 
 std::vector<Route> Site::login_routes() {

@@ -49,6 +49,7 @@ void DaemonWorld::submit(const event::Command& command) {
 void DaemonWorld::settle() {
   for (; settled_ < world_.effects.size(); ++settled_) {
     const Effect effect = world_.effects[settled_];
+    statistics_.note(effect, *world_.engine);
     if (const auto* commit = std::get_if<effect::Commit>(&effect)) {
       store_.submit(*commit);
       commands_.add(commit->records);

@@ -50,10 +50,26 @@ class DaemonWorld {
   [[nodiscard]] Commands& commands() { return commands_; }
   [[nodiscard]] store::MemoryStore& stored() { return store_; }
 
+  Vitals vitals{};
   bool reload_confirmed = false;  ///< of the last reload
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
   std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
   std::function<void()> on_quit = [] {};
+  control::Surroundings around{.id = "0123456789abcdef",
+                               .pid = 42,
+                               .user = "root",
+                               .pid_file = "/run/healer.pid",
+                               .state_file = "/var/lib/healer/state",
+                               .system = "Linux",
+                               .release = "6.1.0",
+                               .build = "#1 SMP",
+                               .machine = "x86_64",
+                               .cores = 2,
+                               .memory = 2'000'000,
+                               .swap = 1'000};
+  std::function<void(std::size_t, Supervisor::LogRead)> on_read_log = [](std::size_t, const Supervisor::LogRead& done) {
+    done(Error{.what = "there is no log file"});
+  };
   std::vector<std::string> awaited{};  ///< what `quit` says that the end waits for
   /// Takes a command in place of the engine, where it returns true.
   std::function<bool(const event::Command&)> on_submit = [](const event::Command&) { return false; };
@@ -81,7 +97,12 @@ class DaemonWorld {
     [[nodiscard]] const store::Store& store() const override { return world_.store_; }
     [[nodiscard]] Instant now() const override { return world_.world_.now; }
     [[nodiscard]] std::string version() const override { return "1.2.3"; }
+    [[nodiscard]] Surroundings surroundings() const override { return world_.around; }
+    [[nodiscard]] CivilTime civil(WallTime when) const override { return utc_civil(when); }
+    void read_log(std::size_t most, LogRead done) override { world_.on_read_log(most, std::move(done)); }
     [[nodiscard]] CountsView counts() const override { return {}; }
+    [[nodiscard]] const Statistics& statistics() const override { return world_.statistics_; }
+    [[nodiscard]] Vitals vitals() const override { return world_.vitals; }
     [[nodiscard]] std::optional<MailView> mail() const override { return world_.mail_; }
     [[nodiscard]] std::vector<ContactView> contacts() const override { return world_.contacts_; }
     [[nodiscard]] std::vector<std::string> troubles() const override { return {}; }
@@ -125,6 +146,7 @@ class DaemonWorld {
   store::MemoryStore store_;
   Access access_{*this};
   Commands commands_;
+  Statistics statistics_;
   std::size_t settled_ = 0;
   bool begun_ = false;
   std::optional<MailView> mail_;

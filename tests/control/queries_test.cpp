@@ -27,6 +27,8 @@ class Asked final : public Supervisor {
   [[nodiscard]] Instant now() const override { return world_.now; }
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {.runs = 7}; }
+  [[nodiscard]] const Statistics& statistics() const override { return statistics_; }
+  [[nodiscard]] Vitals vitals() const override { return {}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return std::nullopt; }
   [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }
   [[nodiscard]] std::vector<std::string> troubles() const override { return {"the disk is full"}; }
@@ -47,6 +49,7 @@ class Asked final : public Supervisor {
  private:
   World& world_;
   store::MemoryStore store_;
+  Statistics statistics_;
 };
 
 RuleSet some_services() {

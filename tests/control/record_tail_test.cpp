@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/record_tail.hpp"
+#include "control/readers/record_tail.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "control/daemon_world.hpp"
 #include "control/statistics.hpp"
 #include "ctl/render/render_text.hpp"
 #include "ctl/render/top_view.hpp"
@@ -431,6 +432,7 @@ TEST_CASE("rates are the difference of two answers of the same daemon", "[contro
 
 TEST_CASE("what a daemon does is counted from its events and its commits", "[control][top]") {
   using namespace engine;
+  test::World world(test::two_services());
   Statistics statistics;
   statistics.note(Event{event::Measured{}});
   statistics.note(Event{event::Measured{}});
@@ -439,8 +441,8 @@ TEST_CASE("what a daemon does is counted from its events and its commits", "[con
   for (const RecordKind kind : {RecordKind::RuleFailed, RecordKind::RuleRecovered, RecordKind::ProcessDied,
                                 RecordKind::ActionStarted, RecordKind::ActionEnded, RecordKind::MailSent})
     commit.records.push_back({.kind = kind});
-  statistics.note(Effect{commit});
-  statistics.note(Effect{effect::Note{}});
+  statistics.note(Effect{commit}, *world.engine);
+  statistics.note(Effect{effect::Note{}}, *world.engine);
   CHECK(statistics.counts() ==
         CountsView{.runs = 2, .changes = 2, .deaths = 1, .programs = 1, .mails = 1, .mails_waiting = 0});
 }

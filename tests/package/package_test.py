@@ -318,7 +318,8 @@ class DebTest(Lifecycle, InContainer):
                      "/usr/share/man/man8/healerd.8.gz", "/usr/share/man/man1/healerctl.1.gz", "/etc/logrotate.d/healer",
                      "/etc/default/healer", "/usr/share/doc/healer/examples/vm/rebuild_node.yml",
                      "/usr/lib/tmpfiles.d/healer.conf", "/usr/share/vim/vimfiles/syntax/healer.vim",
-                     "/usr/share/vim/vimfiles/ftdetect/healer.vim", "/usr/share/nano/healer.nanorc"):
+                     "/usr/share/vim/vimfiles/ftdetect/healer.vim", "/usr/share/nano/healer.nanorc",
+                     "/usr/share/healer/prometheus/healer.rules.yml", "/usr/share/healer/prometheus/healer-dashboard.json"):
             self.box.run("test", "-s", path)
 
     def test_the_log_is_rotated_and_written_on(self):

@@ -164,9 +164,14 @@ class Text {
   }
   void add(const SavedService& one) {
     const auto& [monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged, out,
-                 tells_out, rules] = one;
+                 tells_out, heartbeat, rules] = one;
     all(monitored, memory, cron_minute, boot, saved, starts, pause, known, first, failure, acknowledged, out, tells_out,
         rules);
+    if (heartbeat) add(*heartbeat);  // of others it is as it always was
+  }
+  void add(const Heartbeat& one) {
+    const auto& [since, word, status, text_of_it, started, ran, missed] = one;
+    all(since, word, status, text_of_it, started, ran, missed);
   }
   void add(const effect::Remembered& one) { all(one.service, one.changed); }
   void add(const effect::SavedStep& one) { all(one.service, one.kind, one.named); }
@@ -176,12 +181,13 @@ class Text {
   }
   void add(const effect::MovedJob& one) { all(one.job, one.position, one.action, one.begun); }
   void add(const effect::Commit& one) {
-    const auto& [sequence, records, services, remembered, forgotten, pending, started, ended, handed_over, jobs,
-                 moved_jobs, ended_jobs, healings, ended_healings, targets, forgotten_targets, workflows, closed_brakes,
-                 wide_pauses, by_person, awaited] = one;
+    const auto& [sequence, records, services, remembered, heartbeats, forgotten, pending, started, ended, handed_over,
+                 jobs, moved_jobs, ended_jobs, healings, ended_healings, targets, forgotten_targets, workflows,
+                 closed_brakes, wide_pauses, by_person, awaited] = one;
     all(sequence, records, services, remembered, forgotten, pending, started, ended, handed_over, jobs, moved_jobs,
         ended_jobs, healings, ended_healings, targets, forgotten_targets, workflows, closed_brakes, wide_pauses,
         by_person, awaited);
+    if (!heartbeats.empty()) add(heartbeats);
   }
 };
 

@@ -58,7 +58,8 @@ TEST_CASE("The header of Basic authentication gives name and password", "[access
   CHECK(login->password == "open sesame");
   CHECK(web::basic_login("basic YTpiOmM=")->password == "b:c");
   CHECK(web::basic_login("Basic Og==")->user.empty());
-  for (const char* const text : {"", "Basic", "Basic ", "Basic abc", "Basic !!!!", "Basic YWJj", "Bearer YTpi", "BasicYTpi"})
+  for (const char* const text :
+       {"", "Basic", "Basic ", "Basic abc", "Basic !!!!", "Basic YWJj", "Bearer YTpi", "BasicYTpi"})
     CHECK_FALSE(web::basic_login(text));
   CHECK(web::bearer_token("Bearer x.y") == "x.y");
   CHECK_FALSE(web::bearer_token("Basic x"));

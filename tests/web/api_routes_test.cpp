@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "control/schema/wire_schema.hpp"
+#include "control/wire_schema.hpp"
 #include "support/paths.hpp"
 #include "web/api/openapi.hpp"
 #include "web/api/operation.hpp"

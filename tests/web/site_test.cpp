@@ -55,11 +55,12 @@ struct SiteWorld {
   std::vector<std::string> refused;
   std::vector<std::pair<Duration, std::function<void()>>> later;
   std::vector<std::string> acted;  ///< by whom
-  Site site{{.now = [this] { return now; },
-             .random = [this] { return "random " + std::to_string(++count); },
-             .refused = [this](const std::string& text) { refused.push_back(text); },
-             .passwords = &doorman,
-             .later = [this](Duration after, std::function<void()> what) { later.emplace_back(after, std::move(what)); }}};
+  Site site{
+      {.now = [this] { return now; },
+       .random = [this] { return "random " + std::to_string(++count); },
+       .refused = [this](const std::string& text) { refused.push_back(text); },
+       .passwords = &doorman,
+       .later = [this](Duration after, std::function<void()> what) { later.emplace_back(after, std::move(what)); }}};
 
   SiteWorld() {
     web::SiteOptions options{.host = "this.example", .url = "https://healer.example/ops", .server = "healer/1"};
@@ -81,8 +82,8 @@ struct SiteWorld {
   void without_passwords() { site.use({.host = "this.example", .url = "https://healer.example/ops"}); }
 
   /// None: the answer is not there yet.
-  std::optional<Response> ask(const web::Request& request, const web::Way& way = {}) {
-    web::Reply reply = site.handle(request, way, [this] { ++woken; });
+  std::optional<Response> ask(const web::Request& asked, const web::Way& way = {}) {
+    web::Reply reply = site.handle(asked, way, [this] { ++woken; });
     if (auto* const response = std::get_if<Response>(&reply)) return std::move(*response);
     pending = std::move(std::get<std::unique_ptr<web::Deferred>>(reply));
     return pending->poll();
@@ -93,7 +94,8 @@ struct SiteWorld {
     REQUIRE(response);
     return std::move(*response);
   }
-  unsigned post(const std::string& path, Fields headers, Fields form = {}, Fields cookies = {}, const web::Way& way = {}) {
+  unsigned post(const std::string& path, Fields headers, Fields form = {}, Fields cookies = {},
+                const web::Way& way = {}) {
     request = {.method = Method::Post,
                .path = path,
                .headers = std::move(headers),
@@ -149,7 +151,8 @@ TEST_CASE("What a browser sends needs the token of our own page, and an origin o
   const std::string token = world.get("/page", login).body.substr(6);
   const Fields form{{"securitytoken", token}};
   const Fields own{{"Host", "this.example:2812"}, {"Origin", "http://this.example:2812"}};
-  CHECK(world.post("/act", with(login, {{"Origin", "http://evil.example"}, {"Host", "this.example:2812"}}), form) == 403);
+  CHECK(world.post("/act", with(login, {{"Origin", "http://evil.example"}, {"Host", "this.example:2812"}}), form) ==
+        403);
   CHECK(world.post("/act", with(login, {{"Origin", "null"}}), form) == 403);
   CHECK(world.post("/act", with(login, own)) == 403);
   CHECK(world.post("/act", with(login, own), {{"securitytoken", "abc"}}, {{"securitytoken", "abc"}}) == 403);
@@ -158,7 +161,8 @@ TEST_CASE("What a browser sends needs the token of our own page, and an origin o
   CHECK(world.acted.empty());
   CHECK(world.post("/act", with(login, own), form) == 200);
   CHECK(world.post("/act", with(login, with(own, {{"X-Healer-Token", token}}))) == 200);
-  CHECK(world.post("/act", with(login, {{"Origin", "https://healer.example"}, {"Host", "127.0.0.1:2812"}}), form) == 200);
+  CHECK(world.post("/act", with(login, {{"Origin", "https://healer.example"}, {"Host", "127.0.0.1:2812"}}), form) ==
+        200);
   // The monit client makes up its own token, as cookie and field, and comes from no browser.
   CHECK(world.post("/act", login, {{"securitytoken", "abc"}}, {{"securitytoken", "abc"}}) == 200);
   // The token of another user is none.
@@ -168,7 +172,8 @@ TEST_CASE("What a browser sends needs the token of our own page, and an origin o
 
 TEST_CASE("A login by a single-use token is a cookie, whose forms have a token of their own", "[site]") {
   SiteWorld world;
-  const std::string once = world.site.logins().offer({.name = "john", .role = Role::Operator}, "unguessable", world.now.mono);
+  const std::string once =
+      world.site.logins().offer({.name = "john", .role = Role::Operator}, "unguessable", world.now.mono);
   CHECK(world.get("/login", {}).status == 200);
   world.request = {.path = "/login", .query = {{"once", once + "\"><script>"}}};
   CHECK(world.ask(world.request)->body.find("<script>") == std::string::npos);
@@ -225,7 +230,8 @@ TEST_CASE("Behind a trusted proxy it is the client that waits, not the proxy", "
   options.access.networks.push_back(*web::Network::parse("203.0.113.0/24"));
   world.site.use(options);
   const auto from = [&](const std::string& forwarded, const std::string& peer = "127.0.0.1") {
-    world.request = {.path = "/page", .headers = with(basic("admin:wrong"), {{"X-Forwarded-For", forwarded}}), .peer = peer};
+    world.request = {
+        .path = "/page", .headers = with(basic("admin:wrong"), {{"X-Forwarded-For", forwarded}}), .peer = peer};
     return world.ask(world.request);
   };
   for (int tries = 0; tries < 3; ++tries) CHECK(from("203.0.113.7")->status == 401);
@@ -250,7 +256,8 @@ TEST_CASE("A password that takes time is waited for", "[site]") {
 TEST_CASE("Without passwords only our own names are answered, lest another's name lead here", "[site]") {
   SiteWorld world;
   world.without_passwords();
-  for (const char* const host : {"", "localhost:2812", "127.0.0.1:2812", "[::1]:2812", "this.example", "healer.example"})
+  for (const char* const host :
+       {"", "localhost:2812", "127.0.0.1:2812", "[::1]:2812", "this.example", "healer.example"})
     CHECK(world.get("/page", {{"Host", host}}).status == 200);
   CHECK(world.get("/page", {{"Host", "evil.example"}}).status == 421);
 }

@@ -13,7 +13,10 @@ namespace healer::test {
 std::string body_of(web::Response& response) {
   std::string text = response.body;
   if (response.stream)
-    while (response.stream->pull(text, 4096) == web::Stream::Next::More) {
+    for (int waits = 0; waits < 10'000;) {
+      const web::Stream::Next next = response.stream->pull(text, 4096);
+      if (next == web::Stream::Next::Done) break;
+      if (next == web::Stream::Next::Waiting) ++waits;
     }
   return text;
 }

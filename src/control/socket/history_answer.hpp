@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "control/history_reader.hpp"
-#include "control/record_tail.hpp"
+#include "control/readers/history_reader.hpp"
+#include "control/readers/record_tail.hpp"
 #include "control/socket/job_answers.hpp"
 
 namespace healer::control {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "control/commands.hpp"
-#include "control/history_reader.hpp"
-#include "control/output_reader.hpp"
+#include "control/readers/history_reader.hpp"
+#include "control/readers/output_reader.hpp"
 
 namespace healer::control {
 

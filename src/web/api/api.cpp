@@ -9,7 +9,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/schema/wire_schema.hpp"
+#include "control/wire_schema.hpp"
 #include "util/hash.hpp"
 #include "util/text.hpp"
 #include "web/api/body.hpp"

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "control/queries.hpp"
-#include "control/schema/wire_schema.hpp"
+#include "control/wire_schema.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -39,7 +39,7 @@ Failure refused_body(std::string message, std::string remedy) {
   return {.code = "bad-request", .message = std::move(message), .remedy = std::move(remedy)};
 }
 
-/// What a value must be, of a schema of control/schema/wire_schema.
+/// What a value must be, of a schema of control/wire_schema.
 std::string wanted_of(const Json& schema) {
   const std::string type = schema.value("type", "object");
   if (type == "array") return "a list of texts";

@@ -13,7 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/record_tail.hpp"
+#include "control/readers/record_tail.hpp"
 #include "control/selection.hpp"
 #include "engine/rules/service.hpp"
 #include "util/text.hpp"

@@ -8,7 +8,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/schema/wire_schema.hpp"
+#include "control/wire_schema.hpp"
 #include "web/api/body.hpp"
 #include "web/api/operation.hpp"
 

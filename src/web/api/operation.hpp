@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "control/history_reader.hpp"
 #include "control/permissions.hpp"
-#include "control/record_tail.hpp"
+#include "control/readers/history_reader.hpp"
+#include "control/readers/record_tail.hpp"
 #include "web/api/kept_answers.hpp"
 #include "web/api/query.hpp"
 #include "web/backend.hpp"
@@ -51,12 +51,11 @@ struct Operation {
   std::vector<std::string_view> parameters{};  ///< of the query: see web/api/query
   std::vector<std::string_view> body{};        ///< its fields: see web/api/body
   // ---- of the answer, beside `version`, `command` and `daemon`
-  std::string list{};  ///< the field that lists; empty: none
-  std::string item{};  ///< the type of what is in it
-  bool paged = false;  ///< it has `next`
-  std::vector<std::pair<std::string, std::string>>
-      further{};        ///< fields, and their types: of control/schema/wire_schema
-  std::string whole{};  ///< a type, whose fields are in the document itself
+  std::string list{};                                          ///< the field that lists; empty: none
+  std::string item{};                                          ///< the type of what is in it
+  bool paged = false;                                          ///< it has `next`
+  std::vector<std::pair<std::string, std::string>> further{};  ///< fields, and their types: of control/wire_schema
+  std::string whole{};                                         ///< a type, whose fields are in the document itself
   std::function<Reply(const std::shared_ptr<Api>&, const Asked&)> handle{};
 };
 

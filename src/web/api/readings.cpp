@@ -12,9 +12,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/schema/wire_schema.hpp"
 #include "control/selection.hpp"
 #include "control/socket/history_answer.hpp"
+#include "control/wire_schema.hpp"
 #include "util/text.hpp"
 #include "web/api/documents.hpp"
 #include "web/api/events.hpp"

@@ -39,10 +39,6 @@ constexpr Duration kRemembered = minutes{1};
 constexpr std::size_t kMostRemembered = 1'000;
 constexpr std::string_view kPamService = "healer";
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-
 void look_up_host(const std::string& name, AccessRules& rules, std::vector<std::string>& troubles) {
   rules.names_hosts = true;
   if (const auto network = Network::parse(name)) {
@@ -57,7 +53,7 @@ void look_up_host(const std::string& name, AccessRules& rules, std::vector<std::
     troubles.push_back(fmt::format("'allow {}' lets nobody in: {}", printable(name), gai_strerror(failure)));
     return;
   }
-  const std::unique_ptr<addrinfo, FreeAddresses> owned(list);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, freeaddrinfo);
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
     const runtime::Address address =
         one->ai_family == AF_INET6 ? runtime::Address(reinterpret_cast<const sockaddr_in6*>(one->ai_addr)->sin6_addr)

@@ -46,10 +46,6 @@ Result<Descriptor> listen_on(const sockaddr* address, socklen_t size) {
   return socket;
 }
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-
 Result<Sockets> open_tcp(const Endpoint& endpoint) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -58,7 +54,7 @@ Result<Sockets> open_tcp(const Endpoint& endpoint) {
   const int failure = getaddrinfo(endpoint.any ? nullptr : endpoint.address.c_str(),
                                   std::to_string(endpoint.port).c_str(), &hints, &list);
   if (failure != 0) return Error{0, gai_strerror(failure)};
-  const std::unique_ptr<addrinfo, FreeAddresses> owned(list);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, freeaddrinfo);
   Sockets sockets;
   std::optional<Error> error;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {

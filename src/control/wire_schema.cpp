@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/schema/wire_schema.hpp"
+#include "control/wire_schema.hpp"
 
 #include <concepts>
 #include <optional>

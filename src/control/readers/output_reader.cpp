@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/output_reader.hpp"
+#include "control/readers/output_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

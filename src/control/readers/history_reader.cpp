@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/history_reader.hpp"
+#include "control/readers/history_reader.hpp"
 
 #include <exception>
 #include <utility>

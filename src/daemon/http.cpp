@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/http.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "runtime/clock.hpp"
+#include "web/api/api.hpp"
+#include "web/basic.hpp"
+#include "web/metrics/metrics.hpp"
+#include "web/monit/routes.hpp"
+
+namespace healer {
+
+Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Machine machine, const std::string& answers)
+    : beat_(loop.timer([this] { pulse_.tick(); })),
+      pulse_([] { return runtime::now(); }, [this](Duration when) { beat_.set_deadline(when); }),
+      side_(loop, machine) {
+  const auto failed = [&loop, report = machine.report](const std::string& why) {
+    loop.post([report, why] { report(true, why); });
+  };
+  const auto saved = web::AnswerFile::read(answers);
+  if (!saved) machine.report(true, saved.error().what);
+  if (saved) file_ = std::make_unique<web::AnswerFile>(answers, failed);
+  kept_ = std::make_unique<web::KeptAnswers>(file_.get(), saved ? *saved : std::string(), runtime::now().wall);
+  side_.add(web::basic_routes(backend));
+  side_.add(web::monit::monit_routes(backend));
+  side_.add(web::monit::monit_pages(backend));
+  side_.add(web::metrics_routes(backend));
+  side_.add(web::api_routes(backend, pulse_, *kept_));
+}
+
+void Http::see(const Happening& what) {
+  const auto* const asked = std::get_if<happening::Asked>(&what);
+  if (asked != nullptr && std::holds_alternative<engine::effect::Commit>(asked->effect)) pulse_.note();
+  const auto* const notified = std::get_if<happening::Notified>(&what);
+  if (notified != nullptr && std::holds_alternative<engine::event::Measured>(notified->event)) pulse_.note_figures();
+}
+
+}  // namespace healer
