@@ -33,6 +33,8 @@ Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Mach
 void Http::see(const Happening& what) {
   const auto* const asked = std::get_if<happening::Asked>(&what);
   if (asked != nullptr && std::holds_alternative<engine::effect::Commit>(asked->effect)) pulse_.note();
+  const auto* const notified = std::get_if<happening::Notified>(&what);
+  if (notified != nullptr && std::holds_alternative<engine::event::Measured>(notified->event)) pulse_.note_figures();
 }
 
 }  // namespace healer

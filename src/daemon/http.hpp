@@ -25,7 +25,7 @@ class Http final : public Observer {
   void use(const engine::Settings& settings) { side_.use(settings); }
   /// What keeps people out now who should be let in, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const { return side_.troubles(); }
-  /// Where a commit is made something has changed that may be shown.
+  /// Where a commit is made something has changed that may be shown; where something was measured, figures may have.
   void see(const Happening& what) override;
 
  private:

@@ -7,13 +7,14 @@
 namespace healer::web {
 
 void Pulse::note() {
-  const bool first = revision_++ == ticked_;
-  if (first && !wakes_.empty()) alarm_(std::max(last_ + kLeast, now_().mono));
+  ++revision_;
+  if (wakes_.empty() || std::exchange(hurries_, true)) return;
+  alarm_(std::max(last_ + kLeast, now_().mono));
 }
 
 void Pulse::tick() {
   last_ = now_().mono;
-  ticked_ = revision_;
+  hurries_ = false;
   ++ticks_;
   for (const Wake& wake : wakes_) wake();
   if (!wakes_.empty()) alarm_(last_ + kBeat);
@@ -22,7 +23,7 @@ void Pulse::tick() {
 std::shared_ptr<void> Pulse::listen(Wake wake) {
   if (wakes_.size() >= kMost) return nullptr;
   if (wakes_.empty()) {  // there was no alarm
-    ticked_ = revision_;
+    hurries_ = false;
     alarm_(now_().mono + kBeat);
   }
   const auto place = wakes_.insert(wakes_.end(), std::move(wake));

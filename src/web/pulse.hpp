@@ -27,6 +27,8 @@ class Pulse {
 
   /// Something that is shown has changed. Costs next to nothing, and may be called for each event.
   void note();
+  /// The same of what changes all the time, such as figures: that is early enough at the next beat.
+  void note_figures() { ++revision_; }
   /// Wakes all who listen. Whoever owns this calls it at the time that `alarm` was told, or later.
   void tick();
 
@@ -45,9 +47,9 @@ class Pulse {
   std::function<void(Duration)> alarm_;
   std::list<Wake> wakes_;
   std::uint64_t revision_ = 1;
-  std::uint64_t ticked_ = 1;  // the revision at the last tick
   std::uint64_t ticks_ = 0;
-  Duration last_{0};  // tick
+  bool hurries_ = false;  // a tick is due before the next beat
+  Duration last_{0};      // tick
 };
 
 }  // namespace healer::web

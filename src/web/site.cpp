@@ -8,6 +8,7 @@
 
 #include "util/same_secret.hpp"
 #include "util/text.hpp"
+#include "web/api/problem.hpp"
 #include "web/html.hpp"
 
 namespace healer::web {
@@ -248,7 +249,10 @@ Reply Site::serve(const Request& request, const Way& way, const Route& route, st
 }
 
 /// Adds what each response has.
-Response Site::finish(const Request&, Response response) const {
+Response Site::finish(const Request& request, Response response) const {
+  // Programs read what the API says, also where it is not asked at all.
+  if (response.status >= 400 && request.path.starts_with("/api/") && response.type.starts_with("text/plain"))
+    response = as_problem(std::move(response));
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!std::ranges::any_of(response.headers, [&](const auto& one) { return iequals(one.first, name); }))
       response.headers.emplace_back(name, value);

@@ -112,6 +112,15 @@ TEST_CASE("Who listens is told the time, and the records that come", "[events]")
   CHECK(message.ends_with("\"rev\":2}\n\n"));
 }
 
+TEST_CASE("Who listens before anything was recorded is told the first record", "[events]") {
+  ApiWorld world;
+  REQUIRE(newest_of(world) == 0);
+  Listener listener(world, "");
+  CHECK(listener.read().starts_with("data: {\"now\""));
+  let_db_change(world, 1);
+  CHECK(listener.read_until(id_line(newest_of(world))).starts_with(id_line(1)));
+}
+
 TEST_CASE("What the data of an event is, healerctl history --json prints", "[events]") {
   ApiWorld world;
   let_db_change(world, 1);

@@ -54,6 +54,10 @@ TEST_CASE("A change wakes all at once, but no more than ten times a second", "[p
   heart.pulse.tick();
   CHECK(heart.alarm == heart.now.mono + seconds{5});
   CHECK(heart.woken == 2);
+  heart.alarm.reset();
+  heart.pulse.note_figures();
+  CHECK_FALSE(heart.alarm);
+  CHECK(heart.pulse.revision() == revision + 4);
 }
 
 TEST_CASE("There are no more than a thousand who listen", "[pulse]") {

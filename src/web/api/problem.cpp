@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "util/text.hpp"
 
 namespace healer::web {
 namespace {
@@ -53,6 +56,19 @@ Response problem(const control::Failure& failure, unsigned status) {
   Response response{.status = status, .type = "application/problem+json", .body = control::to_line(json) + "\n"};
   response.headers.emplace_back("Cache-Control", "no-store");
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+Response as_problem(Response refusal) {
+  constexpr std::array<std::pair<unsigned, std::string_view>, 5> kCodes{
+      {{401, "unauthorized"}, {403, "forbidden"}, {404, "unknown-path"}, {405, "wrong-method"}, {421, "wrong-host"}}};
+  const auto* const found = std::ranges::find(kCodes, refusal.status, &std::pair<unsigned, std::string_view>::first);
+  const bool is_path = refusal.status == 404 || refusal.status == 405;
+  Response response = problem({.code = std::string(found == kCodes.end() ? "refused" : found->second),
+                               .message = std::string(trim(refusal.body)),
+                               .remedy = is_path ? "GET /api/v1/openapi.json says what there is" : ""},
+                              refusal.status);
+  for (auto& header : refusal.headers) response.headers.push_back(std::move(header));
   return response;
 }
 

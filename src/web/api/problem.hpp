@@ -15,4 +15,7 @@ namespace healer::web {
 /// The same with another status than that of its code: of the server, which knows more of HTTP than the code says.
 [[nodiscard]] Response problem(const control::Failure& failure, unsigned status);
 
+/// A refusal in plain text, as the server and the site write them, as a problem; its headers stay.
+[[nodiscard]] Response as_problem(Response refusal);
+
 }  // namespace healer::web

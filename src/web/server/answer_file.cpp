@@ -97,11 +97,11 @@ class AnswerFile::Writer {
       }
     }
     if (done && !lines.empty()) done = append(lines);
-    if (done) {
+    const std::scoped_lock lock(mutex_);
+    if (done)
       told_ = false;
-    } else if (!std::exchange(told_, true) && failed_) {
+    else if (!std::exchange(told_, true) && failed_ && !stopping_)  // afterwards nobody is there
       failed_(done.error().what);
-    }
   }
 
   Result<void> append(const std::string& lines) {
