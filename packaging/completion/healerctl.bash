@@ -86,7 +86,7 @@ _healerctl() {
   case $command in
     "")
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -105,6 +105,7 @@ _healerctl() {
     replay) options="--since --until --rules --throughout --state --all" ;;
     reload) options="--confirm" ;;
     beat) options="--text" ;;
+    open) options="--print" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;
     lint) options="--offline" ;;
@@ -162,7 +163,7 @@ _healerctl() {
       ;;
     help)
       _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

@@ -221,6 +221,7 @@ struct Commands::Impl {
   std::unique_ptr<Answer> submit(const Request& request, const Peer& peer, std::vector<ServiceId> services, Wake wake);
   std::unique_ptr<Answer> beat(const Request& request, const Peer& peer, Wake wake);
   std::unique_ptr<Answer> load(const Request& request, Wake wake);
+  std::unique_ptr<Answer> open(const Peer& peer);
   std::unique_ptr<Answer> quit(Wake wake);
   [[nodiscard]] bool names_list(const Request& request) const;
   std::unique_ptr<Answer> accept_list(const Request& request, const Peer& peer);
@@ -473,6 +474,12 @@ std::unique_ptr<Answer> Commands::Impl::forget(const Request& request, const Pee
   return std::make_unique<ReadyAnswer>(header(request.verb) + end_line(Done{true, std::move(text)}));
 }
 
+std::unique_ptr<Answer> Commands::Impl::open(const Peer& peer) {
+  const auto opened = daemon.open_login(peer.who);
+  if (const auto* const failure = std::get_if<Failure>(&opened)) return refuse(*failure);
+  return std::make_unique<ReadyAnswer>(header(Verb::Open) + end_line(Done{true, std::get<std::string>(opened)}));
+}
+
 std::unique_ptr<Answer> Commands::Impl::quit(Wake wake) {
   std::string begun = header(Verb::Quit);
   for (const std::string& what : daemon.quit()) begun += item_line({{"text", what}});
@@ -498,6 +505,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
   if (verb == Verb::Reload || verb == Verb::Diff) return impl_->load(request, std::move(wake));
   if (verb == Verb::Lists)
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
+  if (verb == Verb::Open) return impl_->open(peer);
   if (verb == Verb::Beat) return impl_->beat(request, peer, std::move(wake));
   if (verb == Verb::Forget) return impl_->forget(request, peer);
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);

@@ -32,6 +32,7 @@ constexpr std::array<Row, static_cast<std::size_t>(Verb::Count_)> kTable{{
     {Verb::HealingStatus, Least::ReadOnly},
     {Verb::HealingReport, Least::ReadOnly},
     {Verb::Lists, Least::ReadOnly},
+    {Verb::Open, Least::ReadOnly},  // what the browser may then is up to the role of whoever asked
     {Verb::Monitor, Least::Admin},
     {Verb::Unmonitor, Least::Admin},
     {Verb::Validate, Least::Admin},

@@ -9,8 +9,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "control/permissions.hpp"
 #include "control/statistics.hpp"
 #include "control/wire.hpp"
 #include "engine/engine.hpp"
@@ -109,6 +111,8 @@ class Supervisor {
   virtual bool forget_row(const std::string& row, const std::string& by) = 0;
 
   // ---- what people ask for
+  /// An address that logs a browser in once, in the name of `who`; why there is none.
+  [[nodiscard]] virtual std::variant<std::string, Failure> open_login(const Asker& who) = 0;
   /// Hands a command to the engine; its effect::Reply comes back through Commands::reply(), also from within.
   virtual void submit(engine::event::Command command) = 0;
   /// The same of a beat.

@@ -67,6 +67,7 @@ enum class Verb : std::uint8_t {
   HealingStatus,
   HealingReport,
   Lists,    ///< of rows: what is known of them
+  Open,     ///< an address at which a browser is logged in, once
   Monitor,  ///< the first that acts
   Unmonitor,
   Validate,

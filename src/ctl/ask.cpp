@@ -19,6 +19,7 @@
 #include "control/client.hpp"
 #include "control/views.hpp"
 #include "ctl/diagnostics.hpp"
+#include "ctl/open.hpp"
 #include "ctl/render/render.hpp"
 #include "store/sqlite_store.hpp"
 #include "util/text.hpp"
@@ -321,7 +322,7 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
   if (request.verb == Verb::Quit) return quit(client, request, options.timeout.value_or(kQuitPatience), output);
 
   if (control::acts(request.verb) || request.verb == Verb::Ping || request.verb == Verb::Diff ||
-      request.verb == Verb::Lists) {
+      request.verb == Verb::Lists || request.verb == Verb::Open) {
     const control::Reply reply = client.call(request);
     if (!reply.ok()) return output.fail(*reply.failure);
     auto done = reply.end.get<Done>();
@@ -336,7 +337,9 @@ int ask(const std::string& socket, const Request& request, const AskOptions& opt
     }
     // cron mails whatever is said.
     if (request.verb == Verb::Beat && done.ok && !output.json()) return output.finish(kExitDone);
-    return show_done(reply.header, done, output);
+    const int status = show_done(reply.header, done, output);
+    if (request.verb == Verb::Open && !options.print && !output.json()) open_in_browser(done.text);
+    return status;
   }
 
   Listing listing(request, options, output);

@@ -18,6 +18,7 @@ struct AskOptions {
   bool groups = false;                ///< names: those of the groups
   bool graph = false;                 ///< status: as a graph
   bool ids = false;                   ///< history: each record with its number
+  bool print = false;                 ///< open: nothing more than to print the address
   bool all = false;                   ///< explain: also the brakes that block nothing
   std::optional<Duration> timeout{};  ///< for all of it; none: what may take long is waited for
 };

@@ -327,6 +327,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->add_flag("--confirm", request.confirmed,
                  "Reload even if services that healer runs would end because their files are gone");
   add(app, arguments, Verb::Diff, "Show what a reload would change: services and rules added, removed, changed, kept");
+  add(app, arguments, Verb::Open, "Log a browser in: print an address that is good once, for 5 minutes, and open it")
+      ->add_flag("--print", arguments.ask.print, "Only print the address");
   add(app, arguments, Verb::Quit, "Stop healerd and wait until it has ended");
   add(app, arguments, Verb::Ping, "Check that healerd answers, and show its version");
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
@@ -92,6 +93,11 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   bool forget_row(const std::string& row, const std::string& by) override { return daemon_.lists_->forget(row, by); }
+
+  [[nodiscard]] std::variant<std::string, control::Failure> open_login(const control::Asker& who) override {
+    if (daemon_.http_) return daemon_.http_->open_login(who);
+    return control::Failure{"no-http", "healerd is not up yet, or ends", "try again"};
+  }
 
   void submit(engine::event::Command command) override { daemon_.handle(std::move(command)); }
   void submit(engine::event::Arrived beat) override { daemon_.handle(std::move(beat)); }

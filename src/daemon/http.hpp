@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "daemon/publisher.hpp"
@@ -23,6 +24,10 @@ class Http final : public Observer {
 
   /// Listens and lets in as these settings say, from now on.
   void use(const engine::Settings& settings) { side_.use(settings); }
+  /// An address that logs a browser in once, in the name of `who`; why there is none.
+  [[nodiscard]] std::variant<std::string, control::Failure> open_login(const control::Asker& who) {
+    return side_.open_login(who);
+  }
   /// What keeps people out now who should be let in, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const { return side_.troubles(); }
   /// Where a commit is made something has changed that may be shown; where something was measured, figures may have.

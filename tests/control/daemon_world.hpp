@@ -55,6 +55,9 @@ class DaemonWorld {
   std::function<void(ReloadDone)> on_reload = [](const ReloadDone& done) { done({.text = "rules reloaded"}); };
   std::function<void(ReloadDone)> on_diff = [](const ReloadDone& done) { done({.text = "nothing would change"}); };
   std::function<void()> on_quit = [] {};
+  std::function<std::variant<std::string, Failure>(const Asker&)> on_open = [](const Asker& who) {
+    return "http://127.0.0.1:2812/login?once=" + who.name;
+  };
   control::Surroundings around{.id = "0123456789abcdef",
                                .pid = 42,
                                .user = "root",
@@ -115,6 +118,9 @@ class DaemonWorld {
     [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
     std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
     bool forget_row(const std::string&, const std::string&) override { return false; }
+    [[nodiscard]] std::variant<std::string, Failure> open_login(const Asker& who) override {
+      return world_.on_open(who);
+    }
     void submit(event::Command command) override { world_.submit(command); }
     void submit(event::Arrived beat) override {
       world_.world_.handle(beat);

@@ -32,14 +32,14 @@ std::string may(const std::optional<Role>& role) {
 TEST_CASE("what each role may do, verb by verb", "[control][permissions]") {
   CHECK(may(std::nullopt) == "ping");
   CHECK(may(Role::ReadOnly) ==
-        "ping status summary explain history report names jobs diff healing-status healing-report lists");
+        "ping status summary explain history report names jobs diff healing-status healing-report lists open");
   CHECK(may(Role::Operator) ==
         "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-        "pause resume cancel heal approve reject ack beat");
+        "open pause resume cancel heal approve reject ack beat");
   CHECK(
       may(Role::Admin) ==
       "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-      "monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject healing-reset ack "
+      "open monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject healing-reset ack "
       "forget beat reload quit");
 }
 

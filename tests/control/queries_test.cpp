@@ -45,6 +45,10 @@ class Asked final : public Supervisor {
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }
+  [[nodiscard]] Surroundings surroundings() const override { return {}; }
+  [[nodiscard]] CivilTime civil(WallTime when) const override { return utc_civil(when); }
+  void read_log(std::size_t, LogRead) override {}
+  [[nodiscard]] std::variant<std::string, Failure> open_login(const Asker&) override { return {}; }
   void submit(engine::event::Command) override {}
   void submit(engine::event::Arrived) override {}
   void check_token(const std::string&, std::string, std::function<void(bool)>) override {}

@@ -18,6 +18,7 @@
 #include "protocols/probe.hpp"
 #include "runtime/clock.hpp"
 #include "util/text.hpp"
+#include "web/browser_address.hpp"
 #include "web/server/credentials.hpp"
 #include "web/server/http_server.hpp"
 #include "web/server/listeners.hpp"
@@ -164,8 +165,8 @@ struct HttpSide::Impl {
 
   runtime::Loop& loop;
   Machine machine;
-  std::optional<HttpdSettings> httpd;
-  std::string url, secrets;
+  std::optional<HttpdSettings> httpd;  ///< what is listened by
+  std::string url;                     ///< `set url`
   std::vector<std::string> shut_out;  ///< whom `allow` names, but nobody can be let in for
   std::uint64_t reading = 0;
   std::list<Delayed> delayed;
@@ -178,17 +179,19 @@ struct HttpSide::Impl {
 
 void HttpSide::Impl::use(const engine::Settings& settings) {
   const HttpdSettings wanted = settings.httpd.value_or(HttpdSettings{});
+  httpd = settings.httpd;
+  url = settings.url;
   // The same files may say something else by now: a reload reads them again.
   const std::uint64_t round = ++reading;
   if (wanted.tls) tls.use(tls_of(wanted));
   credentials.read(wanted, settings.secrets,
-                   [this, wanted, round, url = settings.url](AccessRules rules, std::vector<std::string> troubles) {
+                   [this, wanted, round, of = settings.url](AccessRules rules, std::vector<std::string> troubles) {
                      if (round != reading) return;  // another reload has come meanwhile
                      for (const std::string& trouble : troubles) machine.report(true, trouble);
                      shut_out = std::move(troubles);
                      site.use({.access = std::move(rules),
                                .host = machine.host,
-                               .url = url,
+                               .url = of,
                                .server = wanted.signature ? "healer/" + machine.version : ""});
                      listeners.listen(endpoints_of(wanted));
                    });
@@ -200,6 +203,18 @@ HttpSide::~HttpSide() = default;
 void HttpSide::add(std::vector<Route> routes) { impl_->site.add(std::move(routes)); }
 void HttpSide::use(const engine::Settings& settings) { impl_->use(settings); }
 Site& HttpSide::site() { return impl_->site; }
+
+std::variant<std::string, control::Failure> HttpSide::open_login(const control::Asker& who) {
+  auto address = browser_address(impl_->httpd, impl_->url);
+  if (!std::holds_alternative<std::string>(address)) return address;
+  // Of several sockets the first one is that of the address.
+  std::string trouble = impl_->listeners.trouble_on(endpoints_of(*impl_->httpd).front());
+  if (trouble.empty() && impl_->httpd->tls) trouble = impl_->tls.trouble();
+  if (!trouble.empty())
+    return control::Failure{"no-http", "a browser is not answered now: " + trouble, "healerd tries it again by itself"};
+  const std::string token = impl_->site.logins().offer(who, random_digits() + random_digits(), runtime::now().mono);
+  return fmt::format("{}/login?once={}", std::get<std::string>(address), token);
+}
 
 std::vector<std::string> HttpSide::troubles() const {
   std::vector<std::string> all = impl_->listeners.troubles();

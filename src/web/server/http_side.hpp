@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "control/permissions.hpp"
 #include "engine/rules/settings.hpp"
 #include "runtime/loop.hpp"
 #include "web/site.hpp"
@@ -30,6 +32,8 @@ class HttpSide {
   void add(std::vector<Route> routes);
   /// Listens and lets in as these settings say, from now on.
   void use(const engine::Settings& settings);
+  /// An address that logs a browser in once, in the name of `who`; why there is none.
+  [[nodiscard]] std::variant<std::string, control::Failure> open_login(const control::Asker& who);
   /// What keeps people out now who should be let in, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const;
   [[nodiscard]] Site& site();

@@ -243,4 +243,9 @@ std::vector<std::string> Listeners::troubles() const {
   return all;
 }
 
+std::string Listeners::trouble_on(const Endpoint& endpoint) const {
+  const auto found = impl_->doors.find(endpoint.text());
+  return found == impl_->doors.end() ? std::string() : found->second->trouble;
+}
+
 }  // namespace healer::web

@@ -53,6 +53,8 @@ class Listeners {
   void listen(const std::vector<Endpoint>& endpoints);
   /// Where nobody can be heard now, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const;
+  /// Why nobody can be heard on that one; empty: they are, or that is being tried.
+  [[nodiscard]] std::string trouble_on(const Endpoint& endpoint) const;
 
  private:
   struct Impl;
