@@ -29,9 +29,6 @@ class Asked final : public Supervisor {
   [[nodiscard]] std::string version() const override { return "1.2.3"; }
   [[nodiscard]] CountsView counts() const override { return {.runs = 7}; }
   [[nodiscard]] const Statistics& statistics() const override { return statistics_; }
-  [[nodiscard]] Surroundings surroundings() const override { return {}; }
-  [[nodiscard]] CivilTime civil(WallTime) const override { return {}; }
-  void read_log(std::size_t, LogRead) override {}
   [[nodiscard]] Vitals vitals() const override { return {}; }
   [[nodiscard]] std::optional<MailView> mail() const override { return std::nullopt; }
   [[nodiscard]] std::vector<ContactView> contacts() const override { return {}; }

@@ -9,7 +9,6 @@
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/words/cause.hpp"
-#include "web/monit_status.hpp"
 
 namespace healer::web::monit {
 namespace {
@@ -20,6 +19,12 @@ using engine::ServiceBlock;
 using engine::ServiceId;
 using engine::ServiceState;
 using State = engine::effect::Cause::State;
+
+/// By EventKind, as in Monit's XML.
+constexpr std::array<std::uint64_t, engine::kEventKinds> kBits{
+    0x20000, 0x4000000, 0x8000000, 0x1,   0x20,      0x8000,   0x800,      0x1000,     0x40000000, 0x2000,
+    0x100,   0x4000,    0x10000,   0x400, 0x800000,  0x200,    0x10000000, 0x20000000, 0x40,       0x40000,
+    0x80000, 0x2,       0x2000000, 0x10,  0x1000000, 0x200000, 0x4,        0x8,        0x80,       0x400000};
 
 struct Named {
   std::string_view word;
@@ -151,7 +156,7 @@ Kind kind_of(const engine::CheckKind& kind) {
   return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 
-std::uint64_t bit_of(EventKind event) { return status_bit(event); }
+std::uint64_t bit_of(EventKind event) { return kBits[static_cast<std::size_t>(event)]; }
 
 std::string_view colour_of(Tone tone) {
   switch (tone) {
