@@ -59,12 +59,12 @@ class Mail(mails.Receiving, support.Case):
         dice = random.Random(20261128)
         under_way, calls_under_way = set(), set()  # which may come twice: the last that was said before a kill
         for _ in range(100 if os.environ.get("HEALER_LONG") else 10):
-            wanted = len(self.subjects()) + dice.randint(1, 5)
-            self.wait_for(lambda: len(self.subjects()) >= wanted, "more mails", detail=daemon.log_text)
+            wanted = self.taken() + dice.randint(1, 5)
+            self.wait_for(lambda: self.taken() >= wanted, "more mails", detail=daemon.log_text)
             time.sleep(dice.uniform(0, 0.06))  # at any moment
             daemon.kill()
             self.wait_for(self.all_ended, "the mail server to be done with it")
-            under_way.add(len(self.subjects()) - 1)
+            under_way.add(self.taken() - 1)
             calls_under_way.add(len(wall.calls) - 1)
             daemon.launch()
         self.mode("")
@@ -76,8 +76,8 @@ class Mail(mails.Receiving, support.Case):
         status = lambda: daemon.ask("status")["daemon"]  # noqa: E731
         self.wait_for(lambda: status()["mail"]["waiting"] == 0 and not status().get("contacts"), "all of them to be sent",
                       detail=lambda: str(status()))
-        decided = [one for one in daemon.ask("history", "--lines", "10000")["records"]
-                   if one["kind"] in ("rule-failed", "rule-recovered") and one["service"] in names]
+        decided = [one for name in names for one in daemon.ask("history", name, "--lines", "10000")["records"]
+                   if one["kind"] in ("rule-failed", "rule-recovered")]
         mailed = [(mail.id, mail.subject.removeprefix("monit alert --  ")) for mail in self.mails()]
         told = [(headers["Idempotency-Key"], json.loads(body)["text"]) for _, headers, body in wall.calls]
         for which, sent, doubles in (("mail", mailed, under_way), ("contact", told, calls_under_way)):

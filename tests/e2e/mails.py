@@ -70,6 +70,10 @@ class Receiving:
                               text=read.get_content().replace("\r\n", "\n")))
         return found
 
+    def taken(self, name: str = "mails") -> int:
+        """How many it has taken."""
+        return sum(1 for _ in self.path(name).glob("*.json"))
+
     def all_ended(self, name: str = "mails") -> bool:
         """Whether nobody talks to that server any more."""
         lines = [line.split(" ", 1) for line in (self.path(name) / "commands.log").read_text().splitlines()]
