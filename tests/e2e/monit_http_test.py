@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Monit's HTTP interface: the same rules in healer and the real Monit on this machine, their XML element by element, their
-text line by line, their pages by links, forms and rows; and Monit's own client, with the same exit statuses. Where healer
-differs on purpose, LEFT_OUT, OWN and OTHER below say what, and why. The tests hold it to these, and to nothing else."""
-import base64
-import http.client
+text line by line, their pages by links, forms and rows. Where healer differs on purpose, LEFT_OUT, LINES_LEFT_OUT, PARTS_LEFT_OUT
+and OTHER say what, and why. The tests hold it to these, and to nothing else."""
 import os
 import re
 import socket
 import subprocess
 import threading
-import urllib.parse
-import xml.etree.ElementTree as ElementTree
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import ThreadingHTTPServer
 
+import monit_sides
 import support
+from monit_sides import Web, blocks, flat, shape
 from support import monits, processes
 
 TOTALS = "healer keeps rates, not what has come together since the machine was started"
@@ -66,186 +63,7 @@ OTHER = {
 }
 
 
-def flat(element: ElementTree.Element, path: str = "") -> dict[str, str]:
-    """The leaves below an element by their paths; several of a name are numbered."""
-    leaves: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    for child in element:
-        seen[child.tag] = seen.get(child.tag, 0) + 1
-        name = path + child.tag + (f"[{seen[child.tag]}]" if seen[child.tag] > 1 else "")
-        for key, value in child.attrib.items():
-            leaves[f"{name}@{key}"] = value
-        if len(child):
-            leaves.update(flat(child, name + "/"))
-        else:
-            leaves[name] = (child.text or "").strip()
-    return leaves
-
-
-def plain(text: str) -> str:
-    return re.sub("\x1b\\[[0-9;]*m", "", text)
-
-
-def blocks(text: str) -> dict[str, list[tuple[str, str]]]:
-    """The services of a status text: the title, and the lines as label and value."""
-    services = {}
-    for block in plain(text).split("\n\n")[1:]:
-        lines = block.strip("\n").split("\n")
-        if not lines[0]:
-            continue
-        rows: list[tuple[str, str]] = []
-        for line in lines[1:]:
-            if line.startswith(" " * 31) and rows:
-                rows[-1] = (rows[-1][0], rows[-1][1] + "\n" + line[31:])
-            else:
-                rows.append((line[2:30].strip(), line[31:]))
-        services[lines[0]] = rows
-    return services
-
-
-def shape(value: str) -> str:
-    """A value without its numbers and sizes."""
-    return re.sub(r"\b(B|kB|MB|GB)\b", "B", re.sub(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2}|\d+(\.\d+)?", "N", value))
-
-
-class Side:
-    """A supervisor as it is asked over HTTP, and by Monit's client with a rules file `rc`."""
-
-    def __init__(self, port: int, rc: Path, real: str):
-        self.port, self.rc, self.real = port, rc, real
-
-    def ask(self, path: str, form: dict | list | None = None, user: str = "admin",
-            headers: dict[str, str] | None = None) -> tuple[int, dict, str]:
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=support.LIMIT)
-        headers = {"Authorization": "Basic " + base64.b64encode(f"{user}:monit".encode()).decode(), **(headers or {})}
-        body = None
-        if form is not None:  # by Monit's double submission, unless it has a token
-            pairs = list(form.items()) + [("securitytoken", "made-up")] if isinstance(form, dict) else form
-            body = urllib.parse.urlencode(pairs)
-            headers |= {"Content-Type": "application/x-www-form-urlencoded", "Cookie": "securitytoken=made-up"}
-        link.request("GET" if form is None else "POST", path, body, headers)
-        answer = link.getresponse()
-        text = answer.read().decode("latin-1" if "xml" in path else "utf-8", errors="replace")
-        link.close()
-        return answer.status, {key.lower(): value for key, value in answer.getheaders()}, text
-
-    def get(self, path: str) -> str:
-        status, _, text = self.ask(path)
-        assert status == 200, (path, status, text)
-        return text
-
-    def xml(self, path: str = "/_status?format=xml&level=full") -> ElementTree.Element:
-        return ElementTree.fromstring(self.get(path).encode("latin-1"))
-
-    def services(self) -> dict[str, ElementTree.Element]:
-        return {one.findtext("name"): one for one in self.xml().iter("service")}
-
-    def field(self, service: str, name: str) -> str | None:
-        try:
-            one = self.services().get(service)
-        except (ConnectionError, http.client.HTTPException):  # Monit's server begins anew with each reload
-            return None
-        return one.findtext(name) if one is not None else None
-
-    def client(self, *words: str) -> subprocess.CompletedProcess:
-        done = subprocess.run([self.real, "-c", self.rc, *words], capture_output=True, text=True, timeout=support.LIMIT,
-                              stdin=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
-        # Monit 6 warns of what it finds old at each call.
-        done.stderr = "".join(line for line in done.stderr.splitlines(True) if "deprecated" not in line)
-        return done
-
-
-class Web(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_):
-        pass
-
-
-class Case(support.Case):
-    VERSION = monits.OLD
-    MEANING = ""
-    CYCLE = 1
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.real = monits.find(self.VERSION)
-        if self.real is None:
-            self.skipTest(f"monit {self.VERSION} is not here")
-        self.ports = {name: self.own_port() for name in ("healer", "monit")}
-
-    def run_both(self, services: str) -> None:
-        """Both with the same services."""
-        access = "address 127.0.0.1 allow admin:monit allow reader:monit read-only\n"
-        asked = {name: f"set httpd port {port} {access}" for name, port in self.ports.items()}
-        self.daemon = self.start(self.MEANING + asked["healer"] + services, cycle=str(self.CYCLE))
-        folder = self.path("monit")
-        folder.mkdir()
-        rcs = {}
-        for name, pidfile in (("healer", f"{self.daemon.folder}/healer.pid"), ("monit", f"{folder}/pid")):
-            rcs[name] = folder / f"{name}.rc"
-            rcs[name].write_text(f"set daemon {self.CYCLE}\nset log {folder}/{name}.log\nset pidfile {pidfile}\nset idfile {folder}/id\n"
-                                 f"set statefile {folder}/{name}.state\n{asked[name]}{services}")
-            rcs[name].chmod(0o600)
-        self.sides = {name: Side(port, rcs[name], self.real) for name, port in self.ports.items()}
-        self.healer, self.other = self.sides["healer"], self.sides["monit"]
-        self.launch_monit()
-        self.wait_for(lambda: self.listens(self.ports["healer"]), "healer's server", detail=self.daemon.told)
-
-    def launch_monit(self) -> None:
-        log = self.path("monit.out")
-        with log.open("ab") as out:
-            self.monit = subprocess.Popen([self.real, "-I", "-c", self.other.rc], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                          preexec_fn=processes.die_with_parent)
-        self.wait_for(lambda: self.monit.poll() is not None or self.listens(self.ports["monit"]), "Monit's server", detail=log.read_text)
-        self.assertIsNone(self.monit.poll(), log.read_text())
-
-    def tearDown(self) -> None:
-        if hasattr(self, "monit"):
-            self.end_monit()
-        for one in getattr(self, "nodes", []):
-            one.kill()
-            one.wait()
-        super().tearDown()
-
-    def wait_for(self, condition, what, **how):
-        """Processes that start programs have left are ended by whoever has them; Monit waits for that."""
-        def met():
-            mine = {one.pid for one in (self.daemon.process, getattr(self, "monit", None), *getattr(self, "nodes", [])) if one}
-            processes.reap(mine)
-            return condition()
-        return super().wait_for(met if hasattr(self, "daemon") else condition, what, **how)
-
-    def end_monit(self) -> None:
-        if self.monit.poll() is None:
-            self.monit.kill()
-        self.monit.wait()
-
-    @staticmethod
-    def listens(port: int) -> bool:
-        with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", port)) == 0
-
-    def both_say(self, service: str, element: str, value: str) -> None:
-        for name, side in self.sides.items():
-            self.wait_for(lambda: side.field(service, element) == value, f"{element} {value} of {service} in {name}",
-                          detail=lambda: side.get(f"/_status?service={service}"))
-
-    def looked(self) -> None:
-        """Both have looked at everything twice: means are known."""
-        for name, side in self.sides.items():
-            self.wait_for(lambda: not [one for one in side.services().values() if one.findtext("monitor") in ("2",)],
-                          f"first looks of {name}")
-            before = {service: one.findtext("collected_sec") for service, one in side.services().items()}
-            wanted = [service for service, one in side.services().items() if one.find("every") is None and one.findtext("monitor") == "1"]
-            for _ in range(2):
-                self.wait_for(lambda: all(side.field(one, "collected_sec") != before[one] for one in wanted), f"looks of {name}")
-                before = {service: one.findtext("collected_sec") for service, one in side.services().items()}
-
+class Case(monit_sides.Case):
     # ---- one of everything ------------------------------------------------------------------------------------
 
     def everything(self) -> str:
@@ -471,137 +289,9 @@ class MonitHttp(Case):
         self.assertEqual(page.count("</textarea>"), 1)
 
 
-class MonitClient(Case):
-    """The real client asks healer, as it asks Monit."""
-
-    def both_start(self) -> None:
-        # Each has processes of its own: what a start program writes is beside its own pid file.
-        live = self.script("live", f"""
-case $1 in
-start) [ ! -e "$2" ] || kill -0 "$(cat "$2")" 2>/dev/null || rm -f "$2"
-       [ -e "$2" ] || {{ setsid sleep 100000 >/dev/null 2>&1 </dev/null & echo $! > "$2.new" && mv "$2.new" "$2"; }} ;;
-stop) kill "$(cat "$2")"; rm -f "$2" ;;
-esac""")
-        good = self.script("good", "echo fine")
-
-        def services(side: str) -> str:
-            f = self.folder / f"of-{side}"
-            f.mkdir(exist_ok=True)
-            return f"check system {socket.gethostname()}\n" + "".join(f"""
-check process {name} with pidfile {f}/{name}.pid
-  group pair
-  start program = "{live} start {f}/{name}.pid"
-  stop program = "{live} stop {f}/{name}.pid"
-""" for name in ("one", "two")) + f"""
-check program prog with path "{good}"
-  if status != 0 then alert
-check file gone with path {f}/gone
-  if not exist then alert
-"""
-
-        self.may_outlive = True
-        self.run_both(services)
-
-    def run_both(self, services) -> None:
-        if isinstance(services, str):
-            return super().run_both(services)
-        super().run_both(services("healer"))
-        rc = self.other.rc
-        text = rc.read_text().replace("of-healer", "of-monit")
-        self.end_monit()
-        (self.folder / "of-monit").mkdir(exist_ok=True)
-        rc.write_text(text)
-        self.launch_monit()
-
-    def pid(self, side: str, name: str) -> int:
-        path = self.folder / f"of-{side}" / f"{name}.pid"
-        return int(path.read_text()) if path.exists() else 0
-
-    def says(self, *words: str, status: int | None = None, same: bool = True) -> None:
-        """Both are asked the same by the client, which ends with the same status and says the same."""
-        done = {name: side.client(*words) for name, side in self.sides.items()}
-        told = {name: (one.returncode, shape(one.stdout + one.stderr) if same else "") for name, one in done.items()}
-        self.assertEqual(told["healer"], told["monit"], words)
-        if status is not None:
-            self.assertEqual(done["healer"].returncode, status, (words, done["healer"].stdout, done["healer"].stderr))
-
-    def test_client_reads_and_acts_with_the_same_statuses(self):
-        self.both_start()
-        for name in self.sides:
-            self.wait_for(lambda: self.pid(name, "one") and self.pid(name, "two"), f"the processes of {name}", detail=self.daemon.told)
-        for one in ("one", "two", "prog"):
-            self.both_say(one, "status", "0")
-            self.both_say(one, "monitor", "1")
-            self.both_say(one, "pendingaction", "0")
-        self.both_say("gone", "status", "512")
-        for words in (("summary",), ("report",), ("report", "up"), ("report", "down"), ("report", "total"),
-                      ("summary", "one"), ("summary", "t.*"), ("-g", "pair", "summary"), ("-g", "PAIR", "summary"),
-                      ("status", "prog"), ("status", "gone"), ("-B", "status", "prog")):
-            self.says(*words, status=0)
-        self.says("status", status=0, same=False)
-        for words in (("status", "nobody"), ("summary", "on"), ("-g", "nobody", "status"), ("-g", "nobody", "summary"),
-                      ("report", "nonsense"), ("start", "nobody"), ("monitor", "nobody"), ("-g", "nobody", "monitor", "all"),
-                      ("start",)):
-            self.says(*words, status=1)
-        self.says("procmatch", "no-such-process-at-all")
-
-        def gone(name: str) -> bool:
-            return all(not self.pid(side, name) for side in self.sides)
-
-        self.says("stop", "one", status=0)
-        self.wait_for(lambda: gone("one"), "the stop")
-        self.both_say("one", "monitor", "0")
-        self.says("start", "one", status=0)
-        self.wait_for(lambda: all(self.pid(side, "one") for side in self.sides), "the start")
-        self.both_say("one", "monitor", "1")
-        self.both_say("one", "pendingaction", "0")
-        before = {side: self.pid(side, "two") for side in self.sides}
-        self.says("restart", "two", status=0)
-        self.wait_for(lambda: all(self.pid(side, "two") not in (0, before[side]) for side in self.sides), "the restart")
-        self.both_say("two", "pendingaction", "0")
-        self.says("unmonitor", "prog", status=0)
-        self.both_say("prog", "monitor", "0")
-        self.says("monitor", "pro.*", status=0)
-        self.both_say("prog", "monitor", "1")
-        self.says("-g", "pair", "unmonitor", "all", status=0)
-        for one in ("one", "two"):
-            self.both_say(one, "monitor", "0")
-        self.says("monitor", "all", status=0)
-        for one in ("one", "two", "prog", "gone"):
-            self.both_say(one, "monitor", "1")
-        self.says("-g", "pair", "stop", "all", status=0)
-        self.wait_for(lambda: gone("one") and gone("two"), "the stop of the group")
-
-    def test_client_wakes_reloads_and_ends_by_signals(self):
-        self.both_start()
-        for name in self.sides:
-            self.wait_for(lambda: self.pid(name, "one"), f"the processes of {name}", detail=self.daemon.told)
-        before = self.healer.field("prog", "collected_sec")
-        self.says("validate", same=False)
-        self.wait_for(lambda: self.healer.field("prog", "collected_sec") != before, "a look")
-        self.daemon.write_rules(self.daemon.rules.read_text() + 'check file later with path /etc/hosts\n')
-        self.other.rc.write_text(self.other.rc.read_text() + "check file later with path /etc/hosts\n")
-        self.healer.rc.write_text(self.healer.rc.read_text() + "check file later with path /etc/hosts\n")
-        self.says("reload", status=0)
-        self.both_say("later", "status", "0")
-        self.says("quit", status=0, same=False)
-        self.wait_for(self.daemon.ended, "the end of healerd")
-        self.wait_for(lambda: self.monit.poll() is not None, "the end of Monit")
-        self.assertEqual(self.daemon.process.returncode, 0)
-        self.says("status", status=1)
-        self.says("quit", status=0)
-
-
-class Monit6Client(MonitClient):
-    VERSION = monits.NEW
-    MEANING = "set monit 6\n"
-
-
 class Monit6(Case):
     VERSION = monits.NEW
     MEANING = "set monit 6\n"
-    everything = MonitHttp.everything
-    settled = MonitHttp.settled
     compare = MonitHttp.compare
 
     def test_xml_and_text_are_those_of_monit_6(self):
