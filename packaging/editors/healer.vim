@@ -38,26 +38,26 @@ syntax keyword healerOption log logfile loglimit lt mail mails mailserver mainte
 syntax keyword healerOption manual maxforward md5 member members memcache method missed
 syntax keyword healerOption mmonit mongodb monit more mqtt mtime mx mysql
 syntax keyword healerOption mysqls ne networktimeout newer nntp nostart notequal notify
-syntax keyword healerOption ns ntp3 offset oid older once operators origin
-syntax keyword healerOption overlapping pagein pageins pageout pageouts parallel passive password
-syntax keyword healerOption patch path pause pemchain pemfile pemkey perm permission
-syntax keyword healerOption pgsql pid pidfile ping ping4 ping6 polls pop
-syntax keyword healerOption pops port portnumber post ppid probation programoutput programtimeout
-syntax keyword healerOption proto protocol ptr put query radius ramp rdate
-syntax keyword healerOption read readonly ready redirects redis register reject reminder
-syntax keyword healerOption repeatable replylimit request requestlimit responsetime restarttimeout retry rsakey
-syntax keyword healerOption rsync run runs saturation save secret secrets security
-syntax keyword healerOption selfsigned send sendexpectbuffer service servicetime settle sha1 sha256
-syntax keyword healerOption sha512 shadow sieve signal signature sip size skip
-syntax keyword healerOption slot slots smtp smtps snmp soa socket space
-syntax keyword healerOption spamassassin srv ssh ssl sslauto sslv2 sslv3 startlimit
-syntax keyword healerOption starttimeout starttls statefile step stoptimeout syslog target tcp
-syntax keyword healerOption tcpssl terabyte terabytes terminal thread threads time timeout
-syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns token
-syntax keyword healerOption total tries txt type udp uid unix unixsocket
-syntax keyword healerOption until up upload uploaded uptime url username valid
-syntax keyword healerOption verify version wait waitlimit watchdog websocket week weeks
-syntax keyword healerOption when while write
+syntax keyword healerOption ns ntp3 offset oid older once operator operators
+syntax keyword healerOption origin overlapping pagein pageins pageout pageouts parallel passive
+syntax keyword healerOption password patch path pause pemchain pemfile pemkey perm
+syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
+syntax keyword healerOption pop pops port portnumber post ppid probation programoutput
+syntax keyword healerOption programtimeout proto protocol proxy ptr put query radius
+syntax keyword healerOption ramp rdate read readonly ready redirects redis register
+syntax keyword healerOption reject reminder repeatable replylimit request requestlimit responsetime restarttimeout
+syntax keyword healerOption retry rsakey rsync run runs saturation save secret
+syntax keyword healerOption secrets security selfsigned send sendexpectbuffer service servicetime settle
+syntax keyword healerOption sha1 sha256 sha512 shadow sieve signal signature sip
+syntax keyword healerOption size skip slot slots smtp smtps snmp soa
+syntax keyword healerOption socket space spamassassin srv ssh ssl sslauto sslv2
+syntax keyword healerOption sslv3 startlimit starttimeout starttls statefile step stoptimeout syslog
+syntax keyword healerOption target tcp tcpssl terabyte terabytes terminal thread threads
+syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
+syntax keyword healerOption tns token total tries trust txt type udp
+syntax keyword healerOption uid unix unixsocket until up upload uploaded uptime
+syntax keyword healerOption url username valid verify version wait waitlimit watchdog
+syntax keyword healerOption websocket week weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

@@ -164,6 +164,17 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
         self.assertIn('allow token "*****" operator', shown.stdout)
         return shown.stdout
 
+    def test_in_shadow_mode_the_port_is_left_to_monit(self):
+        port = self.own_port()
+        daemon = self.begin(f"set httpd port {port} allow localhost", port)
+        text = daemon.rules.read_text()
+        daemon.write_rules(f"{text}set shadow\n")
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: not self.is_heard(port), "that nobody listens")
+        daemon.write_rules(text)
+        self.assertEqual(daemon.reload().returncode, 0)
+        self.wait_for(lambda: self.is_heard(port), "an answer over HTTP")
+
     # ---- what is wrong with the machine
 
     def test_a_port_that_is_taken_is_told_and_had_later(self):

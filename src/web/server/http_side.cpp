@@ -178,7 +178,8 @@ struct HttpSide::Impl {
 };
 
 void HttpSide::Impl::use(const engine::Settings& settings) {
-  const HttpdSettings wanted = settings.httpd.value_or(HttpdSettings{});
+  // In shadow mode healer runs beside Monit, whose port this is: it may not be taken while Monit restarts.
+  const HttpdSettings wanted = settings.shadow ? HttpdSettings{} : settings.httpd.value_or(HttpdSettings{});
   httpd = settings.httpd;
   url = settings.url;
   // The same files may say something else by now: a reload reads them again.

@@ -30,7 +30,7 @@ class HttpSide {
   HttpSide& operator=(const HttpSide&) = delete;
 
   void add(std::vector<Route> routes);
-  /// Listens and lets in as these settings say, from now on.
+  /// Listens and lets in as these settings say, from now on; in shadow mode nobody is listened to.
   void use(const engine::Settings& settings);
   /// An address that logs a browser in once, in the name of `who`; why there is none.
   [[nodiscard]] std::variant<std::string, control::Failure> open_login(const control::Asker& who);
