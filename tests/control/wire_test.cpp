@@ -45,6 +45,18 @@ ServiceStatus full_status() {
   status.monitored = true;
   status.passive = true;
   status.groups = {"web", "all hosts"};
+  status.heartbeat = HeartbeatView{.last = kWhen,
+                                   .word = "exit",
+                                   .status = 3,
+                                   .text = "no space\nleft",
+                                   .beat = "exit status 3",
+                                   .every = hours{24},
+                                   .within = minutes{30},
+                                   .due = kWhen + hours{24},
+                                   .missed_at = kWhen + hours{25},
+                                   .missed = kWhen,
+                                   .started = kWhen,
+                                   .ran = seconds{7}};
   status.place = "/etc/healer/healer.conf:12";
   status.schedule = "every 2 cycles";
   status.last = RunView{"exited", 1, kWhen, milliseconds{120}, "no route\n\x1b[31m"};
@@ -76,6 +88,9 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(
       Request{1, Verb::History, {"a", "Ä \"b\"\n"}, {"g"}, true, true, hours{2}, {}, true, 50, 7, hours{1}, "why"});
   check_round_trip(Request{});
+  check_round_trip(Request{.verb = Verb::Beat,
+                           .names = {"backup"},
+                           .beat = BeatSent{.word = "exit", .status = 3, .text = "x", .token = "y"}});
   check_round_trip(Failure{"code", "message", "remedy"});
   check_round_trip(
       DaemonView{"0.1.0",
