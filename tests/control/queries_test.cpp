@@ -41,7 +41,12 @@ class Asked final : public Supervisor {
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }
+  [[nodiscard]] Surroundings surroundings() const override { return {}; }
+  [[nodiscard]] CivilTime civil(WallTime when) const override { return utc_civil(when); }
+  void read_log(std::size_t, LogRead) override {}
   void submit(engine::event::Command) override {}
+  void submit(engine::event::Arrived) override {}
+  void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }
