@@ -24,6 +24,8 @@ namespace {
 constexpr std::size_t kSlack = 64;
 /// So much of a stream is made at a time.
 constexpr std::size_t kChunk = 64 * 1024;
+/// So much of one that does not end is handed over at a time.
+constexpr std::size_t kSmallChunk = 4 * 1024;
 /// More fields than any form of ours has.
 constexpr std::size_t kMaxFields = 2'000;
 /// How often it is looked whether a client is too slow.
@@ -350,7 +352,9 @@ MHD_Result HttpServer::Impl::send(Exchange& exchange, Response response) {
   OwnedResponse made;
   if (response.stream) {
     exchange.stream = std::move(response.stream);
-    made.reset(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kChunk, &Impl::on_pull, &exchange, nullptr));
+    // Libmicrohttpd keeps a buffer of that size for as long as the response lasts, of which there may be a thousand.
+    const std::size_t part = exchange.stream->endless() ? kSmallChunk : kChunk;
+    made.reset(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, part, &Impl::on_pull, &exchange, nullptr));
   } else {
     made.reset(MHD_create_response_from_buffer(response.body.size(), response.body.data(), MHD_RESPMEM_MUST_COPY));
   }
