@@ -54,12 +54,12 @@ std::string told(std::string line) {
 
 /// Asked on the server's thread by somebody of that role.
 struct Asked {
-  std::unique_ptr<Answer> answer;
+  std::unique_ptr<control::Answer> answer;
   std::string text;
 
   std::string now(DaemonWorld& world) {
     world.server().thread().run([&] {
-      if (answer && answer->pull(text, 100'000) == Answer::Next::Done) answer.reset();
+      if (answer && answer->pull(text, 100'000) == control::Answer::Next::Done) answer.reset();
     });
     return told(text);
   }

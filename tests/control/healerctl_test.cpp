@@ -591,7 +591,14 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.acknowledged = AcknowledgementView{};
   healed.taken_out = TakenOutView{};
   healed.members = {{}};
+  healed.heartbeat = HeartbeatView{};
   healed.booted = WallTime{};
+  healed.heartbeat = HeartbeatView{.last = WallTime{},
+                                   .due = WallTime{},
+                                   .missed_at = WallTime{},
+                                   .missed = WallTime{},
+                                   .started = WallTime{},
+                                   .ran = seconds{1}};
   collect(Json(healed), "services[]", seen);
   RuleExplanation rule;
   rule.heals = HealExplanation{.healing = healing, .brakes = {{.left = seconds{1}}}};

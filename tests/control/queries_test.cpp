@@ -2,6 +2,7 @@
 #include "control/queries.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <set>
 #include <string>
 

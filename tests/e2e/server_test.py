@@ -4,6 +4,7 @@ import http.client
 import http.server
 import json
 import os
+import pty
 import re
 import subprocess
 import threading
@@ -13,7 +14,8 @@ from pathlib import Path
 import support
 
 # Of what differs from one look to the next.
-DURATION = re.compile(r"\b\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (ms|s|min|h)\b)*")
+DURATION = re.compile(r"\b\d+(\.\d+)? (ms|s|m|min|h|d)\b( \d+ (ms|s|m|min|h)\b)*")
+RATE = re.compile(r"\b\d+(\.\d+)?(?= (runs|changes|deaths|programs|mails)\b)")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?|\b\d\d:\d\d:\d\d(\.\d+)?")
 VOLATILE = ("up_ms", "next_run_ms", "age_ms", "counts", "cycles", "left_ms", "in_ms")
 
@@ -25,7 +27,8 @@ def steady(value):
 
 
 def plain(text: str) -> str:
-    return DURATION.sub("D", TIME.sub("T", text))
+    text = RATE.sub("N", DURATION.sub("D", TIME.sub("T", text.replace("just now", "1 s ago"))))
+    return re.sub(r"(?<=\S)  +", "  ", text)  # columns are as wide as what is in them
 
 
 class Server(support.Case):
@@ -58,7 +61,8 @@ check program other with path "/bin/true"
     def url(self) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
-    def remote(self, *words: str, url: str = "", user: str = "admin", password: str = "right one", token: str = "") -> subprocess.CompletedProcess:
+    def remote(self, *words: str, url: str = "", user: str = "admin", password: str = "right one",
+               token: str = "") -> subprocess.CompletedProcess:
         environment = {**os.environ, "HEALER_USER": user, "HEALER_PASSWORD": password, "HEALER_TOKEN": token}
         return subprocess.run([str(support.BUILD / "healerctl"), "--server", url or self.url, *words], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=support.LIMIT, env=environment)
@@ -138,7 +142,28 @@ check program other with path "/bin/true"
 
     def test_top_looks_again_and_again(self):
         daemon = self.begin()
-        self.assert_same(daemon, "top", "--batch")
+        outer, inner = pty.openpty()
+        environment = {**os.environ, "HEALER_USER": "admin", "HEALER_PASSWORD": "right one", "TERM": "xterm", "LINES": "24", "COLUMNS": "80"}
+        with os.fdopen(inner, "wb", buffering=0) as terminal:
+            top = subprocess.Popen([str(support.BUILD / "healerctl"), "--server", self.url, "top", "--interval", "200ms"],
+                                   stdin=terminal, stdout=terminal, stderr=terminal, env=environment, start_new_session=True)
+        seen = bytearray()
+
+        def read() -> None:
+            while True:
+                try:
+                    seen.extend(os.read(outer, 4096))
+                except OSError:
+                    return
+        reader = threading.Thread(target=read)
+        reader.start()
+        self.wait_for(lambda: b"so it is" in seen, "the services", detail=lambda: seen.decode(errors="replace"))
+        self.assertEqual(daemon.ctl("pause", "--reason", "look here").returncode, 0)
+        self.wait_for(lambda: b"look here" in seen, "what comes", detail=lambda: seen.decode(errors="replace"))
+        os.write(outer, b"q")
+        self.assertEqual(top.wait(support.LIMIT), 0)
+        os.close(outer)
+        reader.join(support.LIMIT)
         none = self.remote("top", "--batch", url=f"http://127.0.0.1:{self.own_port()}")
         self.assertEqual(none.returncode, 2)
 
@@ -227,10 +252,11 @@ check program other with path "/bin/true"
     def test_what_takes_long_is_waited_for_or_goes_on_after_the_time_that_was_given(self):
         port = self.own_port()
         go = self.path("go")
+        begin = self.script("begin", f"while [ ! -e {go} ]; do sleep 0.1; done; sleep 1000 & echo $! > {self.path('pid')}")
         daemon = self.start(f'''
 set httpd port {port} use address 127.0.0.1 allow admin:right
 check process slow with pidfile "{self.path("pid")}"
-  start program = "{self.script("begin", f"while [ ! -e {go} ]; do sleep 0.1; done; sleep 1000 & echo $! > {self.path('pid')}")}" with timeout 300 seconds
+  start program = "{begin}" with timeout 300 seconds
   stop program = "{self.script("end", f"kill $(cat {self.path('pid')})")}"
 ''')
         self.port, self.scheme = port, "http"
