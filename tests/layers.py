@@ -67,6 +67,8 @@ LAW = {
              "runtime/descriptor", "runtime/files/read_input", "runtime/files/write_file", "runtime/home", "runtime/host",
              "runtime/inspection/proc_stat", "runtime/inspection/proc_table", "runtime/jq_helper", "runtime/loop",
              "runtime/net/connector", "runtime/pattern", "runtime/process/own_programs"}, {"cli11", "json"}),
+    "ctl/server": ({"ctl/server", "control/client", "control/wire", "runtime/descriptor", "runtime/files/read_input", "util"},
+                   {"cli11", "curl", "json"}),
     "ctl/render": ({"control/wire", "util"}, {"json"}),
     "ctl/render/decisions": ({"control/wire", "util"}, set()),
     "ctl/render/screen": ({"ctl/render/top_view", "util"}, {"ncurses"}),

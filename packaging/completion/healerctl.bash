@@ -36,17 +36,24 @@ _healerctl_healings() {
 
 _healerctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local everywhere="--help --socket --timeout --json --color --no-color"
+  local everywhere="--help --socket --server --user --password-file --cacert --timeout --json --color --no-color"
   local -a _healerctl_words=("${COMP_WORDS[0]}")
-  local command="" second="" index options=""
+  local command="" second="" index option value options=""
   COMPREPLY=()
 
   for ((index = 1; index < COMP_CWORD; ++index)); do
     case ${COMP_WORDS[index]} in
-      --socket)
+      --socket | --server | --user | --password-file | --cacert)
+        option=${COMP_WORDS[index]}
         ((++index))
         [[ ${COMP_WORDS[index]} == "=" ]] && ((++index))  # bash splits --socket=PATH into three words
-        _healerctl_words+=(--socket "${COMP_WORDS[index]}")
+        value=${COMP_WORDS[index]}
+        # And a URL at its colons.
+        while [[ $option == --server && ${COMP_WORDS[index + 1]} == : ]]; do
+          value+=:${COMP_WORDS[index + 2]}
+          ((index += 2))
+        done
+        _healerctl_words+=("$option" "$value")
         ;;
       --timeout)
         ((++index))
@@ -68,7 +75,7 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_ask names --groups)
       return
       ;;
-    --socket | --state | --script | --rules | --monit | -o | --output)
+    --socket | --password-file | --cacert | --state | --script | --rules | --monit | -o | --output)
       compopt -o default 2>/dev/null
       return
       ;;
@@ -80,7 +87,7 @@ _healerctl() {
       _healerctl_offer "$current" < <(_healerctl_workflows)
       return
       ;;
-    -n | --lines | --since | --after | --until | --reason | --interval | --timeout | --within | --plan | --text) return ;;
+    -n | --server | --user | --lines | --since | --after | --until | --reason | --interval | --timeout | --within | --plan | --text) return ;;
   esac
 
   case $command in

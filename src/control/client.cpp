@@ -151,6 +151,11 @@ std::variant<Client, Failure> Client::connect(const std::string& path, Duration 
   return client;
 }
 
+Client Client::over(int descriptor, Duration timeout) {
+  (void)fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  return Client(descriptor, "", timeout);
+}
+
 std::optional<Failure> Client::send(std::string_view bytes) {
   const auto until = Clock::now() + timeout_;
   while (!bytes.empty()) {

@@ -32,6 +32,9 @@ class Client {
   /// sending, and the wait for each line of a reply that does not depend on something yet to happen.
   [[nodiscard]] static std::variant<Client, Failure> connect(const std::string& path, Duration timeout = seconds{30});
 
+  /// The client of somebody else who speaks the protocol, at the other end of a connected pair of sockets.
+  [[nodiscard]] static Client over(int descriptor, Duration timeout = seconds{30});
+
   /// From now on everything is to be over within `limit`, what is yet to happen too: call() fails then with "timeout",
   /// or, where the daemon has understood the request already, with "unfinished".
   void set_limit(Duration limit);

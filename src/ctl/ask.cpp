@@ -269,8 +269,8 @@ int quit(Client& client, const Request& request, Duration patience, Output& outp
 
 /// Shows the plan of the healing that is to be approved, and asks whether it is: what was shown is what is approved.
 /// The request with its hash; nothing: it is not to be. Where there is none to show, healerd says why.
-std::optional<Request> confirmed_plan(const std::string& socket, Request request, Duration patience, Output& output) {
-  auto connected = Client::connect(socket, patience);
+std::optional<Request> confirmed_plan(Door& door, Request request, Duration patience, Output& output) {
+  auto connected = door.connect(patience);
   if (std::holds_alternative<Failure>(connected)) return request;
   std::vector<control::HealingView> waiting;
   (void)std::get<Client>(connected).call({.verb = Verb::HealingStatus}, [&](const Json& item) {
@@ -304,18 +304,18 @@ bool can_ask(const Output& output) { return !output.json() && isatty(STDIN_FILEN
 
 }  // namespace
 
-int ask(const std::string& socket, const Request& request, const AskOptions& options, Output& output) {
+int ask(Door& door, const Request& request, const AskOptions& options, Output& output) {
   if (!options.state_file.empty()) return read_state(options.state_file, request, options, output);
   if (request.verb == Verb::Approve && request.plan.empty() && can_ask(output)) {
     const Duration patience = std::min<Duration>(options.timeout.value_or(kConnect), kConnect);
-    const std::optional<Request> meant = confirmed_plan(socket, request, patience, output);
+    const std::optional<Request> meant = confirmed_plan(door, request, patience, output);
     if (!meant) {
       output.print("nothing was approved\n");
       return output.finish(kExitFailed);
     }
-    if (!meant->plan.empty()) return ask(socket, *meant, options, output);
+    if (!meant->plan.empty()) return ask(door, *meant, options, output);
   }
-  auto connected = Client::connect(socket, std::min<Duration>(options.timeout.value_or(kConnect), kConnect));
+  auto connected = door.connect(std::min<Duration>(options.timeout.value_or(kConnect), kConnect));
   if (const auto* failure = std::get_if<Failure>(&connected)) return output.fail(*failure);
   auto& client = std::get<Client>(connected);
   if (options.timeout) client.set_limit(*options.timeout);

@@ -7,6 +7,7 @@
 
 #include "control/wire.hpp"
 #include "ctl/output.hpp"
+#include "ctl/server/door.hpp"
 #include "util/time.hpp"
 
 namespace healer {
@@ -24,7 +25,6 @@ struct AskOptions {
 };
 
 /// Returns the exit status.
-[[nodiscard]] int ask(const std::string& socket, const control::Request& request, const AskOptions& options,
-                      Output& output);
+[[nodiscard]] int ask(Door& door, const control::Request& request, const AskOptions& options, Output& output);
 
 }  // namespace healer

@@ -41,9 +41,8 @@ std::variant<std::vector<RecordView>, Failure> of_state(const std::string& path)
   return views;
 }
 
-std::variant<std::vector<RecordView>, Failure> of_daemon(const std::string& socket, std::optional<Duration> timeout) {
-  auto connected =
-      control::Client::connect(socket, std::min<Duration>(timeout.value_or(kCompareConnect), kCompareConnect));
+std::variant<std::vector<RecordView>, Failure> of_daemon(Door& door, std::optional<Duration> timeout) {
+  auto connected = door.connect(std::min<Duration>(timeout.value_or(kCompareConnect), kCompareConnect));
   if (const auto* failure = std::get_if<Failure>(&connected)) return *failure;
   auto& client = std::get<control::Client>(connected);
   if (timeout) client.set_limit(*timeout);
@@ -95,14 +94,14 @@ std::string row(const MatchedDecision& one, const control::Style& style) {
 
 }  // namespace
 
-int compare_logs(const std::string& socket, const CompareOptions& options, Output& output) {
+int compare_logs(Door& door, const CompareOptions& options, Output& output) {
   const auto log = read_input(options.monit);
   if (!log) return output.fail({"log", log.error().what, ""});
   const control::Decisions monit = control::decisions_of_monit(*log);
   if (!monit.from)
     return output.fail({"log", fmt::format("{}: no line with a time such as [2026-11-22T13:49:41+0000]", options.monit),
                         "it is the file that Monit's 'set log' names"});
-  auto records = options.state_file.empty() ? of_daemon(socket, options.timeout) : of_state(options.state_file);
+  auto records = options.state_file.empty() ? of_daemon(door, options.timeout) : of_state(options.state_file);
   if (const auto* failure = std::get_if<Failure>(&records)) return output.fail(*failure);
   const control::Decisions healer = control::decisions_of_healer(std::get<std::vector<RecordView>>(records));
   const control::SideBySide result = control::compare(monit, healer, options.apart);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ctl/output.hpp"
+#include "ctl/server/door.hpp"
 #include "util/time.hpp"
 
 namespace healer {
@@ -19,6 +20,6 @@ struct CompareOptions {
 };
 
 /// Returns the exit status: 0 both decided the same, 1 they did not.
-[[nodiscard]] int compare_logs(const std::string& socket, const CompareOptions& options, Output& output);
+[[nodiscard]] int compare_logs(Door& door, const CompareOptions& options, Output& output);
 
 }  // namespace healer

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "ctl/procmatch.hpp"
 #include "ctl/replay.hpp"
 #include "ctl/rules.hpp"
+#include "ctl/server/server_options.hpp"
 #include "ctl/simulate.hpp"
 #include "ctl/top.hpp"
 #include "runtime/clock.hpp"
@@ -58,6 +60,8 @@ std::string usual_socket() {
 struct Arguments {
   OutputOptions output;
   std::string socket = usual_socket();
+  ServerOptions server;
+  ServerAsked asked_server;
   AskOptions ask;
   Request request;
   std::string since;
@@ -209,6 +213,30 @@ void add_rules_tools(CLI::App& app, Arguments& arguments) {
   add_replay(app, arguments.replay);
 }
 
+/// What looks at this machine, or at a server, without a daemon.
+void add_probes(CLI::App& app, Arguments& arguments) {
+  CLI::App* procmatch =
+      app.add_subcommand("procmatch", "List which processes match, and which one a check takes (no daemon)");
+  procmatch->fallthrough();
+  procmatch->add_option("regex", arguments.procmatch, "As after `check process NAME matching`")
+      ->type_name("REGEX")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
+
+  CLI::App* probing =
+      app.add_subcommand("probe", "Run a connection test or a ping now, and time its phases (no daemon)");
+  probing->footer(
+      "healerctl probe shop.example 'port 443 protocol https request \"/health\" and certificate valid > 30 days'");
+  probing->fallthrough();
+  probing->add_option("host", arguments.probe, "A host, a URL, or the path of a unix socket")
+      ->type_name("HOST")
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? "HOST must not be empty" : ""; });
+  probing->add_option("words", arguments.probe_words, "The test, as after `if failed` (default: a ping)")
+      ->type_name("WORDS")
+      ->allow_extra_args();
+}
+
 void describe(CLI::App& app, Arguments& arguments) {
   Request& request = arguments.request;
   app.require_subcommand(1);
@@ -218,6 +246,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("PATH")
       ->envname("HEALER_SOCKET")
       ->capture_default_str();
+  add_server(app, arguments.server);
   app.add_option("--timeout", arguments.timeout, "How long to wait for healerd to answer")->type_name("DURATION");
   app.add_flag("--json", arguments.output.json, "Print one JSON document (see healer-json(5))");
   auto* colour = app.add_flag("--color", arguments.output.colour, "Use colours even if the output is not a terminal");
@@ -345,27 +374,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   version->fallthrough();
   version->callback([&arguments] { arguments.version = true; });
 
-  CLI::App* procmatch =
-      app.add_subcommand("procmatch", "List which processes match, and which one a check takes (no daemon)");
-  procmatch->fallthrough();
-  procmatch->add_option("regex", arguments.procmatch, "As after `check process NAME matching`")
-      ->type_name("REGEX")
-      ->required()
-      ->check([](const std::string& text) { return text.empty() ? "REGEX must not be empty" : ""; });
-
-  CLI::App* probing =
-      app.add_subcommand("probe", "Run a connection test or a ping now, and time its phases (no daemon)");
-  probing->footer(
-      "healerctl probe shop.example 'port 443 protocol https request \"/health\" and certificate valid > 30 days'");
-  probing->fallthrough();
-  probing->add_option("host", arguments.probe, "A host, a URL, or the path of a unix socket")
-      ->type_name("HOST")
-      ->required()
-      ->check([](const std::string& text) { return text.empty() ? "HOST must not be empty" : ""; });
-  probing->add_option("words", arguments.probe_words, "The test, as after `if failed` (default: a ping)")
-      ->type_name("WORDS")
-      ->allow_extra_args();
-
+  add_probes(app, arguments);
   add_rules_tools(app, arguments);
 
   CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
@@ -421,6 +430,9 @@ std::string complaint(Arguments& arguments) {
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_beat(arguments.beat, request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_server(arguments.server, arguments.asked_server); !wrong.empty()) return wrong;
+  if (arguments.doctor.wanted && !arguments.server.url.empty())
+    return "doctor looks at the machine that it runs on: run it there, without --server";
   take_number(request);
   const bool explicit_selection = !request.names.empty() || !request.groups.empty();
   if (!arguments.since.empty()) {
@@ -554,15 +566,17 @@ int run(int count, char** words) {
   if (arguments.version) return print_version(output);
   if (!arguments.procmatch.empty()) return procmatch(arguments.procmatch, output);
   if (!arguments.probe.empty()) return probe(arguments.probe, arguments.probe_words, output);
-  if (arguments.top.wanted) return top(arguments.socket, arguments.top, output);
+  std::unique_ptr<Door> door = std::make_unique<SocketDoor>(arguments.socket);
+  if (!arguments.server.url.empty()) door = std::make_unique<ServerDoor>(arguments.asked_server);
+  if (arguments.top.wanted) return top(*door, arguments.top, output);
   if (arguments.doctor.wanted) return examine(arguments.socket, arguments.doctor, output);
   if (!arguments.format.paths.empty()) return format_files(arguments.format, output);
   if (!arguments.import.path.empty()) return import_tree(arguments.import, output);
-  if (!arguments.compare.monit.empty()) return compare_logs(arguments.socket, arguments.compare, output);
+  if (!arguments.compare.monit.empty()) return compare_logs(*door, arguments.compare, output);
   if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
   if (arguments.simulates) return simulate(arguments.simulate, output);
   if (arguments.replay.wanted) return replay_day(arguments.replay, output);
-  return ask(arguments.socket, arguments.request, arguments.ask, output);
+  return ask(*door, arguments.request, arguments.ask, output);
 }
 
 }  // namespace

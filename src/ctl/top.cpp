@@ -96,8 +96,8 @@ class Question {
 /// The live view: one thread, which waits for keys, signals and answers at once.
 class View {
  public:
-  View(const std::string& socket, const TopOptions& options, const control::Style& style, Screen& screen)
-      : socket_(socket),
+  View(Door& door, const TopOptions& options, const control::Style& style, Screen& screen)
+      : door_(door),
         interval_(options.every),
         silence_(options.timeout.value_or(kSilence)),
         style_(style),
@@ -193,7 +193,7 @@ class View {
 
   /// A request on a connection of its own; null where that is not possible, and why_ says why.
   std::unique_ptr<Question> ask(const Request& request) {
-    auto connected = Client::connect(socket_, kConnectPatience);
+    auto connected = door_.connect(kConnectPatience);
     if (const auto* failure = std::get_if<Failure>(&connected)) {
       why_ = failure->message;
       failure_ = *failure;
@@ -269,7 +269,7 @@ class View {
     next_refresh_ = {};
   }
 
-  const std::string socket_;
+  Door& door_;
   const Duration interval_;
   const Duration silence_;
   const control::Style style_;
@@ -289,8 +289,8 @@ class View {
   int signal_ = 0;
 };
 
-int print_once(const std::string& socket, const TopOptions& options, Output& output) {
-  auto connected = Client::connect(socket, std::min<Duration>(options.timeout.value_or(kConnectOnce), kConnectOnce));
+int print_once(Door& door, const TopOptions& options, Output& output) {
+  auto connected = door.connect(std::min<Duration>(options.timeout.value_or(kConnectOnce), kConnectOnce));
   if (const auto* failure = std::get_if<Failure>(&connected)) return output.fail(*failure);
   auto& client = std::get<Client>(connected);
   if (options.timeout) client.set_limit(*options.timeout);
@@ -308,12 +308,15 @@ int print_once(const std::string& socket, const TopOptions& options, Output& out
 
 }  // namespace
 
-int top(const std::string& socket, const TopOptions& options, Output& output) {
+int top(Door& door, const TopOptions& options, Output& output) {
   if (options.batch || isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
-    return print_once(socket, options, output);
+    return print_once(door, options, output);
   // One that was never there is no daemon to wait for.
-  if (auto first = Client::connect(socket); std::holds_alternative<Failure>(first))
-    return output.fail(std::get<Failure>(first));
+  {
+    auto first = door.connect(kConnectOnce);
+    if (const auto* const failure = std::get_if<Failure>(&first)) return output.fail(*failure);
+    if (const Reply reply = std::get<Client>(first).call({}); !reply.ok()) return output.fail(*reply.failure);
+  }
   // Taken before ncurses takes them: a signal ends the loop, and the terminal is given back in good order.
   sigset_t set;
   sigemptyset(&set);
@@ -326,7 +329,7 @@ int top(const std::string& socket, const TopOptions& options, Output& output) {
     auto screen = Screen::open(output.style().colour);
     if (!screen)
       return output.fail({"terminal", screen.error().what, "set TERM, or print one frame: `healerctl top --batch`"});
-    ended_by = View(socket, options, output.style(), **screen).run(signals.get());
+    ended_by = View(door, options, output.style(), **screen).run(signals.get());
   }
   if (ended_by != 0) {  // as it would have ended without us
     std::signal(ended_by, SIG_DFL);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ctl/output.hpp"
+#include "ctl/server/door.hpp"
 #include "util/time.hpp"
 
 namespace healer {
@@ -19,6 +20,6 @@ struct TopOptions {
 };
 
 /// Returns the exit status. Where the output or the input is no terminal it prints one frame.
-[[nodiscard]] int top(const std::string& socket, const TopOptions& options, Output& output);
+[[nodiscard]] int top(Door& door, const TopOptions& options, Output& output);
 
 }  // namespace healer

@@ -138,6 +138,8 @@ TEST_CASE("bash completes what the daemon knows", "[control][completion]") {
   CHECK(offered({"healerctl", "pause", "web", "f"}) == "for\nnames\n");
   CHECK(offered({"healerctl", "--socket", "/x y", "stop", "d"}) == "db\n--socket /x y names\n");
   CHECK(offered({"healerctl", "--socket", "=", "/x", "stop", "d"}) == "db\n--socket /x names\n");
+  CHECK(offered({"healerctl", "--server", "http", ":", "//h", ":", "1", "--user", "jo", "stop", "d"}) ==
+        "db\n--server http://h:1 --user jo names\n");
   CHECK(offered({"healerctl", "start", "-g", ""}) == "web\\ boxes\ndatabases\nnames --groups\n");
   CHECK(offered({"healerctl", "jobs", ""}) == "follow\ncancel\n");
   CHECK(offered({"healerctl", "jobs", "cancel", "7"}) == "70\n71\njobs\n");

@@ -77,6 +77,19 @@ TEST_CASE("Services are filtered, sorted, and told in the fields that are asked 
   CHECK(whole.at("services")[0].at("rules")[0].at("window") == 3);
 }
 
+TEST_CASE("Services that are named come with those of groups, on one page with their own totals", "[api]") {
+  ApiWorld world;
+  world.daemon().cycle(1);
+  CHECK(names_in(world.read("/services?name=DB&name=web")) == "db web");
+  CHECK(names_in(world.read("/services?name=web&group=databases")) == "web db");
+  const Json one = world.read("/services?name=web&fields=name,rules");
+  CHECK(one.at("command") == "status");
+  CHECK(one.at("totals").at("services") == 1);
+  CHECK(one.at("next").is_null());
+  CHECK(world.get("/services?name=nobody").status == 404);
+  CHECK(world.get("/services?name=web&state=failed").status == 400);
+}
+
 TEST_CASE("A parameter that is none is refused with what helps", "[api]") {
   ApiWorld world;
   const auto refused = [&](const std::string& target) { return problem_of(world.get(target)); };

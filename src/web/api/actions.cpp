@@ -108,6 +108,7 @@ void add_actions(std::vector<Operation>& all) {
     one.handle = decide;
     all.push_back(one);
   }
+  all.push_back(acting("/healings/reset", Verb::HealingReset, "Close the open breaker of a workflow", {"workflow"}));
   all.push_back(acting("/reload", Verb::Reload, "Read the rules files again", {"confirmed"}));
   Operation end = acting("/quit", Verb::Quit, "End healerd", {});
   end.handle = quit;

@@ -37,6 +37,7 @@ std::vector<std::string> kinds() {
 std::vector<Parameter> make_parameters() {
   const auto most_age = static_cast<std::uint64_t>(control::kLongestAsked.count());
   return {
+      {"name", Shape::Texts, "These services, and with them those of the groups; all of them on one page"},
       {"state", Shape::Words, "Only services in one of these states", conditions()},
       {"group", Shape::Texts, "Only services of one of these groups"},
       {"kind", Shape::Words, "Only services of these kinds", kinds()},

@@ -77,15 +77,31 @@ Reply services_page(const Api& api, const Query& query, std::vector<std::string>
   return services_document(api.backend, verb, page, std::move(fields));
 }
 
+Json totals_at_end(const Json& end) { return {{"totals", end}}; }
+
+/// Those that are named, and those of groups, as `healerctl status` has them: all, and their own totals.
+Reply named_services(const ApiRef& api, const Asked& asked) {
+  for (const std::string_view other : {"state", "kind", "q", "sort", "limit", "cursor"})
+    if (!asked.query.all(other).empty())
+      return problem({"bad-request", fmt::format("{} chooses among all services, not among named ones", other),
+                      "leave it out, or leave `name` out"});
+  const std::vector<std::string> fields = asked.query.all("fields");
+  const control::Request request{.verb = is_in_summary(fields) ? Verb::Summary : Verb::Status,
+                                 .names = asked.query.all("name"),
+                                 .groups = asked.query.all("group")};
+  return ask(api->backend, asked.call, request, listing("services", fields, [](const Json& end) {
+               return Json{{"totals", end}, {"next", nullptr}};
+             }));
+}
+
 Reply services(const ApiRef& api, const Asked& asked) {
+  if (!asked.query.all("name").empty()) return named_services(api, asked);
   return services_page(*api, asked.query, asked.query.all("fields"));
 }
 
 Reply graph(const ApiRef& api, const Asked& asked) {
   return services_page(*api, asked.query, {"name", "kind", "state", "groups", "depends", "members"});
 }
-
-Json totals_at_end(const Json& end) { return {{"totals", end}}; }
 
 Reply service(const ApiRef& api, const Asked& asked) {
   return ask(api->backend, asked.call, asked.request, listing("services", asked.query.all("fields"), totals_at_end));
@@ -254,7 +270,7 @@ Operation listed(std::string path, Verb verb, std::string summary, std::string l
 
 void add_services(std::vector<Operation>& all) {
   Operation page = listed("/services", Verb::Summary, "A page of services", "services", "ServiceStatus");
-  page.parameters = {"state", "group", "kind", "q", "sort", "fields", "limit", "cursor"};
+  page.parameters = {"name", "state", "group", "kind", "q", "sort", "fields", "limit", "cursor"};
   page.paged = true;
   page.further = {{"totals", "Totals"}};
   page.handle = services;
@@ -335,6 +351,10 @@ void add_readings(std::vector<Operation>& all) {
   one.handle = history;
   all.push_back(one);
   add_under_way(all);
+  one = operation(Method::Get, "/lists", Verb::Lists, "What is known of the lists of `for each`");
+  one.whole = "Done";
+  one.handle = one_thing;
+  all.push_back(one);
   one = operation(Method::Get, "/changes", Verb::Diff, "What a reload would change");
   one.whole = "Done";
   one.handle = one_thing;
