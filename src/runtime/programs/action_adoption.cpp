@@ -14,7 +14,7 @@ namespace {
 using engine::ActionId;
 using engine::Outcome;
 
-constexpr Duration kCheckInterval{1000};
+constexpr Duration kLookAgain{1000};
 constexpr auto kWaiterKilled = "not started: the waiter of the program was lost before it could start it";
 
 }  // namespace
@@ -142,9 +142,9 @@ void ActionRunner::found(ActionId id, bool report_start, std::shared_ptr<Found> 
     action.check = loop_.timer([this, id] {
       Action& checked = *actions_.at(id.number());
       if (!lives(*checked.pidfd)) return adopted_ended(id);
-      checked.check.set_deadline(mono_now() + kCheckInterval);
+      checked.check.set_deadline(mono_now() + kLookAgain);
     });
-    action.check.set_deadline(mono_now() + kCheckInterval);
+    action.check.set_deadline(mono_now() + kLookAgain);
   }
   if (trace.start.deadline > Duration{0}) {
     action.timer = loop_.timer([this, id] { time_out(id); });
