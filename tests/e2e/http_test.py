@@ -3,11 +3,13 @@
 import base64
 import http.client
 import os
+import shutil
 import socket
 import ssl
 import stat
 import subprocess
 import time
+from pathlib import Path
 
 import support
 
@@ -108,6 +110,27 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
         shown = daemon.told() + self.printed(daemon) + daemon.ctl("status").stdout
         for secret in ("right", "from a file", "let-me-in"):
             self.assertNotIn(secret, shown.replace("(right", ""))
+
+    def test_pam_lets_in_members_of_a_group_but_no_expired_or_locked_account(self):
+        if os.geteuid() != 0 or not shutil.which("useradd"):
+            self.skipTest("only root can make a user")
+        service = Path("/etc/pam.d/healer")
+        if not service.exists():
+            service.write_text("auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
+            self.addCleanup(service.unlink)
+        user = f"hlr{os.getpid()}"
+        self.addCleanup(subprocess.run, ["userdel", user], capture_output=True)
+        subprocess.run(["useradd", "-M", "-U", user], check=True)
+        subprocess.run(["chpasswd"], input=f"{user}:right", text=True, check=True)
+        port = self.own_port()
+        daemon = self.begin(f"set httpd port {port} allow @{user}", port)
+        self.assertEqual(self.ask(port, login=f"{user}:right").status, 404)
+        self.assertEqual(self.ask(port, login=f"{user}:wrong").status, 401)
+        self.assertEqual(self.ask(port, login="root:right").status, 401)
+        for change in (["usermod", "-e", "1"], ["usermod", "-e", "", "-L"]):
+            subprocess.run([*change, user], check=True)
+            self.assertEqual(daemon.reload().returncode, 0)  # and what was right a moment ago is forgotten
+            self.wait_for(lambda: self.ask(port, login=f"{user}:right").status == 401, f"a refusal after {change}")
 
     def test_a_host_that_is_not_named_is_refused(self):
         port = self.own_port()
@@ -250,6 +273,20 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
         for one in held + more:
             one.close()
         self.wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) < before + 20, "that descriptors are given back")
+
+    def test_addresses_that_are_cut_off_or_strange_are_answered(self):
+        port = self.own_port()
+        self.begin(f"set httpd port {port} allow localhost", port)
+        for target in ("/%", "/%2", "/a%", "/%00x", "/%zz", "/?%", "/?a=%2", "/" + "%41" * 2000, "//", "/..", "/../etc/passwd",
+                       "*", "/?" + "&" * 5000, "/?" + "a=b&" * 3000):
+            with self.subTest(target=target[:40]), socket.create_connection(("127.0.0.1", port), timeout=support.LIMIT) as one:
+                one.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+                heard = b""
+                while part := one.recv(65536):
+                    heard += part
+                # Of one with thousands of parameters the connection is closed.
+                self.assertIn(heard[9:12], (b"200", b"400", b"404", b"414", b"431", b""), heard[:200])
+        self.assertTrue(self.is_heard(port))
 
     def test_wrong_passwords_are_answered_later_and_later(self):
         port = self.own_port()
