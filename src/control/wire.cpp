@@ -19,12 +19,11 @@ using wiring::read;
 using wiring::write;
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping",           "status",  "summary", "explain",       "history",  "report",
-    "names",          "jobs",    "follow",  "output",        "diff",     "healing-status",
-    "healing-report", "lists",   "open",    "monitor", "unmonitor",     "validate", "accept",
-    "start",          "stop",    "restart", "pause",         "resume",   "cancel",
-    "heal",           "approve", "reject",  "healing-reset", "ack",      "forget",
-    "beat",           "reload",  "quit"};
+    "ping",      "status",   "summary", "explain",        "history",        "report",  "names",  "jobs",
+    "follow",    "output",   "diff",    "healing-status", "healing-report", "lists",   "open",   "monitor",
+    "unmonitor", "validate", "accept",  "start",          "stop",           "restart", "pause",  "resume",
+    "cancel",    "heal",     "approve", "reject",         "healing-reset",  "ack",     "forget", "beat",
+    "reload",    "quit"};
 
 std::string line(const Json& json) { return to_line(json) + '\n'; }
 
