@@ -36,10 +36,11 @@ std::variant<std::string, Failure> browser_address(const std::optional<engine::H
                    fmt::format("say whom, as in '{}', and `healerctl reload`", kExample)};
   if (!url.empty()) return url.substr(0, url.find_last_not_of('/') + 1);
   if (!httpd->port)
-    return Failure{"no-http",
-                   fmt::format("a browser does not reach the unix socket {}, and 'set httpd' has no port",
-                               printable(httpd->unix_socket)),
-                   fmt::format("give it a port, as in '{}', or tell with 'set url' by which proxy it is reached", kExample)};
+    return Failure{
+        "no-http",
+        fmt::format("a browser does not reach the unix socket {}, and 'set httpd' has no port",
+                    printable(httpd->unix_socket)),
+        fmt::format("give it a port, as in '{}', or tell with 'set url' by which proxy it is reached", kExample)};
   return fmt::format("{}://{}:{}", httpd->tls ? "https" : "http", host_of(*httpd), *httpd->port);
 }
 

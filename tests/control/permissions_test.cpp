@@ -36,11 +36,11 @@ TEST_CASE("what each role may do, verb by verb", "[control][permissions]") {
   CHECK(may(Role::Operator) ==
         "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
         "open pause resume cancel heal approve reject ack beat");
-  CHECK(
-      may(Role::Admin) ==
-      "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-      "open monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject healing-reset ack "
-      "forget beat reload quit");
+  CHECK(may(Role::Admin) ==
+        "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
+        "open monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject "
+        "healing-reset ack "
+        "forget beat reload quit");
 }
 
 TEST_CASE("an override takes more than what it is said with", "[control][permissions]") {

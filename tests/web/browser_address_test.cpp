@@ -50,6 +50,6 @@ TEST_CASE("Where there is no address for a browser it is said why, and what help
   HttpdSettings socket = listening();
   socket.port.reset();
   socket.unix_socket = "/run/http.sock";
-  CHECK_THAT(found(socket), Catch::Contains("does not reach the unix socket /run/http.sock") &&
-                                Catch::Contains("give it a port"));
+  CHECK_THAT(found(socket),
+             Catch::Contains("does not reach the unix socket /run/http.sock") && Catch::Contains("give it a port"));
 }

@@ -167,7 +167,7 @@ struct HttpSide::Impl {
   Machine machine;
   std::optional<HttpdSettings> httpd;  ///< what is listened by
   std::string url;                     ///< `set url`
-  std::vector<std::string> shut_out;  ///< whom `allow` names, but nobody can be let in for
+  std::vector<std::string> shut_out;   ///< whom `allow` names, but nobody can be let in for
   std::uint64_t reading = 0;
   std::list<Delayed> delayed;
   Credentials credentials;
