@@ -70,10 +70,10 @@ std::vector<control::ContactView> Daemon::contact_views() const {
   return views;
 }
 
-/// What is still to be told when the loop has ended: contacts get a moment, as mail servers do. What they do not take
-/// then waits for the next start.
+/// What is still to be told when the loop has ended: contacts and collectors get a moment, as mail servers do. What
+/// contacts do not take then waits for the next start.
 void Daemon::deliver_last() {
-  outbox_->when_idle([this] { loop_.stop(); });
+  outbox_->when_idle([this] { http_ ? http_->when_idle([this] { loop_.stop(); }) : loop_.stop(); });
   auto limit = loop_.timer([this] { loop_.stop(); });
   limit.set_deadline(runtime::mono_now() + kLastMoment);
   loop_.run();

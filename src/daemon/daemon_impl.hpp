@@ -35,6 +35,7 @@
 #include "runtime/mail/mailer.hpp"
 #include "runtime/measurer.hpp"
 #include "runtime/net/connector.hpp"
+#include "runtime/net/handed_sockets.hpp"
 #include "runtime/net/http_caller.hpp"
 #include "runtime/net/reacher.hpp"
 #include "runtime/net/server_names.hpp"
@@ -156,6 +157,7 @@ class Daemon : public engine::EffectSink {
   Options options_;
   Paths paths_;
   Background background_;
+  runtime::HandedSockets handed_ = runtime::take_handed_sockets();  ///< by systemd, before there are threads
   runtime::InstanceLocks locks_;
   runtime::Log log_{{}};  // until the settings say where
   runtime::Loop loop_;
