@@ -180,7 +180,7 @@ struct ShowSet {
       out += " allow " + (kKinds[static_cast<std::size_t>(allow.kind)] + show(allow.who)) +
              optional("password", allow.password) + optional("how", allow.how);
       for (const Word& user : allow.users) out += " " + show(user);
-      if (allow.role != Role::Admin) out += allow.role == Role::ReadOnly ? " read-only" : " operator";
+      if (allow.role != engine::Role::Admin) out += allow.role == engine::Role::ReadOnly ? " read-only" : " operator";
     }
     return out;
   }

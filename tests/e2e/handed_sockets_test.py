@@ -31,7 +31,9 @@ class HandedSockets(support.Case):
             link = http.client.HTTPConnection(*place, timeout=support.LIMIT)
         link.request("GET", "/_ping", headers={"Authorization": "Basic " + base64.b64encode(b"admin:monit").decode()})
         answer = link.getresponse()
-        return answer.read().decode() if answer.status == 200 else str(answer.status)
+        text = answer.read().decode()
+        link.close()
+        return text if answer.status == 200 else str(answer.status)
 
     def launch(self, daemon: support.Daemon, command: list[str], **how) -> None:
         with daemon.errors.open("ab") as errors:

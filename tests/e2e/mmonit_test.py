@@ -23,7 +23,8 @@ DIFFERENCES = {
     "each collector has a queue of its own": "Monit has one, and forgets an event that one of them took",
     "what the daemon says of itself names healer": "that is what has started; service, type, id, state and action are Monit's",
     "a collector that is silent holds up nobody": "Monit waits for it before it goes on with checks, and with the next collector",
-    "redirects and other answers below 400 are successes in both": "",
+    "several events of one look come in the order of the rules": "Monit has one of its own",
+    "times in messages are written as 2026-11-28T08:36:43.000Z": "Monit writes them as Sat, 28 Nov 2026 08:36:43",
 }
 
 
@@ -95,6 +96,7 @@ class Recorder:
 class Case(support.Case):
     VERSION = monits.OLD
     MEANING = ""
+    monit_process: subprocess.Popen | None = None
 
     def recorder(self, **how) -> Recorder:
         made = Recorder(**how)
@@ -119,9 +121,13 @@ class Case(support.Case):
         self.real = real
         process = subprocess.Popen([real, "-I", "-c", str(self.rc)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
         self.monit_process = process
+
+    def tearDown(self) -> None:
+        if self.monit_process and self.monit_process.poll() is None:
+            self.monit_process.terminate()
+            self.monit_process.wait(support.LIMIT)
+        super().tearDown()
 
 
 class BesideMonit(Case):
@@ -160,7 +166,7 @@ check file other with path {folder}/file
 
     def test_requests_documents_and_events_are_monits(self):
         mine, theirs = self.run_both(self.services)
-        looked = lambda one: [all(service.findtext("monitor") == "1" for service in status.iter("service"))
+        looked = lambda one: [all(service.findtext("monitor") == "1" for service in status.find("services"))
                               for status in one.statuses()][-1:] == [True]
         for one in (mine, theirs):
             self.wait_for(lambda: looked(one), "a status of services that were looked at", detail=lambda: str(one.requests[-1:]))
@@ -183,6 +189,8 @@ check file other with path {folder}/file
             self.assertEqual(done.returncode, 0, done.stderr)
             for one in (mine, theirs):
                 self.sees(one, "there", f"{word} action done")
+        for one in (mine, theirs):
+            self.wait_for(lambda: one.statuses()[-1].findtext("services/service[@name='there']/size"), "a look at it again")
         self.daemon.stop()
         self.monit_process.terminate()
         self.monit_process.wait(support.LIMIT)
@@ -226,8 +234,8 @@ check file other with path {folder}/file
         for service in ("there", "node", "given"):
             self.assertEqual(mine.say(service), theirs.say(service), service)
         self.assertEqual(*({one for one in recorder.say("words")} for recorder in (mine, theirs)))
-        plain = lambda says: [(*one[:4], re.sub(r"[A-Z]\w\w, .*?\d\d:\d\d:\d\d|/\S+", "X", one[4])) for one in says]
-        self.assertEqual(plain(mine.say("other"))[-1], plain(theirs.say("other"))[-1])
+        plain = lambda says: {(*one[:4], re.sub(r"[A-Z]\w\w, .*?\d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+|/\S+", "X", one[4])) for one in says}
+        self.assertEqual(plain(mine.say("other")), plain(theirs.say("other")))
         for says in zip(mine.say("Monit"), theirs.say("Monit")):
             self.assertEqual(*(one[:4] for one in says))
         self.assertEqual([one[4] for one in mine.say("Monit")][-1], "healer stopped")
@@ -305,14 +313,14 @@ check file flag with path {self.folder}/flag
             self.wait_for(lambda: self.states(live)[-1:] == [state], "the event at the one that lives")
         self.assertEqual(len(silent.requests), 1)
         self.assertIn(f"M/Monit: event message to http://127.0.0.1:{dead}/c failed: ", daemon.log_text())
-        self.assertIn(f"http://127.0.0.1:{dead}/c takes nothing", daemon.ctl("report").stdout)
+        self.assertIn(f"http://127.0.0.1:{dead}/c takes nothing", daemon.ctl("status").stdout)
         self.tells_no_secret(daemon)
         # It comes to life: it is told everything, in order.
         revived = self.recorder(port=dead)
         self.wait_for(lambda: self.states(revived) == ["1", "0"], "all events", detail=lambda: str(revived.events()))
         self.assertEqual(revived.events()[0]["service"], "Monit")
         self.wait_for(lambda: f"http://127.0.0.1:{dead}/c takes messages again" in daemon.log_text(), "the word of it")
-        self.assertNotIn("takes nothing", daemon.ctl("report").stdout.replace(f":{silent.port}", ""))
+        self.assertNotIn("takes nothing", daemon.ctl("status").stdout)
 
     def test_a_refused_event_comes_again_each_cycle_and_is_told_once(self):
         self.path("flag").touch()
@@ -324,7 +332,7 @@ check file flag with path {self.folder}/flag
         self.wait_for(lambda: len(self.states(collector)) >= 3, "the same event again and again")
         tries = collector.documents()
         places = [i for i, one in enumerate(tries) if one.find("event") is not None and one.findtext("event/service") == "flag"]
-        for before, after in zip(places, places[1:]):
+        for before, after in zip(places[1:], places[2:]):  # the first was sent within a cycle
             self.assertTrue(any(tries[i].find("event") is None for i in range(before, after)), "a status is between")
         self.assertEqual(len({one["collected_usec"] for one in collector.events("flag")}), 1)
         self.assertEqual(daemon.log_text().count("it answered 500"), 1)
@@ -362,7 +370,7 @@ check file flag with path {self.folder}/flag
         tls.load_cert_chain(pem, key)
         sum_ = hashlib.sha1(ssl.PEM_cert_to_DER_cert(pem.read_text())).hexdigest()
         right, wrong = self.recorder(tls=tls), self.recorder(tls=tls)
-        for name, recorder, digits in (("right", right, sum_), ("wrong", wrong, "0" * 40)):
+        for name, recorder, digits in (("right", right, sum_), ("wrong", wrong, "ab" * 20)):
             rules = self.rules(recorder.port, more=f"using ssl certificate checksum sha1 {digits}").replace("http:", "https:")
             daemon = self.start(rules, name=name)
             if recorder is right:
