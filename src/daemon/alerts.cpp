@@ -55,10 +55,10 @@ control::MailView Daemon::mail_view() const {
           .digest_until = figures.digest_until};
 }
 
-/// What is still to be told when the loop has ended: contacts get a moment, and then mail servers. What they do not
-/// take then waits for the next start.
+/// What is still to be told when the loop has ended: contacts and collectors get a moment, as mail servers do. What
+/// contacts do not take then waits for the next start.
 void Daemon::deliver_last() {
-  outbox_->when_idle([this] { loop_.stop(); });
+  outbox_->when_idle([this] { http_ ? http_->when_idle([this] { loop_.stop(); }) : loop_.stop(); });
   auto limit = loop_.timer([this] { loop_.stop(); });
   limit.set_deadline(runtime::mono_now() + kLastMoment);
   loop_.run();

@@ -33,6 +33,7 @@
 #include "runtime/loop.hpp"
 #include "runtime/measurer.hpp"
 #include "runtime/net/connector.hpp"
+#include "runtime/net/handed_sockets.hpp"
 #include "runtime/net/http_caller.hpp"
 #include "runtime/net/reacher.hpp"
 #include "runtime/notify.hpp"
@@ -153,6 +154,7 @@ class Daemon : public engine::EffectSink {
   Options options_;
   Paths paths_;
   Background background_;
+  runtime::HandedSockets handed_ = runtime::take_handed_sockets();  ///< by systemd, before there are threads
   runtime::InstanceLocks locks_;
   runtime::Log log_{{}};  // until the settings say where
   runtime::Loop loop_;

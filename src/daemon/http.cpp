@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/http.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -15,7 +17,8 @@ namespace healer {
 Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Machine machine, const std::string& answers)
     : beat_(loop.timer([this] { pulse_.tick(); })),
       pulse_([] { return runtime::now(); }, [this](Duration when) { beat_.set_deadline(when); }),
-      side_(loop, machine) {
+      side_(loop, machine),
+      collectors_(loop, backend.daemon, machine.report) {
   const auto failed = [&loop, report = machine.report](const std::string& why) {
     loop.post([report, why] { report(true, why); });
   };
@@ -30,11 +33,25 @@ Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Mach
   side_.add(web::api_routes(backend, pulse_, *kept_));
 }
 
+void Http::use(const engine::Settings& settings) {
+  side_.use(settings);
+  collectors_.use(settings);
+}
+
+std::vector<std::string> Http::troubles() const {
+  std::vector<std::string> texts = side_.troubles();
+  std::ranges::move(collectors_.troubles(), std::back_inserter(texts));
+  return texts;
+}
+
 void Http::see(const Happening& what) {
-  const auto* const asked = std::get_if<happening::Asked>(&what);
-  if (asked != nullptr && std::holds_alternative<engine::effect::Commit>(asked->effect)) pulse_.note();
   const auto* const notified = std::get_if<happening::Notified>(&what);
+  if (notified != nullptr) collectors_.see(notified->event);
+  const auto* const asked = std::get_if<happening::Asked>(&what);
   if (notified != nullptr && std::holds_alternative<engine::event::Measured>(notified->event)) pulse_.note_figures();
+  if (asked == nullptr) return;
+  if (std::holds_alternative<engine::effect::Commit>(asked->effect)) pulse_.note();
+  collectors_.see(asked->effect);
 }
 
 }  // namespace healer

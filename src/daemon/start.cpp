@@ -545,8 +545,10 @@ void Daemon::open_http() {
           .host = base_.host,
           .version = HEALER_VERSION,
           .report = [this](bool failed,
-                           const std::string& text) { write_log(failed ? Severity::Error : Severity::Info, text); }},
+                           const std::string& text) { write_log(failed ? Severity::Error : Severity::Info, text); },
+          .handed = std::make_shared<const std::vector<runtime::HandedSocket>>(std::move(handed_.sockets))},
       paths_.state_file + ".answers");
+  for (const std::string& refused : handed_.refused) write_log(Severity::Warning, refused);
   publisher_.add("the HTTP side", *http_);
   http_->use(*engine_->graph()->settings);
 }

@@ -115,9 +115,7 @@ class Linter {
   void check(const SetHttpd&, const SourceRange&) {}  // see lint_httpd
   void check(const SetUrl&, const SourceRange& range) { only_last(url_, range, "set url"); }
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
-  void check(const SetMmonit&, const SourceRange& range) {
-    not_yet(mmonit_, range, "'set mmonit' is accepted, but nothing is sent to M/Monit yet");
-  }
+  void check(const SetMmonit&, const SourceRange&) {}  // see lint_httpd
   void check(const SetSsl&, const SourceRange& range) {
     not_yet(ssl_, range, "'set ssl' is accepted, but only the options of each server are used yet");
   }
@@ -560,7 +558,7 @@ class Linter {
   void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
-  bool mmonit_ = false, ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
+  bool ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
   const Sources& sources_;
   Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();

@@ -23,13 +23,21 @@ void lint_httpd(const Document& document, Diagnostics& diagnostics) {
         report(diagnostics, DiagnosticSeverity::Warning, Code::HiddenSecret, one.password->range,
                std::string(kHiddenSecret), "write the secret");
   });
-  if (last == nullptr) return;
+  if (last == nullptr) {
+    const SourceRange* mmonit = nullptr;
+    for_each_set<SetMmonit>(document, [&](const SetMmonit&, const SourceRange& range) { mmonit = &range; });
+    if (mmonit != nullptr)
+      report(diagnostics, DiagnosticSeverity::Warning, Code::Suspicious, *mmonit,
+             "M/Monit enabled but no httpd allowed", "add a 'set httpd' statement: M/Monit acts through it");
+    return;
+  }
   const auto warn = [&](std::string message, std::string remedy) {
     report(diagnostics, DiagnosticSeverity::Warning, Code::Suspicious, *last, std::move(message), std::move(remedy));
   };
   if (!port && !socket)
-    return warn("nothing is served over HTTP: there is neither a port nor a socket",
-                "add 'port 2812', or 'unixsocket PATH'");
+    return warn(
+        "there is neither a port nor a socket: nothing is served over HTTP but on sockets that systemd hands over",
+        "add 'port 2812', or 'unixsocket PATH'");
   if (!allow)
     return warn("nothing is served over HTTP, since nobody is allowed to connect",
                 "add 'allow localhost', or 'allow USER:PASSWORD'");

@@ -87,7 +87,7 @@ struct HttpdSettings {
   bool operator==(const HttpdSettings&) const = default;
 };
 
-/// `set mmonit`: who is told about everything. Kept, and not done yet.
+/// `set mmonit`: who is told about everything.
 struct MmonitSettings {
   std::vector<std::string> urls;
   Duration timeout{5000};

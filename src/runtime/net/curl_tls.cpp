@@ -2,7 +2,13 @@
 #include "runtime/net/curl_tls.hpp"
 
 #include <curl/curl.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
+
+#include <array>
+
+#include <spdlog/fmt/fmt.h>
 
 namespace healer::runtime {
 
@@ -23,6 +29,35 @@ int tolerate_self_signed(int ok, X509_STORE_CTX* context) {
     return 1;
   }
   return ok;
+}
+
+namespace {
+
+int verify_pinned(X509_STORE_CTX* context, void* data) {
+  const auto& pinned = *static_cast<const PinnedCertificate*>(data);
+  const EVP_MD* const kind = pinned.digits.size() == 32   ? EVP_md5()
+                             : pinned.digits.size() == 40 ? EVP_sha1()
+                                                          : EVP_sha256();
+  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+  unsigned size = 0;
+  std::string digits;
+  const X509* const certificate = X509_STORE_CTX_get0_cert(context);
+  if (certificate != nullptr && X509_digest(certificate, kind, sum.data(), &size) == 1)
+    for (unsigned i = 0; i < size; ++i) digits += fmt::format("{:02x}", sum.at(i));
+  if (digits != pinned.digits) {
+    X509_STORE_CTX_set_error(context, X509_V_ERR_CERT_REJECTED);
+    return 0;
+  }
+  if (pinned.verify) return X509_verify_cert(context);
+  X509_STORE_CTX_set_error(context, X509_V_OK);
+  return 1;
+}
+
+}  // namespace
+
+void pin_certificate(ssl_ctx_st* context, PinnedCertificate* pinned) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, SSL_CTX_get_verify_callback(context));
+  SSL_CTX_set_cert_verify_callback(context, verify_pinned, pinned);
 }
 
 }  // namespace healer::runtime

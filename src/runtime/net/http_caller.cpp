@@ -86,6 +86,17 @@ CURLcode tolerate(CURL*, void* context, void*) {
   return CURLE_OK;
 }
 
+CURLcode tolerate_pinned(CURL*, void* context, void* pinned) {
+  SSL_CTX_set_verify(static_cast<SSL_CTX*>(context), SSL_VERIFY_PEER, tolerate_self_signed);
+  pin_certificate(static_cast<SSL_CTX*>(context), static_cast<PinnedCertificate*>(pinned));
+  return CURLE_OK;
+}
+
+CURLcode pin(CURL*, void* context, void* pinned) {
+  pin_certificate(static_cast<SSL_CTX*>(context), static_cast<PinnedCertificate*>(pinned));
+  return CURLE_OK;
+}
+
 }  // namespace
 
 struct HttpCaller::Call {
@@ -101,6 +112,7 @@ struct HttpCaller::Call {
   Origin place;
   int redirects = 0;
   // of the transfer
+  PinnedCertificate pinned;  // outlives the next
   Easy easy;
   Lines headers, addresses;
   std::array<char, CURL_ERROR_SIZE> words{};
@@ -408,6 +420,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
     const std::string word = to_lower(value);
     if (name == "verify" && word == "disable") verify = false;
     if (name == "selfsigned" && word == "allow") self_signed = true;
+    if (name == "checksum") call.pinned.digits = word;
     if (name == "version") set(CURLOPT_SSLVERSION, curl_tls_version(word).value_or(CURL_SSLVERSION_TLSv1_2));
     if (name == "ciphers") set(CURLOPT_SSL_CIPHER_LIST, value.c_str());
     if (name == "cacertificatefile") set(CURLOPT_CAINFO, value.c_str());
@@ -420,6 +433,11 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   set(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, verify && !self_signed ? 2L : 0L);
   if (verify && self_signed) set(CURLOPT_SSL_CTX_FUNCTION, tolerate);
+  if (!call.pinned.digits.empty()) {
+    call.pinned.verify = verify;
+    set(CURLOPT_SSL_CTX_FUNCTION, verify && self_signed ? tolerate_pinned : pin);
+    set(CURLOPT_SSL_CTX_DATA, &call.pinned);
+  }
 
   call.head.clear();
   call.head_size = 0;

@@ -45,7 +45,7 @@ struct HttpCall {
   bool safe = false;  ///< may be sent twice
   std::uint64_t limit = std::uint64_t{1} << 20;
   Duration timeout{30'000};          ///< for all of it
-  engine::TlsOptions tls;            ///< as in `set ssl`
+  engine::TlsOptions tls;            ///< as in `set ssl`, and `checksum` of the certificate that is meant
   std::vector<std::string> filters;  ///< whose first values are asked of the answer
   std::vector<engine::Saving> saves;
   bool discards_body = false;         ///< nothing of the answer's body is kept, and `limit` is none of it

@@ -137,8 +137,8 @@ Scene::Scene(const control::Supervisor& supervisor)
       now(supervisor.now()),
       version(engine.graph()->settings->monit) {}
 
-std::string_view version_of(const Scene& scene) {
-  switch (scene.version) {
+std::string_view version_of(MonitVersion version) {
+  switch (version) {
     case MonitVersion::V5_33: return "5.33.0";
     case MonitVersion::V5_34: return "5.34.3";
     case MonitVersion::V6: return "6.0.0";

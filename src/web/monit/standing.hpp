@@ -30,8 +30,10 @@ struct Scene {
   [[nodiscard]] bool since(MonitVersion other) const { return version >= other; }
 };
 
-/// "5.33.0": the version of Monit that is spoken.
-[[nodiscard]] std::string_view version_of(const Scene& scene);
+/// "5.33.0".
+[[nodiscard]] std::string_view version_of(MonitVersion version);
+/// The version of Monit that is spoken.
+[[nodiscard]] inline std::string_view version_of(const Scene& scene) { return version_of(scene.version); }
 
 /// What Monit calls a kind of service.
 struct Kind {

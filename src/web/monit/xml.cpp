@@ -312,7 +312,7 @@ std::int64_t seconds_of(WallTime when) { return std::chrono::floor<seconds>(when
 
 }  // namespace
 
-std::string xml_head(const Scene& scene, Form form) {
+std::string xml_head(const Scene& scene, Form form, std::span<const std::string> host_groups) {
   const control::Surroundings around = scene.daemon.surroundings();
   const engine::Settings& settings = *scene.engine.graph()->settings;
   const std::int64_t incarnation = seconds_of(scene.engine.started_at().wall);
@@ -354,6 +354,10 @@ std::string xml_head(const Scene& scene, Form form) {
   xml.number("memory", static_cast<std::int64_t>(around.memory));
   xml.number("swap", static_cast<std::int64_t>(around.swap));
   xml.close("platform");
+  if (!host_groups.empty())
+    xml.group("hostgroups", [&] {
+      for (const std::string& name : host_groups) xml.element("name", cdata(name));
+    });
   if (form == Form::Second) xml.open("services");
   return out;
 }
@@ -410,7 +414,8 @@ std::string xml_foot(const Scene& scene, Form form) {
   for (const std::string& group : order) {
     out += fmt::format("<servicegroup name=\"{}\">", escaped(group));
     for (const ServiceId id : members[to_lower(group)])
-      out += fmt::format("<service>{}</service>", escaped(graph.at(id).name));
+      out += fmt::format("<service>{}</service>",
+                         scene.since(MonitVersion::V6) ? cdata(graph.at(id).name) : escaped(graph.at(id).name));
     out += "</servicegroup>";
   }
   return out + "</servicegroups></monit>";

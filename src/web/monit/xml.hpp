@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "engine/ids.hpp"
@@ -15,8 +16,8 @@ enum class Form : std::uint8_t {
   Second  ///< `_status2`: <service name="web"><type>3</type>..., and groups
 };
 
-/// Up to the first service.
-[[nodiscard]] std::string xml_head(const Scene& scene, Form form);
+/// Up to the first service. `host_groups`: what M/Monit is to sort this machine into.
+[[nodiscard]] std::string xml_head(const Scene& scene, Form form, std::span<const std::string> host_groups = {});
 void write_xml(std::string& out, const Scene& scene, engine::ServiceId id, Form form);
 /// After the last.
 [[nodiscard]] std::string xml_foot(const Scene& scene, Form form);

@@ -90,25 +90,6 @@ void read_password_file(const Allow& allow, AccessRules& rules, std::vector<std:
   }
 }
 
-/// A text with `${secret:NAME}` in it, filled in.
-Result<std::string> filled_in(const std::string& text, const std::string& secrets_directory) {
-  static constexpr std::string_view kBegin = "${secret:";
-  std::string whole;
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t begin = rest.find(kBegin);
-    whole.append(rest.substr(0, begin));
-    if (begin == std::string_view::npos) return whole;
-    rest.remove_prefix(begin + kBegin.size());
-    const std::size_t end = rest.find('}');
-    if (end == std::string_view::npos) return Error{0, "'${secret:' without its brace"};
-    auto secret = runtime::read_secret(std::string(rest.substr(0, end)), secrets_directory);
-    if (!secret) return secret;
-    whole += *secret;
-    rest.remove_prefix(end + 1);
-  }
-}
-
 std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& settings, const std::string& secrets) {
   std::pair<AccessRules, std::vector<std::string>> made;
   auto& [rules, troubles] = made;
@@ -119,7 +100,7 @@ std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& s
       case Allow::Kind::File: read_password_file(allow, rules, troubles); break;
       case Allow::Kind::Login:
       case Allow::Kind::Token: {
-        auto secret = filled_in(allow.password, secrets);
+        auto secret = with_secrets(allow.password, secrets);
         const std::string whose = allow.kind == Allow::Kind::Token ? "a token" : printable(allow.who);
         if (!secret)
           troubles.push_back(fmt::format("{} is not let in: {}", whose, secret.error().what));
@@ -211,6 +192,24 @@ std::optional<Role> role_of(const std::vector<User>& users, const std::vector<Pa
 }
 
 }  // namespace
+
+Result<std::string> with_secrets(const std::string& text, const std::string& secrets_directory) {
+  static constexpr std::string_view kBegin = "${secret:";
+  std::string whole;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t begin = rest.find(kBegin);
+    whole.append(rest.substr(0, begin));
+    if (begin == std::string_view::npos) return whole;
+    rest.remove_prefix(begin + kBegin.size());
+    const std::size_t end = rest.find('}');
+    if (end == std::string_view::npos) return Error{0, "'${secret:' without its brace"};
+    auto secret = runtime::read_secret(std::string(rest.substr(0, end)), secrets_directory);
+    if (!secret) return secret;
+    whole += *secret;
+    rest.remove_prefix(end + 1);
+  }
+}
 
 bool is_md5_password(std::string_view password, const std::string& hashed) {
   static constexpr std::string_view kApache = "$apr1$", kCrypt = "$1$";

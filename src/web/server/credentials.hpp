@@ -12,6 +12,7 @@
 #include "engine/rules/settings.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/worker_pool.hpp"
+#include "util/result.hpp"
 #include "web/site.hpp"
 
 namespace healer::web {
@@ -43,5 +44,8 @@ class Credentials final : public PasswordChecker {
 
 /// Whether `password` is the one that `hashed` was made of: crypt's and Apache's MD5.
 [[nodiscard]] bool is_md5_password(std::string_view password, const std::string& hashed);
+
+/// A text with `${secret:NAME}` in it, filled in. Reads files.
+[[nodiscard]] Result<std::string> with_secrets(const std::string& text, const std::string& secrets_directory);
 
 }  // namespace healer::web

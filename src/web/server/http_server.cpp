@@ -247,6 +247,7 @@ void HttpServer::Impl::drop_slow_ones() {
   const Duration now = runtime::now().mono;
   for (auto& [connection, owned] : connections)
     if (!connection->at_work && now - connection->waits_since > limits.request) drop(*connection);
+  run();  // where a request has been too large for it, libmicrohttpd closes the connection when it is asked again
   if (!connections.empty()) look.set_deadline(now + kSweep);
 }
 

@@ -84,7 +84,7 @@ std::optional<unsigned> number_of(const std::string& name, Entry* (*look_up)(con
   return entry == nullptr ? std::nullopt : std::optional<unsigned>(entry->*number);
 }
 
-std::vector<Endpoint> endpoints_of(const HttpdSettings& settings) {
+std::vector<Endpoint> own_endpoints(const HttpdSettings& settings) {
   std::vector<Endpoint> endpoints;
   if (settings.allow.empty()) return endpoints;
   if (settings.port) {
@@ -115,6 +115,26 @@ std::vector<Endpoint> endpoints_of(const HttpdSettings& settings) {
 }
 
 }  // namespace
+
+std::vector<Endpoint> endpoints_of(const HttpdSettings& settings, const std::vector<runtime::HandedSocket>& handed) {
+  std::vector<Endpoint> endpoints = own_endpoints(settings);
+  if (settings.allow.empty()) return endpoints;
+  for (const runtime::HandedSocket& one : handed) {
+    const bool is_unix = one.port == 0;
+    const bool is_meant = is_unix ? !one.path.empty() && one.path == settings.unix_socket : one.port == settings.port;
+    if (!is_meant && one.name != "http") continue;
+    std::erase_if(endpoints, [&](const Endpoint& own) {
+      return own.handed < 0 && own.port == one.port && (!is_unix || own.path == one.path);
+    });
+    endpoints.push_back({.address = one.address,
+                         .port = one.port,
+                         .tls = !is_unix && settings.tls,
+                         .read_only = is_unix ? settings.socket_read_only : settings.port_read_only,
+                         .path = one.path,
+                         .handed = one.socket.get()});
+  }
+  return endpoints;
+}
 
 struct HttpSide::Impl {
   Impl(runtime::Loop& on, Machine of)
@@ -194,7 +214,7 @@ void HttpSide::Impl::use(const engine::Settings& settings) {
                                .host = machine.host,
                                .url = of,
                                .server = wanted.signature ? "healer/" + machine.version : ""});
-                     listeners.listen(endpoints_of(wanted));
+                     listeners.listen(endpoints_of(wanted, *machine.handed));
                    });
 }
 

@@ -11,9 +11,15 @@
 #include "control/permissions.hpp"
 #include "engine/rules/settings.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/net/handed_sockets.hpp"
+#include "web/server/listeners.hpp"
 #include "web/site.hpp"
 
 namespace healer::web {
+
+/// Where is listened: as these settings say, with the sockets that were handed over in place of what they are.
+[[nodiscard]] std::vector<Endpoint> endpoints_of(const engine::HttpdSettings& settings,
+                                                 const std::vector<runtime::HandedSocket>& handed);
 
 class HttpSide {
  public:
@@ -21,6 +27,10 @@ class HttpSide {
     std::string host;                                                  ///< of this machine
     std::string version;                                               ///< of healer
     std::function<void(bool failed, const std::string& text)> report;  ///< a sentence for the log
+    /// What systemd has opened for it: those named `http`, and those whose port or path `set httpd` names, take the
+    /// place of its own. Not null.
+    std::shared_ptr<const std::vector<runtime::HandedSocket>> handed =
+        std::make_shared<const std::vector<runtime::HandedSocket>>();
   };
 
   HttpSide(runtime::Loop& loop, Machine machine);

@@ -2,6 +2,7 @@
 #include "web/server/listeners.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -101,6 +102,15 @@ Result<Sockets> open_unix(const Endpoint& endpoint) {
   return sockets;
 }
 
+/// Another descriptor of a socket that was handed over: it may be listened on again after it was not for a while.
+Result<Sockets> open_handed(int handed) {
+  Descriptor socket(fcntl(handed, F_DUPFD_CLOEXEC, 3));
+  if (!socket) return Error{errno, runtime::words_of_errno(errno)};
+  Sockets sockets;
+  sockets.push_back(std::move(socket));
+  return sockets;
+}
+
 std::string_view remedy_of(const Error& error) {
   switch (error.code) {
     case EADDRINUSE: return "another program has it (`ss -ltnp` shows which): end that, or choose another one";
@@ -155,7 +165,9 @@ struct Listeners::Impl : std::enable_shared_from_this<Impl> {
 void Listeners::Impl::open(const std::shared_ptr<Door>& door) {
   pool.submit(
       [this, door, endpoint = door->endpoint]() -> runtime::Loop::Callback {
-        auto sockets = std::make_shared<Result<Sockets>>(endpoint.port == 0 ? open_unix(endpoint) : open_tcp(endpoint));
+        auto sockets = std::make_shared<Result<Sockets>>(endpoint.handed >= 0 ? open_handed(endpoint.handed)
+                                                         : endpoint.port == 0 ? open_unix(endpoint)
+                                                                              : open_tcp(endpoint));
         return [this, door, sockets] { opened(door, std::move(*sockets)); };
       },
       [this, door](const Error& error) { opened(door, error); });
@@ -184,7 +196,8 @@ void Listeners::Impl::opened(const std::shared_ptr<Door>& door, Result<Sockets> 
     for (auto& watch : raw->watches) watch.change(runtime::Loop::kReadable);
   });
   door->trouble.clear();
-  report(false, fmt::format("listening on {}", door->endpoint.text()));
+  report(false, fmt::format("listening on {}{}", door->endpoint.text(),
+                            door->endpoint.handed >= 0 ? ", a socket of systemd's" : ""));
 }
 
 void Listeners::Impl::accept(Door& door, std::size_t which) {
@@ -222,7 +235,8 @@ void Listeners::listen(const std::vector<Endpoint>& endpoints) {
   std::erase_if(impl_->doors, [&](const auto& one) {
     if (std::ranges::find(endpoints, one.second->endpoint) != endpoints.end()) return false;
     Impl::Door& door = *one.second;
-    if (door.endpoint.port == 0 && !door.sockets.empty()) unlink(door.endpoint.path.c_str());
+    if (door.endpoint.port == 0 && door.endpoint.handed < 0 && !door.sockets.empty())
+      unlink(door.endpoint.path.c_str());
     door.watches.clear();
     door.sockets.clear();
     return true;

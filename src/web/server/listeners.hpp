@@ -31,6 +31,7 @@ struct Endpoint {
   std::optional<uid_t> uid{};
   std::optional<gid_t> gid{};
   mode_t mode = 0600;
+  int handed = -1;  ///< a descriptor that listens there already, and stays open; -1: none
 
   bool operator==(const Endpoint&) const = default;
   /// "192.0.2.1:2812", "[::1]:2812", "*:2812", a path.
