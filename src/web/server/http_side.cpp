@@ -229,7 +229,8 @@ std::variant<std::string, control::Failure> HttpSide::open_login(const control::
   auto address = browser_address(impl_->httpd, impl_->url);
   if (!std::holds_alternative<std::string>(address)) return address;
   // Of several sockets the first one is that of the address.
-  std::string trouble = impl_->listeners.trouble_on(endpoints_of(*impl_->httpd).front());
+  const std::vector<Endpoint> endpoints = endpoints_of(*impl_->httpd, *impl_->machine.handed);
+  std::string trouble = endpoints.empty() ? "nobody is listened to" : impl_->listeners.trouble_on(endpoints.front());
   if (trouble.empty() && impl_->httpd->tls) trouble = impl_->tls.trouble();
   if (!trouble.empty())
     return control::Failure{"no-http", "a browser is not answered now: " + trouble, "healerd tries it again by itself"};
