@@ -53,11 +53,24 @@ int verify_pinned(X509_STORE_CTX* context, void* data) {
   return 1;
 }
 
+CURLcode trust(CURL*, void* context, void* data) {
+  auto* const tls = static_cast<SSL_CTX*>(context);
+  auto* const pinned = static_cast<PinnedCertificate*>(data);
+  SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, pinned->self_signed ? tolerate_self_signed : nullptr);
+  if (!pinned->digits.empty()) SSL_CTX_set_cert_verify_callback(tls, verify_pinned, pinned);
+  return CURLE_OK;
+}
+
 }  // namespace
 
-void pin_certificate(ssl_ctx_st* context, PinnedCertificate* pinned) {
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, SSL_CTX_get_verify_callback(context));
-  SSL_CTX_set_cert_verify_callback(context, verify_pinned, pinned);
+void set_trust(void* curl, bool verify, PinnedCertificate& pinned) {
+  const auto set = [curl](CURLoption option, auto value) { (void)curl_easy_setopt(curl, option, value); };
+  pinned.verify = verify;
+  set(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+  set(CURLOPT_SSL_VERIFYHOST, verify && !pinned.self_signed ? 2L : 0L);
+  if (pinned.digits.empty() && !(verify && pinned.self_signed)) return;
+  set(CURLOPT_SSL_CTX_FUNCTION, trust);
+  set(CURLOPT_SSL_CTX_DATA, &pinned);
 }
 
 }  // namespace healer::runtime

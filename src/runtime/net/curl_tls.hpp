@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-struct ssl_ctx_st;
 struct x509_store_ctx_st;
 
 namespace healer::runtime {
@@ -16,12 +15,13 @@ namespace healer::runtime {
 /// For SSL_CTX_set_verify: a certificate that is signed by itself will do.
 int tolerate_self_signed(int ok, x509_store_ctx_st* context);
 
-/// Which certificate of a server is meant, whatever else is asked of it.
+/// Which certificates of servers will do.
 struct PinnedCertificate {
-  std::string digits;   ///< its checksum in lower case: MD5, SHA1 or SHA256, by its length; empty: any
-  bool verify = false;  ///< it must be trusted, too
+  std::string digits;        ///< the checksum of the only one: MD5, SHA1 or SHA256 in lower case; empty: any
+  bool self_signed = false;  ///< one that is signed by itself, too
+  bool verify = false;       ///< it must be trusted
 };
-/// Takes no other certificate than that. Requires: `pinned` outlives the context.
-void pin_certificate(ssl_ctx_st* context, PinnedCertificate* pinned);
+/// Tells libcurl so. Requires: `pinned` outlives the transfer.
+void set_trust(void* curl, bool verify, PinnedCertificate& pinned);
 
 }  // namespace healer::runtime

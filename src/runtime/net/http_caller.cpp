@@ -81,22 +81,6 @@ curl_socket_t open_for_call(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-CURLcode tolerate(CURL*, void* context, void*) {
-  SSL_CTX_set_verify(static_cast<SSL_CTX*>(context), SSL_VERIFY_PEER, tolerate_self_signed);
-  return CURLE_OK;
-}
-
-CURLcode tolerate_pinned(CURL*, void* context, void* pinned) {
-  SSL_CTX_set_verify(static_cast<SSL_CTX*>(context), SSL_VERIFY_PEER, tolerate_self_signed);
-  pin_certificate(static_cast<SSL_CTX*>(context), static_cast<PinnedCertificate*>(pinned));
-  return CURLE_OK;
-}
-
-CURLcode pin(CURL*, void* context, void* pinned) {
-  pin_certificate(static_cast<SSL_CTX*>(context), static_cast<PinnedCertificate*>(pinned));
-  return CURLE_OK;
-}
-
 }  // namespace
 
 struct HttpCaller::Call {
@@ -430,14 +414,8 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
       set(CURLOPT_SSLKEY, value.c_str());
     }
   }
-  set(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-  set(CURLOPT_SSL_VERIFYHOST, verify && !self_signed ? 2L : 0L);
-  if (verify && self_signed) set(CURLOPT_SSL_CTX_FUNCTION, tolerate);
-  if (!call.pinned.digits.empty()) {
-    call.pinned.verify = verify;
-    set(CURLOPT_SSL_CTX_FUNCTION, verify && self_signed ? tolerate_pinned : pin);
-    set(CURLOPT_SSL_CTX_DATA, &call.pinned);
-  }
+  call.pinned.self_signed = self_signed;
+  set_trust(h, verify, call.pinned);
 
   call.head.clear();
   call.head_size = 0;
