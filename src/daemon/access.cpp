@@ -68,7 +68,18 @@ class Daemon::Access final : public control::Supervisor {
             .most_descriptors = own.most_descriptors};
   }
 
-  [[nodiscard]] std::optional<control::MailView> mail() const override { return daemon_.mail_view(); }
+  [[nodiscard]] std::optional<control::MailView> mail() const override {
+    const delivery::MailFigures figures = daemon_.outbox_->mail();
+    return control::MailView{.waiting = figures.waiting,
+                             .since = figures.since,
+                             .error = figures.error,
+                             .error_since = figures.error_since,
+                             .held = figures.held,
+                             .held_until = figures.held_until,
+                             .limit = figures.limit,
+                             .gathered = figures.gathered,
+                             .digest_until = figures.digest_until};
+  }
 
   [[nodiscard]] std::vector<control::ContactView> contacts() const override { return daemon_.contact_views(); }
   [[nodiscard]] std::vector<std::string> troubles() const override { return daemon_.troubles(); }

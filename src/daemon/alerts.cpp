@@ -42,19 +42,6 @@ std::vector<control::ContactView> Daemon::contact_views() const {
   return views;
 }
 
-control::MailView Daemon::mail_view() const {
-  const delivery::MailFigures figures = outbox_->mail();
-  return {.waiting = figures.waiting,
-          .since = figures.since,
-          .error = figures.error,
-          .error_since = figures.error_since,
-          .held = figures.held,
-          .held_until = figures.held_until,
-          .limit = figures.limit,
-          .gathered = figures.gathered,
-          .digest_until = figures.digest_until};
-}
-
 /// What is still to be told when the loop has ended: contacts and collectors get a moment, as mail servers do. What
 /// contacts do not take then waits for the next start.
 void Daemon::deliver_last() {

@@ -77,7 +77,6 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Alert& effect);
   void open_delivery();
   [[nodiscard]] std::vector<control::ContactView> contact_views() const;
-  [[nodiscard]] control::MailView mail_view() const;
   void deliver_last();
   void perform(engine::effect::Request& effect);
   void inspect_secrets(const engine::effect::Request& request);

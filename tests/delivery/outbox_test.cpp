@@ -265,7 +265,7 @@ TEST_CASE("what waits goes on waiting over a restart, and when its contact has g
 
 TEST_CASE("the oldest of too many are dropped", "[outbox]") {
   OutboxWorld world;
-  world.options.limits = Limits{.letters = 3};
+  world.options.limits = delivery::Limits{.letters = 3};
   world.contact("team", "http://127.0.0.1:1/");
   world.start();
   for (std::uint64_t number = 1; number <= 6; ++number) world.submit(number, {"team"});
