@@ -50,6 +50,9 @@ void Daemon::deliver_last() {
   limit.set_deadline(runtime::mono_now() + kLastMoment);
   loop_.run();
   outbox_->stop();
+  // That the last mails were taken, and by whom, is told now: else they would go again after the next start.
+  loop_.post([this] { loop_.stop(); });
+  loop_.run();
 }
 
 }  // namespace healer

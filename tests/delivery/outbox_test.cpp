@@ -194,6 +194,22 @@ TEST_CASE("what a server does not take now is tried again with the same key, and
   CHECK(figures[0].waiting == 2);
 }
 
+TEST_CASE("a letter that has vanished is told, and holds up none behind it", "[outbox]") {
+  std::atomic<bool> is_up = false;
+  Wall wall([&](const std::string&) { return status(is_up ? 200 : 503); });
+  OutboxWorld world;
+  world.contact("team", wall.url());
+  world.start();
+  world.submit(1, {"team"});
+  world.submit(2, {"team"});
+  CHECK(world.until([&] { return world.taken.size() == 2 && world.count(Kinds::Failed) == 1; }));
+  REQUIRE(::unlink(world.file("team", 1).c_str()) == 0);
+  is_up = true;
+  CHECK(world.until([&] { return world.count(Kinds::Sent) == 1; }));
+  CHECK(world.outbox->contacts().empty());
+  CHECK(wall.bodies().back() == R"({"n": "s2"})");
+}
+
 TEST_CASE("a server is left alone as long as it says", "[outbox]") {
   Wall wall([](const std::string&) { return status(429, "Retry-After: 3600\r\n"); });
   OutboxWorld world;

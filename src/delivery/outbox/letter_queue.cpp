@@ -29,6 +29,8 @@ Result<QueueFolder> open_contact(const std::string& directory, const std::string
 
 Result<Letter> read_letter(const QueueFolder& folder, const LetterKey& key) {
   const Result<std::string> text = folder.read(file_name(key));
+  if (!text && text.error().code == ENOENT)
+    return Error{0, "an alert has vanished: " + folder.path() + "/" + file_name(key)};
   if (!text && text.error().code != 0) return text.error();
   std::optional<Letter> letter = text ? parse_letter(*text) : std::nullopt;
   if (letter && letter->key == key) return std::move(*letter);
