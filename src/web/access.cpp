@@ -80,8 +80,15 @@ bool Network::contains(std::string_view address) const {
   return true;
 }
 
+AccessRules AccessRules::nobody() {
+  AccessRules rules;
+  rules.names_hosts = true;
+  rules.users.push_back({});  // a password is needed, and none is right
+  return rules;
+}
+
 bool AccessRules::allows_host(std::string_view address) const {
-  if (!names_hosts || address.empty()) return true;
+  if (!names_hosts) return true;
   return std::ranges::any_of(networks, [&](const Network& one) { return one.contains(address); });
 }
 
@@ -92,7 +99,7 @@ bool AccessRules::trusts_proxy(std::string_view address) const {
 std::optional<control::Asker> AccessRules::asker_of_token(std::string_view token) const {
   std::optional<control::Asker> found;
   for (const BearerToken& known : tokens)
-    if (is_same_secret(known.token, token) && !found) found = control::Asker{.name = "token", .role = known.role};
+    if (is_same_secret(known.token, token) && !found) found = control::Asker{.name = known.name, .role = known.role};
   return found;
 }
 
@@ -108,7 +115,8 @@ std::optional<BasicLogin> basic_login(std::string_view authorization) {
     return std::nullopt;
   decoded.resize(decoded.size() - (text.ends_with("==") ? 2U : text.ends_with('=') ? 1U : 0U));
   const std::size_t colon = decoded.find(':');
-  if (colon == std::string::npos) return std::nullopt;
+  // What ends at a zero byte to those who check it would have another name here.
+  if (colon == std::string::npos || decoded.find('\0') != std::string::npos) return std::nullopt;
   return BasicLogin{.user = decoded.substr(0, colon), .password = decoded.substr(colon + 1)};
 }
 

@@ -41,17 +41,24 @@ struct User {
   std::string password;  ///< itself, or what was made of it
   PasswordKind kind = PasswordKind::Clear;
   engine::Role role = engine::Role::Admin;
+
+  bool operator==(const User&) const = default;
 };
 
 /// Whoever the machine's PAM lets in and is in that group.
 struct PamGroup {
   std::string name;
   engine::Role role = engine::Role::Admin;
+
+  bool operator==(const PamGroup&) const = default;
 };
 
 struct BearerToken {
+  std::string name;  ///< by which the history knows whoever sends it: "token ci"
   std::string token;
   engine::Role role = engine::Role::Admin;
+
+  bool operator==(const BearerToken&) const = default;
 };
 
 /// Everything that `allow` says, with files read and names looked up.
@@ -63,7 +70,10 @@ struct AccessRules {
   std::vector<BearerToken> tokens;
   std::vector<Network> proxies;
 
-  /// Whether this address may ask at all; an empty one is a unix socket's, which `allow` says nothing about.
+  bool operator==(const AccessRules&) const = default;
+  /// Rules by which nobody is let in.
+  [[nodiscard]] static AccessRules nobody();
+  /// Whether this address may ask at all. What comes by a unix socket has none, and `allow` says nothing about it.
   [[nodiscard]] bool allows_host(std::string_view address) const;
   /// Whether whoever asks must say who he is.
   [[nodiscard]] bool needs_login() const { return !users.empty() || !groups.empty() || !tokens.empty(); }

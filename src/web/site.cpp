@@ -105,28 +105,37 @@ class Site::Judging final : public Deferred {
 
 Site::Site(Machine machine)
     : machine_(std::move(machine)), logins_(std::make_unique<Logins>(machine_.random() + machine_.random())) {
+  options_.access = AccessRules::nobody();
   add(login_routes());
 }
 
-void Site::use(SiteOptions options) {
+bool Site::use(SiteOptions options) {
+  if (options == options_) return false;
   options_ = std::move(options);
+  ++round_;
   logins_->end_all();
+  return true;
 }
 
-/// The address of whoever asks, as a trusted proxy tells it: the last one that is not a proxy's own.
+/// The address of whoever asks, as trusted proxies tell it: of all that they have added, the last one that is not a
+/// proxy's own. What is no address was added by nobody who can be trusted, nor what stands before it.
 std::string Site::client_of(const Request& request) const {
-  if (request.peer.empty() || !options_.access.trusts_proxy(request.peer)) return request.peer;
-  const auto forwarded = request.header("X-Forwarded-For");
-  if (!forwarded) return request.peer;
-  std::string_view rest = *forwarded;
-  while (true) {
+  std::string client = request.peer;
+  if (client.empty()) return client;
+  std::string forwarded;
+  for (const auto& [name, value] : request.headers)
+    if (iequals(name, "X-Forwarded-For")) forwarded += (forwarded.empty() ? "" : ",") + value;
+  std::string_view rest = forwarded;
+  while (!rest.empty() && options_.access.trusts_proxy(client)) {
     const std::size_t comma = rest.rfind(',');
     std::string_view last = comma == std::string_view::npos ? rest : rest.substr(comma + 1);
     while (last.starts_with(' ')) last.remove_prefix(1);
     while (last.ends_with(' ')) last.remove_suffix(1);
-    if (!options_.access.trusts_proxy(last) || comma == std::string_view::npos) return std::string(last);
-    rest = rest.substr(0, comma);
+    if (last.find('/') != std::string_view::npos || !Network::parse(last)) break;
+    client = last;
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(0, comma);
   }
+  return client;
 }
 
 /// Whether the name by which it was asked is this machine's. Where no password is needed, a page of anybody's could
@@ -159,7 +168,8 @@ std::optional<Response> Site::forged(const Request& request, const Visitor& visi
 Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   const std::string client = client_of(request);
   const auto done = [&](Response response) -> Reply { return finish(request, std::move(response)); };
-  if (!options_.access.allows_host(client)) return done(plain(403, "You are not authorized to access this server"));
+  if (!request.peer.empty() && !options_.access.allows_host(client))
+    return done(plain(403, "You are not authorized to access this server"));
   auto found = router_.find(request.method, request.path);
   auto* const route = std::get_if<Router::Found>(&found);
   if (route != nullptr && route->route->least == Least::Anybody)
@@ -195,7 +205,7 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   }
   if (const auto token = bearer_token(*authorization)) {
     if (const auto who = options_.access.asker_of_token(*token)) return then({*who});
-    return done(refuse(client, "a token"));
+    return later(client, std::move(wake), finish(request, refuse(client, "a token")));
   }
   const auto login = basic_login(*authorization);
   if (!login) return done(refuse(client, "nobody"));
@@ -205,11 +215,24 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   });
 }
 
+Reply Site::later(const std::string& client, Wake wake, Response response) {
+  const Duration wait = penalty(client);
+  if (wait == Duration{0}) return response;
+  auto verdict = std::make_shared<Judging::Verdict>(Judging::Verdict{.wake = std::move(wake)});
+  machine_.later(wait, [verdict] {
+    verdict->is_there = true;
+    verdict->wake();
+  });
+  auto kept = std::make_shared<Response>(std::move(response));
+  return std::make_unique<Judging>(verdict, [kept](std::optional<Role>) -> Reply { return std::move(*kept); });
+}
+
 /// Has a password checked; `then` is called with what it gives its owner, or nothing.
 Reply Site::judge(const std::string& client, const BasicLogin& login, Wake wake, Judged then) {
   auto verdict = std::make_shared<Judging::Verdict>(Judging::Verdict{.wake = std::move(wake)});
   auto judging = std::make_unique<Judging>(verdict, std::move(then));
-  machine_.passwords->check(options_.access, login, [this, verdict, client](std::optional<Role> role) {
+  machine_.passwords->check(options_.access, login, [this, verdict, client, round = round_](std::optional<Role> role) {
+    if (round != round_) role.reset();  // the rules have changed meanwhile: he may ask again
     const auto tell = [verdict, role] {
       verdict->role = role;
       verdict->is_there = true;
@@ -313,7 +336,8 @@ std::vector<Route> Site::login_routes() {
   const auto enter = [this](const Request& request, const Asker& who) {
     const std::string cookie = logins_->begin(who, machine_.random() + machine_.random(), machine_.now().mono);
     Response response{.status = 303, .body = ""};
-    const bool secure = request.secure || request.header("X-Forwarded-Proto") == "https";
+    const bool secure = request.secure ||
+                        (options_.access.trusts_proxy(request.peer) && request.header("X-Forwarded-Proto") == "https");
     response.headers = {{"Location", "./"},
                         {"Set-Cookie", fmt::format("{}={}; Max-Age={}; Path=/; HttpOnly; SameSite=Strict{}", kCookie,
                                                    cookie, std::chrono::duration_cast<seconds>(Logins::kLasts).count(),
@@ -327,6 +351,9 @@ std::vector<Route> Site::login_routes() {
       return plain(403, "This login has been used, or is too old: `healerctl open` makes another one");
     }
     const std::string client = client_of(request);
+    for (const std::string_view name : {"user", "password"})
+      if (find(request.form, name).value_or("").find('\0') != std::string_view::npos)
+        return plain(400, "A name or a password has a zero byte in it");
     const BasicLogin login{.user = std::string(find(request.form, "user").value_or("")),
                            .password = std::string(find(request.form, "password").value_or(""))};
     return judge(client, login, call.wake, [this, &request, client, login, enter](auto role) -> Reply {

@@ -40,6 +40,8 @@ struct SiteOptions {
   std::string host;    ///< of this machine
   std::string url;     ///< `set url`; or empty
   std::string server;  ///< the header `Server`; empty: none
+
+  bool operator==(const SiteOptions&) const = default;
 };
 
 class Site {
@@ -56,8 +58,8 @@ class Site {
 
   explicit Site(Machine machine);
 
-  /// Who may ask from now on.
-  void use(SiteOptions options);
+  /// Who may ask from now on. Whether that has changed: then all logins have ended.
+  bool use(SiteOptions options);
   void add(std::vector<Route> routes) { router_.add(std::move(routes)); }
 
   [[nodiscard]] Reply handle(const Request& request, const Way& way, Wake wake);
@@ -84,6 +86,8 @@ class Site {
   };
 
   using Judged = std::function<Reply(std::optional<engine::Role>)>;
+  /// Tells `response` when whoever has sent a wrong token has waited for it.
+  [[nodiscard]] Reply later(const std::string& client, Wake wake, Response response);
   [[nodiscard]] Reply judge(const std::string& client, const BasicLogin& login, Wake wake, Judged then);
   [[nodiscard]] std::string client_of(const Request& request) const;
   [[nodiscard]] std::optional<Response> forged(const Request& request, const Visitor& visitor) const;
@@ -100,6 +104,7 @@ class Site {
   SiteOptions options_;
   Router router_;
   std::unique_ptr<Logins> logins_;
+  std::uint64_t round_ = 0;                   ///< grows whenever it changes who may ask
   std::map<std::string, Refusals> refusals_;  ///< by address; bounded
   Duration reported_{-60'000};                ///< when the last refusal was
 };

@@ -40,7 +40,7 @@ TEST_CASE("A network is an address, with the bits or the mask that count", "[acc
     CHECK_FALSE(Network::parse(text));
 }
 
-TEST_CASE("Where hosts are named only they are answered, and a unix socket always", "[access]") {
+TEST_CASE("Where hosts are named only they are answered", "[access]") {
   AccessRules rules;
   CHECK(rules.allows_host("203.0.113.5"));
   rules.names_hosts = true;
@@ -48,7 +48,9 @@ TEST_CASE("Where hosts are named only they are answered, and a unix socket alway
   rules.networks.push_back(*Network::parse("203.0.113.0/24"));
   CHECK(rules.allows_host("203.0.113.5"));
   CHECK_FALSE(rules.allows_host("192.0.2.1"));
-  CHECK(rules.allows_host(""));
+  CHECK_FALSE(rules.allows_host(""));
+  CHECK_FALSE(AccessRules::nobody().allows_host("127.0.0.1"));
+  CHECK(AccessRules::nobody().needs_login());
 }
 
 TEST_CASE("The header of Basic authentication gives name and password", "[access]") {
@@ -59,7 +61,7 @@ TEST_CASE("The header of Basic authentication gives name and password", "[access
   CHECK(web::basic_login("basic YTpiOmM=")->password == "b:c");
   CHECK(web::basic_login("Basic Og==")->user.empty());
   for (const char* const text :
-       {"", "Basic", "Basic ", "Basic abc", "Basic !!!!", "Basic YWJj", "Bearer YTpi", "BasicYTpi"})
+       {"", "Basic", "Basic ", "Basic abc", "Basic !!!!", "Basic YWJj", "Basic YQA6Yg==", "Bearer YTpi", "BasicYTpi"})
     CHECK_FALSE(web::basic_login(text));
   CHECK(web::bearer_token("Bearer x.y") == "x.y");
   CHECK_FALSE(web::bearer_token("Basic x"));
@@ -67,8 +69,9 @@ TEST_CASE("The header of Basic authentication gives name and password", "[access
 
 TEST_CASE("A token is somebody's with a role", "[access]") {
   AccessRules rules;
-  rules.tokens = {{"first", Role::ReadOnly}, {"second", Role::Operator}};
+  rules.tokens = {{"token 1", "first", Role::ReadOnly}, {"token ci", "second", Role::Operator}};
   CHECK(rules.asker_of_token("second")->role == Role::Operator);
+  CHECK(rules.asker_of_token("second")->name == "token ci");
   CHECK_FALSE(rules.asker_of_token("third"));
   CHECK_FALSE(rules.asker_of_token(""));
 }

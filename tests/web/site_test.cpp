@@ -65,7 +65,7 @@ struct SiteWorld {
   SiteWorld() {
     web::SiteOptions options{.host = "this.example", .url = "https://healer.example/ops", .server = "healer/1"};
     options.access.users.push_back({"admin", "right"});
-    options.access.tokens = {{"sesame", Role::Operator}};
+    options.access.tokens = {{"token ci", "sesame", Role::Operator}};
     site.use(options);
     const auto show = [](const web::Call& call) -> web::Reply {
       return Response{.body = call.who.name + " " + call.token};
@@ -142,7 +142,7 @@ TEST_CASE("A role, and a way for reading alone, bound what may be done", "[site]
   CHECK(world.post("/approve", {{"Authorization", "Bearer sesame"}}) == 200);
   CHECK(world.post("/act", {{"Authorization", "Bearer sesame"}}) == 403);
   CHECK(world.post("/act", basic("admin:right"), {}, {}, {.read_only = true}) == 403);
-  CHECK(world.acted == std::vector<std::string>{"admin", "token"});
+  CHECK(world.acted == std::vector<std::string>{"admin", "token ci"});
 }
 
 TEST_CASE("What a browser sends needs the token of our own page, and an origin of our own", "[site]") {
@@ -239,7 +239,33 @@ TEST_CASE("Behind a trusted proxy it is the client that waits, not the proxy", "
   CHECK(from("203.0.113.8")->status == 401);
   CHECK_FALSE(from("198.51.100.1, 203.0.113.7"));  // what stands before is what the client itself says
   CHECK(from("198.51.100.1")->status == 403);
+  // What is no address is nobody's, and of several lines the last counts.
+  for (const char* const text : {"", "203.0.113.9,", "203.0.113.9, ,", "203.0.113.9, nonsense", "203.0.113.0/24"})
+    CHECK(from(text)->status == 403);
+  world.request = {
+      .path = "/page",
+      .headers = with(basic("admin:wrong"), {{"X-Forwarded-For", "203.0.113.9"}, {"x-forwarded-for", "198.51.100.1"}}),
+      .peer = "127.0.0.1"};
+  CHECK(world.ask(world.request)->status == 403);
   CHECK(from("203.0.113.9", "198.51.100.1")->status == 403);  // no proxy of ours
+}
+
+TEST_CASE("Who is let in no more gets nothing from a password that is being checked, nor by a login", "[site]") {
+  SiteWorld world;
+  const std::string once =
+      world.site.logins().offer({.name = "john", .role = Role::Operator}, "unguessable", world.now.mono);
+  world.doorman.is_slow = true;
+  world.request = {.method = Method::Post, .path = "/login", .form = {{"user", "admin"}, {"password", "right"}}};
+  CHECK_FALSE(world.ask(world.request));
+  world.site.use({.access = web::AccessRules::nobody()});
+  world.doorman.waiting.front()();
+  CHECK(world.pending->poll()->status == 403);
+  world.request = {.method = Method::Post, .path = "/login", .form = {{"once", once}}};
+  CHECK(world.ask(world.request)->status == 403);
+  for (const char* const peer : {"", "127.0.0.1"}) {
+    const web::Request page{.path = "/page", .peer = peer};
+    CHECK(world.ask(page)->status == (page.peer.empty() ? 401 : 403));
+  }
 }
 
 TEST_CASE("A password that takes time is waited for", "[site]") {

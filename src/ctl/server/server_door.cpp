@@ -239,11 +239,6 @@ class CurlWay final : public HttpWay {
     const long code = status();
     const Json json = Json::parse(body_, nullptr, false);
     if (json.is_object() && code >= 200 && code < 300 && json.contains("version")) return json;
-    if (json.is_object() && json.contains("code") && type().starts_with("application/problem+json")) {
-      Json failure = json;
-      failure["message"] = json.value("detail", "");
-      return failure.get<Failure>();
-    }
     if (code == 401) {
       const bool has_shown = !server_.user.empty() || !server_.token.empty();
       return Failure{"permission",
@@ -251,6 +246,11 @@ class CurlWay final : public HttpWay {
                          ? fmt::format("{} does not know this user with this password, or this token", server_.url)
                          : fmt::format("{} asks who you are", server_.url),
                      "--user or HEALER_USER, with --password-file or HEALER_PASSWORD; or HEALER_TOKEN"};
+    }
+    if (json.is_object() && json.contains("code") && type().starts_with("application/problem+json")) {
+      Json failure = json;
+      failure["message"] = json.value("detail", "");
+      return failure.get<Failure>();
     }
     if (code == 403) return Failure{"forbidden", std::string(trim(body_)), "'allow' in 'set httpd' gives roles"};
     if (code >= 300 && code < 400) {

@@ -24,7 +24,6 @@ using engine::Engine;
 using engine::Healing;
 using engine::WorkflowMemory;
 
-constexpr auto kGauge = FamilyType::Gauge;
 constexpr auto kCounter = FamilyType::Counter;
 
 template <typename Time>

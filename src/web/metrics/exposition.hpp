@@ -19,6 +19,7 @@ enum class Format : std::uint8_t { Text, OpenMetrics };
 [[nodiscard]] std::string_view content_type(Format format);
 
 enum class FamilyType : std::uint8_t { Gauge, Counter, Histogram, Info };
+inline constexpr FamilyType kGauge = FamilyType::Gauge;  ///< of most families
 
 /// What the samples of one name have in common.
 struct Family {

@@ -147,7 +147,6 @@ void tell_link_statistics(const ServiceSeen& seen, Exposition& out) {
 }  // namespace
 
 std::vector<ServiceFamily> monit_families(const control::Supervisor& daemon) {
-  constexpr auto kGauge = FamilyType::Gauge;
   const auto has_link = [](const CheckKind& kind) { return kind.traits.has_link; };
   return {
       {{"monit_service_check", kGauge, "Monit service check info"},

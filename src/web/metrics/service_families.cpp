@@ -26,8 +26,6 @@ using engine::Condition;
 using engine::Metric;
 using engine::Unit;
 
-constexpr auto kGauge = FamilyType::Gauge;
-
 /// A quantity; of two the second is that of a kind that has not the first.
 struct Figure {
   Family family;

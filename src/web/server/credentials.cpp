@@ -37,6 +37,7 @@ using Allow = HttpdSettings::Allow;
 /// How long a password counts as right that took time to check.
 constexpr Duration kRemembered = minutes{1};
 constexpr std::size_t kMostRemembered = 1'000;
+constexpr std::size_t kMostWaiting = 64;
 constexpr std::string_view kPamService = "healer";
 
 void look_up_host(const std::string& name, AccessRules& rules, std::vector<std::string>& troubles) {
@@ -86,13 +87,29 @@ void read_password_file(const Allow& allow, AccessRules& rules, std::vector<std:
     // What follows another colon is no part of the password where it has been made by a program.
     std::string_view password = line.substr(colon + 1);
     if (kind_of(allow.how) != PasswordKind::Clear) password = password.substr(0, password.find(':'));
+    if (password.empty()) {
+      troubles.push_back(fmt::format("{} of {} is not let in: an empty password opens nothing", printable(user),
+                                     printable(allow.who)));
+      continue;
+    }
     rules.users.push_back({user, std::string(password), kind_of(allow.how), allow.role});
   }
+}
+
+/// "token ci" of "${secret:ci}", "token 2" of another: the secret's name, or its place.
+std::string token_name(const std::string& written, std::size_t place) {
+  static constexpr std::string_view kBegin = "${secret:";
+  if (!written.starts_with(kBegin) || !written.ends_with('}')) return fmt::format("token {}", place);
+  return fmt::format("token {}", written.substr(kBegin.size(), written.size() - kBegin.size() - 1));
 }
 
 std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& settings, const std::string& secrets) {
   std::pair<AccessRules, std::vector<std::string>> made;
   auto& [rules, troubles] = made;
+  if (settings.allow.empty()) {
+    rules = AccessRules::nobody();
+    return made;
+  }
   for (const Allow& allow : settings.allow) {
     switch (allow.kind) {
       case Allow::Kind::Host: look_up_host(allow.who, rules, troubles); break;
@@ -102,10 +119,11 @@ std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& s
       case Allow::Kind::Token: {
         auto secret = with_secrets(allow.password, secrets);
         const std::string whose = allow.kind == Allow::Kind::Token ? "a token" : printable(allow.who);
+        if (secret && secret->empty()) secret = Error{0, "an empty one opens nothing"};
         if (!secret)
           troubles.push_back(fmt::format("{} is not let in: {}", whose, secret.error().what));
         else if (allow.kind == Allow::Kind::Token)
-          rules.tokens.push_back({*secret, allow.role});
+          rules.tokens.push_back({token_name(allow.password, rules.tokens.size() + 1), *secret, allow.role});
         else
           rules.users.push_back({allow.who, *secret, PasswordKind::Clear, allow.role});
         break;
@@ -253,25 +271,23 @@ bool is_md5_password(std::string_view password, const std::string& hashed) {
 }
 
 Credentials::Credentials(runtime::Loop& loop, std::string key)
-    : loop_(loop),
-      key_(std::move(key)),
+    : key_(std::move(key)),
+      files_(loop, {.name = "allowed", .workers = 1, .patience = Duration{10'000}}),
       pool_(loop, {.name = "passwords", .workers = 2, .patience = Duration{20'000}}) {}
 
 void Credentials::read(const HttpdSettings& settings, const std::string& secrets_directory,
                        std::function<void(AccessRules, std::vector<std::string>)> done) {
-  known_.clear();
-  pool_.submit(
-      [settings, secrets_directory, done]() -> runtime::Loop::Callback {
+  files_.submit(
+      [this, settings, secrets_directory, done]() -> runtime::Loop::Callback {
         auto made =
             std::make_shared<std::pair<AccessRules, std::vector<std::string>>>(rules_of(settings, secrets_directory));
-        return [done, made] { done(std::move(made->first), std::move(made->second)); };
+        return [this, done, made] {
+          ++round_;  // what was right by the former rules is asked anew
+          known_.clear();
+          done(std::move(made->first), std::move(made->second));
+        };
       },
-      [done](const Error& error) {
-        AccessRules nobody;
-        nobody.names_hosts = true;
-        nobody.users.push_back({});
-        done(std::move(nobody), {"nobody is let in over HTTP: " + error.what});
-      });
+      [done](const Error& error) { done(AccessRules::nobody(), {"nobody is let in over HTTP: " + error.what}); });
 }
 
 std::string Credentials::sum_of(const std::string& made, const BasicLogin& login) const {
@@ -302,15 +318,24 @@ void Credentials::check(const AccessRules& rules, const BasicLogin& login,
   const Duration now = runtime::now().mono;
   std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
   if (const auto known = known_.find(sum); known != known_.end()) return done(known->second.role);
+  // Whoever floods healer with passwords keeps no one waiting for long.
+  if (waiting_ >= kMostWaiting) return done(std::nullopt);
+  ++waiting_;
   pool_.submit(
-      [this, sum, login, done, hashed = std::move(hashed), groups = rules.groups]() -> runtime::Loop::Callback {
+      [this, sum, login, done, hashed = std::move(hashed), groups = rules.groups,
+       round = round_]() -> runtime::Loop::Callback {
         const std::optional<Role> role = role_of(hashed, groups, login);
-        return [this, sum, role, done] {
-          if (role && known_.size() < kMostRemembered) known_[sum] = {*role, runtime::now().mono + kRemembered};
+        return [this, sum, role, done, round] {
+          --waiting_;
+          if (role && round == round_ && known_.size() < kMostRemembered)
+            known_[sum] = {*role, runtime::now().mono + kRemembered};
           done(role);
         };
       },
-      [done](const Error&) { done(std::nullopt); });
+      [this, done](const Error&) {
+        --waiting_;
+        done(std::nullopt);
+      });
 }
 
 }  // namespace healer::web

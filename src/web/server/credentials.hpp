@@ -3,6 +3,7 @@
 // crypt(). All of that is asked on threads of its own, bounded, since it may hang.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,9 +37,11 @@ class Credentials final : public PasswordChecker {
   };
   [[nodiscard]] std::string sum_of(const std::string& made, const BasicLogin& login) const;
 
-  runtime::Loop& loop_;
   std::string key_;
   std::map<std::string, Known> known_;  ///< by a sum of user and password; bounded, forgotten soon
+  std::uint64_t round_ = 0;             ///< grows with each reading of the rules
+  std::size_t waiting_ = 0;             ///< passwords that are being checked
+  runtime::WorkerPool files_;
   runtime::WorkerPool pool_;
 };
 

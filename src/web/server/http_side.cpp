@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "web/server/http_side.hpp"
 
-#include <grp.h>
 #include <openssl/rand.h>
-#include <pwd.h>
 
 #include <algorithm>
 #include <array>
@@ -74,15 +72,8 @@ ServerTls tls_of(const HttpdSettings& settings) {
           .ciphers = std::string(option(settings, "ciphers"))};
 }
 
-/// The number of a user or group, by number or name.
-template <typename Entry>
-std::optional<unsigned> number_of(const std::string& name, Entry* (*look_up)(const char*), unsigned Entry::*number) {
-  unsigned value = 0;
-  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-  if (error == std::errc{} && rest == name.data() + name.size()) return value;
-  const Entry* const entry = name.empty() ? nullptr : look_up(name.c_str());
-  return entry == nullptr ? std::nullopt : std::optional<unsigned>(entry->*number);
-}
+/// The answer to the reload itself is still to be told then.
+constexpr Duration kFarewell = seconds{1};
 
 std::vector<Endpoint> own_endpoints(const HttpdSettings& settings) {
   std::vector<Endpoint> endpoints;
@@ -102,8 +93,8 @@ std::vector<Endpoint> own_endpoints(const HttpdSettings& settings) {
   if (!settings.unix_socket.empty()) {
     Endpoint socket{.read_only = settings.socket_read_only,
                     .path = settings.unix_socket,
-                    .uid = number_of(settings.uid, &getpwnam, &passwd::pw_uid),
-                    .gid = number_of(settings.gid, &getgrnam, &group::gr_gid)};
+                    .owner = settings.uid,
+                    .group = settings.gid};
     if (!settings.permission.empty()) {
       unsigned mode = 0;
       std::from_chars(settings.permission.data(), settings.permission.data() + settings.permission.size(), mode, 8);
@@ -177,6 +168,11 @@ struct HttpSide::Impl {
   }
 
   void use(const engine::Settings& settings);
+  /// Ends what was begun by former rules: streams, too, whose readers come back if they may.
+  void close_all() {
+    tls.close_if([](const HttpServer::From&) { return true; });
+    server.close_if([](const HttpServer::From&) { return true; });
+  }
 
   struct Delayed {
     runtime::Loop::Timer timer;
@@ -188,6 +184,7 @@ struct HttpSide::Impl {
   std::optional<HttpdSettings> httpd;  ///< what is listened by
   std::string url;                     ///< `set url`
   std::vector<std::string> shut_out;   ///< whom `allow` names, but nobody can be let in for
+  std::vector<Endpoint> doors;         ///< where it is listened
   std::uint64_t reading = 0;
   std::list<Delayed> delayed;
   Credentials credentials;
@@ -210,11 +207,15 @@ void HttpSide::Impl::use(const engine::Settings& settings) {
                      if (round != reading) return;  // another reload has come meanwhile
                      for (const std::string& trouble : troubles) machine.report(true, trouble);
                      shut_out = std::move(troubles);
-                     site.use({.access = std::move(rules),
-                               .host = machine.host,
-                               .url = of,
-                               .server = wanted.signature ? "healer/" + machine.version : ""});
-                     listeners.listen(endpoints_of(wanted, *machine.handed));
+                     const bool is_changed = site.use({.access = std::move(rules),
+                                                       .host = machine.host,
+                                                       .url = of,
+                                                       .server = wanted.signature ? "healer/" + machine.version : ""});
+                     const std::vector<Endpoint> endpoints = endpoints_of(wanted, *machine.handed);
+                     const std::vector<Endpoint> before = std::exchange(doors, endpoints);
+                     listeners.listen(endpoints);
+                     if (!before.empty() && (is_changed || before != endpoints))
+                       later(kFarewell, [this] { close_all(); });
                    });
 }
 

@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,8 +14,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -77,6 +81,17 @@ bool is_answered(const sockaddr_un& address) {
   return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
 }
 
+/// The number of a user or group, by number or name; that which changes nothing of an empty one; none: it is unknown.
+template <typename Entry>
+std::optional<unsigned> number_of(const std::string& name, Entry* (*look_up)(const char*), unsigned Entry::*number) {
+  if (name.empty()) return static_cast<unsigned>(-1);
+  unsigned value = 0;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+  if (error == std::errc{} && rest == name.data() + name.size()) return value;
+  const Entry* const entry = look_up(name.c_str());
+  return entry == nullptr ? std::nullopt : std::optional<unsigned>(entry->*number);
+}
+
 Result<Sockets> open_unix(const Endpoint& endpoint) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -92,8 +107,11 @@ Result<Sockets> open_unix(const Endpoint& endpoint) {
   // healerd's umask lets nobody else connect before the socket belongs to whom it should.
   auto socket = listen_on(reinterpret_cast<const sockaddr*>(&address), sizeof address);
   if (!socket) return socket.error();
-  if ((endpoint.uid || endpoint.gid) && lchown(endpoint.path.c_str(), endpoint.uid.value_or(static_cast<uid_t>(-1)),
-                                               endpoint.gid.value_or(static_cast<gid_t>(-1))) != 0)
+  const auto uid = number_of(endpoint.owner, &getpwnam, &passwd::pw_uid);
+  const auto gid = number_of(endpoint.group, &getgrnam, &group::gr_gid);
+  if (!uid || !gid)
+    return Error{0, fmt::format("there is no {}", uid ? "group " + endpoint.group : "user " + endpoint.owner)};
+  if (lchown(endpoint.path.c_str(), *uid, *gid) != 0)
     return Error{errno, fmt::format("its owner cannot be set: {}", runtime::words_of_errno(errno))};
   if (chmod(endpoint.path.c_str(), endpoint.mode) != 0)
     return Error{errno, fmt::format("its mode cannot be set: {}", runtime::words_of_errno(errno))};

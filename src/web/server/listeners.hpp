@@ -26,10 +26,9 @@ struct Endpoint {
   std::uint16_t port = 0;  ///< 0: a unix socket
   bool any = false;
   bool tls = false;
-  bool read_only = false;  ///< nobody may change anything who comes this way
-  std::string path;        ///< of a unix socket
-  std::optional<uid_t> uid{};
-  std::optional<gid_t> gid{};
+  bool read_only = false;        ///< nobody may change anything who comes this way
+  std::string path;              ///< of a unix socket
+  std::string owner{}, group{};  ///< names or numbers; empty: as healerd runs
   mode_t mode = 0600;
   int handed = -1;  ///< a descriptor that listens there already, and stays open; -1: none
 
