@@ -32,6 +32,15 @@ constexpr std::uint64_t kMostRuns = 20'000'000;
 constexpr int kCyclesAfter = 3;               // the last command, where the script does not say how long it takes
 constexpr Duration kHealingAfter = hours{2};  // the end: what is then healed, or held back
 
+/// Which a daemon has made by itself, as nothing was measured.
+std::uint64_t runs_of_heard(const Engine* engine) {
+  std::uint64_t runs = 0;
+  if (engine == nullptr) return runs;
+  for (const ServiceId id : engine->graph()->order)
+    if (engine->graph()->at(id).is_heard()) runs += engine->service(id).runs;
+  return runs;
+}
+
 }  // namespace
 
 Timeline Simulation::play() {
@@ -68,6 +77,7 @@ Timeline Simulation::play() {
     }
   }
   timeline_.length = now_.mono - start_;
+  timeline_.runs += runs_of_heard(engine_.get());
   note_states(std::nullopt);
   timeline_.unmet = unmet_expectations(script_.expectations, timeline_, states_);
   return std::move(timeline_);
@@ -146,6 +156,7 @@ void Simulation::begin() {
 
 void Simulation::end(Duration away, bool reboot) {
   ++life_;  // what the old daemon waited for is not told to the new one
+  timeline_.runs += runs_of_heard(engine_.get());
   engine_.reset();
   world_.drop_all_runs();
   if (reboot) {

@@ -44,9 +44,11 @@ bool is_sound(const engine::SavedService& service) {
   return is_sound(service.saved) && is_sound(service.starts->last) && is_sound(service.starts->not_before) &&
          (!service.pause || is_sound(service.pause->until)) && std::ranges::all_of(service.rules, is_sound_rule) &&
          (!service.action_failure || is_sound(service.action_failure->when)) &&
-         (!service.acknowledged || is_sound(service.acknowledged->when)) &&
-         (!service.heartbeat || (is_sound(service.heartbeat->since) && is_sound(service.heartbeat->started) &&
-                                 is_sound(service.heartbeat->missed)));
+         (!service.acknowledged || is_sound(service.acknowledged->when));
+}
+bool is_sound(const engine::Heartbeat& heartbeat) {
+  return is_sound(heartbeat.since) && is_sound(heartbeat.started) && is_sound(heartbeat.missed) &&
+         heartbeat.ran.value_or(Duration{0}) >= Duration{0} && heartbeat.ran.value_or(Duration{0}) <= kLastTime;
 }
 
 /// What records, the newest last, tell of healings that have not ended.
@@ -147,6 +149,14 @@ Salvaged salvage(const std::string& path) {
   }
   read_services(database, state);
   if (database.ok()) {
+    read_heartbeats(database, state);
+    bool all_heard = database.ok();
+    for (auto& [name, service] : state.services)
+      if (service.heartbeat && !is_sound(*service.heartbeat)) {
+        service.heartbeat = {};
+        all_heard = false;
+      }
+    if (!all_heard) notes.emplace_back("what was heard of heartbeats could not all be recovered: they begin afresh");
     std::erase_if(state.services, [](const auto& named) { return !is_sound(named.second); });
     for (auto& [name, service] : state.services) commit.services.emplace_back(name, std::move(service));
     notes.push_back(fmt::format("the states of {} services were recovered from {}", commit.services.size(), path));

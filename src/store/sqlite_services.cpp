@@ -168,15 +168,6 @@ void read_services(Database& database, SavedState& state) {
     if (text) baseline.value = std::move(*text);
     service->second.memory.add(std::move(baseline));
   });
-  database.prepare("SELECT service, since_ms, word, status, text, started_ms, ran_ms, missed_ms FROM heartbeats")
-      .rows([&state](Statement& row) {
-        std::string name, word;
-        Heartbeat known;
-        row.read(name, known.since, word, known.status, known.text, known.started, known.ran, known.missed);
-        known.word = beat_word_of(word);
-        const auto service = state.services.find(name);
-        if (service != state.services.end()) service->second.heartbeat = std::move(known);
-      });
   database
       .prepare(
           "SELECT service, key, window_bits, status, since_fired, failing_since_ms, clear_since_ms, changed_ms, "
@@ -196,6 +187,18 @@ void read_services(Database& database, SavedState& state) {
         identity.kind = action_kind_of(action);
         if (const auto service = state.services.find(name); service != state.services.end())
           service->second.rules.push_back(std::move(saved));
+      });
+}
+
+void read_heartbeats(Database& database, SavedState& state) {
+  database.prepare("SELECT service, since_ms, word, status, text, started_ms, ran_ms, missed_ms FROM heartbeats")
+      .rows([&state](Statement& row) {
+        std::string name, word;
+        Heartbeat known;
+        row.read(name, known.since, word, known.status, known.text, known.started, known.ran, known.missed);
+        known.word = beat_word_of(word);
+        const auto service = state.services.find(name);
+        if (service != state.services.end()) service->second.heartbeat = std::move(known);
       });
 }
 

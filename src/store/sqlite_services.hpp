@@ -28,5 +28,7 @@ class ServiceWriter {
 };
 
 void read_services(Database& database, engine::SavedState& state);
+/// Adds what is known of heartbeats to the services that were read.
+void read_heartbeats(Database& database, engine::SavedState& state);
 
 }  // namespace healer::store

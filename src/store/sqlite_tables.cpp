@@ -443,6 +443,7 @@ SavedState read_state(Database& database, DamagedJournal& damaged) {
   SavedState state;
   read_numbers(database, state);
   read_services(database, state);
+  read_heartbeats(database, state);
   read_execs(database, state);
   read_alerts(database, state);
   read_jobs(database, state);

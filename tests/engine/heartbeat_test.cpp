@@ -357,8 +357,9 @@ TEST_CASE("an unmonitored heartbeat is heard, and not judged", "[engine][heartbe
   world.advance(days{2});
   CHECK(done(world).empty());
   tell(world, event::Command::Kind::Monitor);
+  CHECK(done(world) == "-its last beat is fail: no space left");
   world.advance(minutes{5} - milliseconds{1});
-  CHECK(done(world).empty());
+  CHECK(world.count(RecordKind::RuleFailed) == 1);
   world.advance(milliseconds{1});
   CHECK(world.count(RecordKind::RuleFailed) == 2);
   tell(world, event::Command::Kind::Unmonitor);

@@ -232,6 +232,34 @@ TEST_CASE("damage beside the states moves the file aside and keeps the states", 
   CHECK(store->load().value().last_sequence == 501);
 }
 
+TEST_CASE("damage among heartbeats leaves all else of their services", "[store]") {
+  healer::test::TemporaryDirectory directory;
+  const auto path = in(directory, "state");
+  {
+    auto store = open(path);
+    auto first = commit(1);
+    first.services = {{"web", full_service()}, {"db", SavedService{}}};
+    store->submit(first);
+    store->flush();
+  }
+  std::size_t page = 0;
+  {
+    Raw raw(path);
+    page = std::stoul(raw("SELECT rootpage FROM sqlite_master WHERE name = 'heartbeats'"));
+  }
+  auto bytes = healer::test::read_file(path);
+  bytes.replace((page - 1) * 4096, 4096, std::string(4096, '\x55'));
+  healer::test::write_file(path, bytes);
+
+  auto store = open(path);
+  REQUIRE(store->damages().size() == 1);
+  const auto state = store->load().value();
+  SavedService left = full_service();
+  left.heartbeat = {};
+  CHECK(state.services.at("web") == left);
+  CHECK(state.services.size() == 2);
+}
+
 TEST_CASE("a schema that says something else is damage", "[store]") {
   healer::test::TemporaryDirectory directory;
   const auto path = in(directory, "state");
@@ -426,6 +454,9 @@ TEST_CASE("a row that makes no sense has the file set aside, as other damage has
     SECTION("a time far off") {
       raw("UPDATE services SET saved_ms = 9223372036854775807 WHERE name = 'web'");
       left = 1;
+    }
+    SECTION("a time of a heartbeat far off") {  // that alone is lost
+      raw("UPDATE heartbeats SET since_ms = 9223372036854775807 WHERE service = 'web'");
     }
     SECTION("a time far off in the history") { raw("UPDATE records SET when_ms = -9223372036854775808"); }
     SECTION("a number at its end") { raw("UPDATE meta SET value = 9223372036854775807 WHERE name = 'last_id'"); }

@@ -2,6 +2,8 @@
 #include "engine/parts/arrivals.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,6 +21,9 @@ namespace {
 
 const HeartbeatSpec& spec_of(const Graph& graph, ServiceId id) { return graph.at(id).other->heartbeat; }
 
+/// From a beat until the next is missed.
+Duration span_of(const HeartbeatSpec& spec) { return spec.every + spec.within; }
+
 /// The mono time of a wall time that has gone by. A clock that was set back since makes it now.
 Duration mono_of(WallTime then, Instant now) { return now.mono - std::max(now.wall - then, Duration{0}); }
 
@@ -26,6 +31,27 @@ Duration mono_of(WallTime then, Instant now) { return now.mono - std::max(now.wa
 Duration after(Duration first, Duration step, Duration now) {
   if (now < first) return first;
   return first + ((now - first) / step + 1) * step;
+}
+
+/// Who looks later than this was away: a beat may have come meanwhile, and wait to be read.
+constexpr Duration kLateLook = seconds{1};
+
+/// The wall times of all go by the clock as it is: where it was set, they are what that would have shown.
+template <typename Known>
+void follow_clock(std::map<ServiceId, Known>& heartbeats, Turn& turn) {
+  const auto step = [&turn](const Known& known) {
+    return (turn.now.wall - known.heartbeat.since) - (turn.now.mono - known.since);
+  };
+  // They are set together, here, so that one of them tells it of all.
+  if (heartbeats.empty() || std::chrono::abs(step(heartbeats.begin()->second)) <= kLateLook) return;
+  for (auto& [id, known] : heartbeats) {
+    const Duration by = step(known);
+    Heartbeat& heartbeat = known.heartbeat;
+    heartbeat.since += by;
+    if (heartbeat.started) *heartbeat.started += by;
+    if (heartbeat.missed) *heartbeat.missed += by;
+    turn.save(id);
+  }
 }
 
 }  // namespace
@@ -79,6 +105,7 @@ void Arrivals::plan(ServiceId id, Known& known) {
 }
 
 void Arrivals::take(const event::Arrived& arrived, Turn& turn) {
+  follow_clock(heartbeats_, turn);
   const ServiceId id = arrived.service;
   const ServiceBlock* const block = graph_->block(id);
   const auto found = heartbeats_.find(id);
@@ -120,7 +147,7 @@ void Arrivals::take_word(ServiceId id, const event::Arrived& arrived, Turn& turn
   known.look.reset();
   heartbeat.missed.reset();
   const HeartbeatSpec& spec = spec_of(*graph_, id);
-  if (known.deadline) known.deadline = turn.now.mono + spec.every + spec.within;
+  if (known.deadline) known.deadline = turn.now.mono + span_of(spec);
   const std::string now = describe_beat(heartbeat);
   if (now == before) return;
   turn.record(RecordKind::Beat, heartbeat.failed() ? Severity::Warning : Severity::Info, graph_->at(id).name,
@@ -129,21 +156,29 @@ void Arrivals::take_word(ServiceId id, const event::Arrived& arrived, Turn& turn
 }
 
 void Arrivals::hear_time(Turn& turn) {
+  follow_clock(heartbeats_, turn);
   const Duration now = turn.now.mono;
   while (!due_.empty() && due_.begin()->first <= now) {
     const ServiceId id = due_.begin()->second;
     Known& known = heartbeats_.at(id);
+    const HeartbeatSpec& spec = spec_of(*graph_, id);
+    const bool is_first = known.deadline && !known.heartbeat.missed && *known.deadline == known.since + span_of(spec);
+    if (is_first && now - *known.deadline > kLateLook) {
+      known.deadline = now + spec.within;
+      turn.save(id);
+    }
     const bool is_missed = known.deadline && *known.deadline <= now;
     if (is_missed) {
       if (!known.heartbeat.missed) {
         known.heartbeat.missed = turn.now.wall;
         turn.heard.push_back(id);
       }
-      known.deadline = after(*known.deadline, spec_of(*graph_, id).every, now);
+      known.deadline = after(*known.deadline, spec.every, now);
     }
-    if (known.look && *known.look <= now) known.look = after(*known.look, graph_->settings->cycle_length(), now);
+    const bool is_look = known.look && *known.look <= now;
+    if (is_look) known.look = after(*known.look, graph_->settings->cycle_length(), now);
     plan(id, known);
-    turn.tell(fact::RunDue{id, is_missed});
+    if (is_missed || is_look) turn.tell(fact::RunDue{id, is_missed});
   }
 }
 
@@ -152,19 +187,35 @@ void Arrivals::begin(ServiceId id, Turn& turn) {
   const Duration now = turn.now.mono;
   Known& known = heartbeats_[id];
   Heartbeat& heartbeat = known.heartbeat;
-  if (heartbeat.since == WallTime{}) {
+  if (heartbeat.since == WallTime{} || heartbeat.since > turn.now.wall) {  // none, or the clock was set back
     heartbeat.since = turn.now.wall;
     turn.save(id);
   }
   known.since = mono_of(heartbeat.since, turn.now);
   known.started.reset();
   if (heartbeat.started) known.started = mono_of(*heartbeat.started, turn.now);
-  known.deadline.reset();
+  const std::optional<Duration> granted = std::exchange(known.deadline, std::nullopt);  // by `restore`
   known.look.reset();
   if (services_[id.index()].monitored) {
-    const Duration first = known.since + spec.every + spec.within;
-    known.deadline = std::max(heartbeat.missed ? after(first, spec.every, now) : first, now + spec.within);
+    const Duration first = known.since + span_of(spec);
+    const Duration again = std::max(first, now + spec.within);
+    if (heartbeat.missed && first > now) {  // by other rules, but not by these
+      heartbeat.missed.reset();
+      turn.heard.push_back(id);
+      turn.tell(fact::RunDue{id, false});
+    }
+    if (!heartbeat.missed)
+      known.deadline = std::clamp(granted.value_or(again), first, again);
+    else if (granted && *granted > now)
+      known.deadline = std::min(*granted, now + span_of(spec));
+    else
+      known.deadline = std::max(after(first, spec.every, now), now + spec.within);
+    if (*known.deadline != first) turn.save(id);
     if (known.started && times_runs(id)) known.look = now + graph_->settings->cycle_length();
+    if (heartbeat.word != BeatWord::None) turn.tell(fact::RunDue{id, false});  // its last beat stands
+  } else if (heartbeat.missed) {
+    heartbeat.missed.reset();
+    turn.heard.push_back(id);
   }
   plan(id, known);
 }
@@ -181,22 +232,33 @@ void Arrivals::stop(ServiceId id) {
 void Arrivals::replace(ServiceId id, const ServiceBlock& before, Turn& turn) {
   const HeartbeatSpec& spec = spec_of(*graph_, id);
   const HeartbeatSpec& former = before.other->heartbeat;
-  if (!before.is_heard() || spec.every != former.every || spec.within != former.within) return begin(id, turn);
   Known& known = heartbeats_[id];
+  if (!before.is_heard() || spec.every != former.every || spec.within != former.within) {
+    known.deadline.reset();  // it was another rule's
+    return begin(id, turn);
+  }
   if (!known.deadline) return;
   if (!known.started || !times_runs(id))
     known.look.reset();
   else if (!known.look)
     known.look = turn.now.mono + graph_->settings->cycle_length();
   plan(id, known);
+  // A rule that is new has not seen its last beat, which stands.
+  if (known.heartbeat.word != BeatWord::None || known.heartbeat.missed) turn.tell(fact::RunDue{id, false});
 }
 
 void Arrivals::restore(ServiceId id, const SavedService& saved) {
-  if (saved.heartbeat && graph_->at(id).is_heard()) heartbeats_[id].heartbeat = *saved.heartbeat;
+  if (!saved.heartbeat || !graph_->at(id).is_heard()) return;
+  heartbeats_[id].heartbeat = *saved.heartbeat;
+  heartbeats_[id].deadline = saved.first;  // until it begins
 }
 
 void Arrivals::save(ServiceId id, SavedService& saved) const {
-  if (const Heartbeat* const heartbeat = find(id)) saved.heartbeat = *heartbeat;
+  const auto known = heartbeats_.find(id);
+  if (known == heartbeats_.end()) return;
+  saved.heartbeat = known->second.heartbeat;
+  if (saved.first && known->second.deadline)
+    saved.starts.set(&StartHistory::not_before, saved.saved + (*known->second.deadline - *saved.first));
 }
 
 void Arrivals::remove(ServiceId id) {
