@@ -128,7 +128,7 @@ struct Memory {
 struct StartHistory {
   std::uint32_t quick = 0;               ///< starts in a row that failed, or after which it died within kQuickDeath
   std::optional<WallTime> last;          ///< when it was last started
-  std::optional<WallTime> not_before{};  ///< until then it is not started again by a rule
+  std::optional<WallTime> not_before{};  ///< until then it is not started again by a rule; a heartbeat: not missed
   bool restarted = false;                ///< since the last counted run, or held back since then
   /// The program of the last start, where no process was seen after it: what it has left may yet come up. A foreground
   /// process that was not ready in time is itself that, and is being ended.
@@ -230,7 +230,7 @@ struct SavedService {
   Sparse<StartHistory> starts;
   Rare<Pause> pause;
   Rare<KnownProcess> known;
-  std::optional<Duration> first;  ///< mono time from which its periods are counted, where it does not run each cycle
+  std::optional<Duration> first;  ///< mono: of a phase, where it does not run each cycle; a heartbeat: of `saved`
   Rare<ActionFailure> action_failure;
   Rare<Acknowledgement> acknowledged{};  ///< while one of its rules is
   Rare<TakenOut> taken_out{};            ///< why it is not monitored; none: it is, or that is not known

@@ -229,6 +229,11 @@ TEST_CASE("deadlines do not go by a clock that is set", "[engine][heartbeat]") {
     before.now.wall += set;
     SECTION("and sees that at once") { before.handle(event::Wake{}); }
     SECTION("and sees that when it hears of another run") { beat(before, BeatWord::Start); }
+    SECTION("and sees that when other rules come") {
+      swap(before, backup({that_is(What::Missed)}, hours{1}));
+      CHECK(deadline(before) == due + minutes{50});
+      swap(before, rules);
+    }
     const Duration running = before.now.wall - known(before).started.value();
     CHECK(known(before).since == before.now.wall - minutes{4});
     before.advance(minutes{1});

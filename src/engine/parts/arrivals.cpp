@@ -36,15 +36,21 @@ Duration after(Duration first, Duration step, Duration now) {
 /// Who looks later than this was away: a beat may have come meanwhile, and wait to be read.
 constexpr Duration kLateLook = seconds{1};
 
+/// A step of the wall clock by more than this is one.
+constexpr Duration kStepOfClock = seconds{1};
+
 /// The wall times of all go by the clock as it is: where it was set, they are what that would have shown.
 template <typename Known>
 void follow_clock(std::map<ServiceId, Known>& heartbeats, Turn& turn) {
   const auto step = [&turn](const Known& known) {
     return (turn.now.wall - known.heartbeat.since) - (turn.now.mono - known.since);
   };
+  const auto has_begun = [](const auto& entry) { return entry.second.since != Duration{0}; };  // else it is wall alone
   // They are set together, here, so that one of them tells it of all.
-  if (heartbeats.empty() || std::chrono::abs(step(heartbeats.begin()->second)) <= kLateLook) return;
+  const auto any = std::ranges::find_if(heartbeats, has_begun);
+  if (any == heartbeats.end() || std::chrono::abs(step(any->second)) <= kStepOfClock) return;
   for (auto& [id, known] : heartbeats) {
+    if (known.since == Duration{0}) continue;
     const Duration by = step(known);
     Heartbeat& heartbeat = known.heartbeat;
     heartbeat.since += by;
@@ -186,6 +192,7 @@ void Arrivals::begin(ServiceId id, Turn& turn) {
   const HeartbeatSpec& spec = spec_of(*graph_, id);
   const Duration now = turn.now.mono;
   Known& known = heartbeats_[id];
+  if (known.since != Duration{0}) follow_clock(heartbeats_, turn);  // it is not the first time that it begins
   Heartbeat& heartbeat = known.heartbeat;
   if (heartbeat.since == WallTime{} || heartbeat.since > turn.now.wall) {  // none, or the clock was set back
     heartbeat.since = turn.now.wall;
