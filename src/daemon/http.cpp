@@ -2,9 +2,12 @@
 #include "daemon/http.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <variant>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "runtime/clock.hpp"
 #include "web/api/api.hpp"
@@ -19,12 +22,12 @@ Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Mach
       pulse_([] { return runtime::now(); }, [this](Duration when) { beat_.set_deadline(when); }),
       side_(loop, machine),
       collectors_(loop, backend.daemon, machine.report) {
-  const auto failed = [&loop, report = machine.report](const std::string& why) {
-    loop.post([report, why] { report(true, why); });
-  };
   const auto saved = web::AnswerFile::read(answers);
-  if (!saved) machine.report(true, saved.error().what);
-  if (saved) file_ = std::make_unique<web::AnswerFile>(answers, failed);
+  if (!saved) machine.report(true, fmt::format("{}; {}", saved.error().what, web::AnswerFile::kMeanwhile));
+  if (saved)
+    file_ = std::make_unique<web::AnswerFile>(
+        answers, [&loop](std::function<void()> what) { loop.post(std::move(what)); },
+        [report = machine.report](const std::string& why) { report(true, why); });
   kept_ = std::make_unique<web::KeptAnswers>(file_.get(), saved ? *saved : std::string(), runtime::now().wall);
   side_.add(web::basic_routes(backend));
   side_.add(web::monit::monit_routes(backend));

@@ -34,6 +34,10 @@ std::variant<std::string, Failure> browser_address(const std::optional<engine::H
   if (httpd->allow.empty())
     return Failure{"no-http", "nothing is answered over HTTP: 'set httpd' allows nobody",
                    fmt::format("say whom, as in '{}', and `healerctl reload`", kExample)};
+  if (!httpd->port && httpd->unix_socket.empty())
+    return Failure{
+        "no-http", "nothing is answered over HTTP: 'set httpd' has neither a port nor a unix socket",
+        fmt::format("give it a port, as in '{}', or 'unixsocket PATH' for a proxy, and `healerctl reload`", kExample)};
   if (!url.empty()) return url.substr(0, url.find_last_not_of('/') + 1);
   if (!httpd->port)
     return Failure{

@@ -15,6 +15,9 @@
 
 namespace healer::web {
 
+/// How it is known who asks.
+enum class KnownBy : std::uint8_t { Nothing, Password, Token, Cookie };
+
 /// A request that may be made, with what its route has found in the path.
 struct Call {
   const Request& request;
@@ -22,6 +25,7 @@ struct Call {
   std::string token{};                  ///< what a form of this page must send back (`securitytoken`)
   std::vector<std::string> captured{};  ///< what stands in the path for each {name} of the pattern
   Wake wake{};                          ///< has a Deferred or a Stream of the reply asked again
+  KnownBy known_by = KnownBy::Nothing;
 };
 
 using Handle = std::function<Reply(const Call&)>;

@@ -193,7 +193,8 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   };
 
   if (const auto cookie = find(request.cookies, kCookie))
-    if (const auto who = logins_->find(*cookie, machine_.now().mono)) return then({*who, std::string(*cookie)});
+    if (const auto who = logins_->find(*cookie, machine_.now().mono))
+      return then({*who, std::string(*cookie), KnownBy::Cookie});
   const auto authorization = request.header("Authorization");
   if (!authorization) {
     if (options_.access.needs_login()) return done(refuse("", ""));
@@ -204,14 +205,14 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
     return then({{.name = client.empty() ? "http" : "http " + client, .role = Role::Admin}});
   }
   if (const auto token = bearer_token(*authorization)) {
-    if (const auto who = options_.access.asker_of_token(*token)) return then({*who});
+    if (const auto who = options_.access.asker_of_token(*token)) return then({.who = *who, .known_by = KnownBy::Token});
     return later(client, std::move(wake), finish(request, refuse(client, "a token")));
   }
   const auto login = basic_login(*authorization);
   if (!login) return done(refuse(client, "nobody"));
   return judge(client, *login, wake, [this, &request, client, user = login->user, then](auto role) -> Reply {
     if (!role) return finish(request, refuse(client, user));
-    return then({{.name = user, .role = *role}});
+    return then({.who = {.name = user, .role = *role}, .known_by = KnownBy::Password});
   });
 }
 
@@ -265,7 +266,8 @@ Reply Site::serve(const Request& request, const Way& way, const Route& route, st
                               .who = *who,
                               .token = logins_->form_token(visitor.who.name, visitor.cookie),
                               .captured = std::move(captured),
-                              .wake = std::move(wake)});
+                              .wake = std::move(wake),
+                              .known_by = visitor.known_by});
   if (auto* const response = std::get_if<Response>(&reply)) return finish(request, std::move(*response));
   const auto end = [this, &request, who](Response response) { return finish(request, std::move(response)); };
   return std::make_unique<Finished<decltype(end)>>(std::move(std::get<std::unique_ptr<Deferred>>(reply)), end);

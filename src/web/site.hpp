@@ -79,6 +79,7 @@ class Site {
   struct Visitor {
     control::Asker who;
     std::string cookie{};  ///< by which he is logged in; empty: by something else, or nothing
+    KnownBy known_by = KnownBy::Nothing;
   };
   struct Refusals {
     unsigned count = 0;

@@ -197,6 +197,70 @@ class Api(support.Case):
         self.assertTrue(self.get("/services/web")["services"][0]["monitored"])
         self.assertEqual(self.request("/services/db/unmonitor", {}, Idempotency_Key="once")[0], 422)
 
+    def test_what_was_begun_when_healerd_is_killed_is_not_done_again(self):
+        kept = self.path("healerd") / "healer.state.answers"
+        began, seen = self.path("began"), self.path("seen")
+        # What is on disk by the time that something is done.
+        start = self.script("start", f"cp {kept} {seen}; echo $$ >> {began}; exec sleep 600")
+        daemon = self.begin(f'''
+            check process slow with pidfile "{self.path("slow.pid")}"
+              start program = "{start}" with timeout 600 seconds
+              onreboot nostart
+              mode manual''')
+        self.answers(daemon)
+
+        def ask() -> None:
+            try:
+                self.request("/services/slow/start", {}, Idempotency_Key="once")
+            except OSError:
+                pass  # it was killed
+        asking = threading.Thread(target=ask)
+        asking.start()
+        self.wait_for(lambda: began.exists() and began.read_text().endswith("\n"), "the program", detail=daemon.told)
+        self.assertIn('"key":"once"', seen.read_text())
+        self.assertEqual(self.request("/services/slow/start", {}, Idempotency_Key="once")[1]["code"], "under-way")
+        daemon.kill(signal.SIGKILL)
+        os.kill(int(began.read_text()), signal.SIGKILL)
+        asking.join(support.LIMIT)
+        began.write_text("")
+        daemon.launch()
+        self.answers(daemon)
+        status, problem, _ = self.request("/services/slow/start", {}, Idempotency_Key="once")
+        self.assertEqual((status, problem["code"]), (409, "in-doubt"), problem)
+        self.assertEqual(began.read_text(), "")
+
+    def test_a_killed_healerd_has_on_disk_whatever_it_answered(self):
+        daemon = self.begin()
+        self.answers(daemon)
+        for key in ("one", "two", "three"):
+            first = self.request("/services/web/unmonitor", {"reason": key}, Idempotency_Key=key)
+            daemon.kill(signal.SIGKILL)
+            self.assertEqual(first[0], 200, first[1])
+            daemon.launch()
+            self.answers(daemon)
+            again = self.request("/services/web/unmonitor", {"reason": key}, Idempotency_Key=key)
+            self.assertEqual((again[1], again[2].get("Idempotency-Replayed")), (first[1], "true"))
+
+    def test_what_cannot_be_kept_is_done_and_told_once(self):
+        daemon = self.begin()
+        self.answers(daemon)
+        (daemon.folder / "healer.state.answers").mkdir()
+        for key in ("one", "two"):
+            status, done, _ = self.request("/services/web/pause", {}, Idempotency_Key=key)
+            self.assertEqual((status, done["ok"]), (200, True), done)
+        self.wait_for(lambda: "Idempotency-Key is done" in daemon.log_text(), "a word in the log", detail=daemon.told)
+        self.assertEqual(daemon.log_text().count("Idempotency-Key is done"), 1)
+
+    def test_a_token_and_a_user_have_their_own_keys(self):
+        daemon = self.begin(users='allow token:secret allow token "let-me-in"')
+        self.answers(daemon)
+        path, key = "/services/web/pause", {"Idempotency_Key": "same"}
+        self.assertEqual(self.request(path, {}, "token:secret", **key)[0], 200)
+        _, _, headers = self.request(path, {}, Authorization="Bearer let-me-in", **key)
+        self.assertNotIn("Idempotency-Replayed", headers)
+        _, _, headers = self.request(path, {}, "token:secret", **key)
+        self.assertIn("Idempotency-Replayed", headers)
+
     def test_quit_is_answered_and_ends_healerd(self):
         daemon = self.begin()
         self.answers(daemon)

@@ -181,3 +181,22 @@ TEST_CASE("What was refused is not kept", "[api][keys]") {
   CHECK(world.post("/services/restart", R"({"names":["wep"]})", "key").status == 404);
   CHECK(world.post("/services/pause", R"({"names":["web"]})", "key").status == 200);
 }
+
+TEST_CASE("A token and a user of the same name have their own keys", "[api][keys]") {
+  ApiWorld world;
+  int reloads = 0;
+  world.daemon().on_reload = [&](const DaemonWorld::ReloadDone& done) {
+    done({.text = "reload " + std::to_string(++reloads)});
+  };
+  const web::Request request = ApiWorld::request("/reload", "", "key");
+  const control::Asker who{.name = "token 3fa9c0de", .role = Role::Admin};
+  using web::KnownBy;
+  for (int i = 0; i < 2; ++i)
+    for (const KnownBy by : {KnownBy::Nothing, KnownBy::Password, KnownBy::Token, KnownBy::Cookie})
+      world.daemon().act([&](World&) {
+        const auto match = world.web().router().find(request.method, request.path);
+        (void)std::get<web::Router::Found>(match).route->handle(
+            {.request = request, .who = who, .wake = [] {}, .known_by = by});
+      });
+  CHECK(reloads == 4);
+}

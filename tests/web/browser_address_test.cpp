@@ -47,6 +47,11 @@ TEST_CASE("Where there is no address for a browser it is said why, and what help
   const auto none = web::browser_address(std::nullopt, "https://ops.example");
   REQUIRE(std::holds_alternative<control::Failure>(none));
   CHECK(std::get<control::Failure>(none).message == "nothing is answered over HTTP: the rules have no 'set httpd'");
+  HttpdSettings deaf = listening();
+  deaf.port.reset();
+  for (const std::string url : {"", "https://ops.example"})
+    CHECK_THAT(found(deaf, url), Catch::StartsWith("no-http: nothing is answered over HTTP") &&
+                                     Catch::Contains("neither a port nor a unix socket | give it a port"));
   HttpdSettings socket = listening();
   socket.port.reset();
   socket.unix_socket = "/run/http.sock";

@@ -29,6 +29,37 @@ bool is_json(const Request& request) {
   return iequals(trim(type.substr(0, type.find(';'))), "application/json");
 }
 
+/// Who asks, as the keys of requests have it: a name alone may be that of a user and of a token. No name has a colon in
+/// it that goes with a password, so that these are apart from all others.
+std::string user_of(const Call& call) {
+  switch (call.known_by) {
+    case KnownBy::Password: return call.who.name;
+    case KnownBy::Token: return "token:" + call.who.name;
+    case KnownBy::Cookie: return "cookie:" + call.who.name;
+    case KnownBy::Nothing: break;
+  }
+  return "nobody:" + call.who.name;
+}
+
+/// A request that may be answered when whoever made it has gone.
+struct OwnCall {
+  explicit OwnCall(const Call& other)
+      : request(other.request),
+        who(other.who),
+        call{.request = request,
+             .who = who,
+             .token = other.token,
+             .captured = other.captured,
+             .wake = other.wake,
+             .known_by = other.known_by} {}
+  OwnCall(const OwnCall&) = delete;
+  OwnCall& operator=(const OwnCall&) = delete;
+
+  const Request request;
+  const control::Asker who;
+  const Call call;
+};
+
 /// What the request asks for, but by whom and when.
 Hash128 hash_of(const Request& request) {
   return hash128(fmt::format("{} {}\n{}", to_string(request.method), request.path, request.body));
@@ -56,8 +87,9 @@ Reply answer(const std::shared_ptr<Api>& api, const Operation& one, const Call& 
 Reply handle(const std::shared_ptr<Api>& api, const Operation& one, const Call& call) {
   const auto key = one.method == Method::Post ? call.request.header("Idempotency-Key") : std::nullopt;
   if (!key) return answer(api, one, call);
-  return api->kept.once({.user = call.who.name, .key = std::string(*key), .asked = hash_of(call.request)},
-                        api->backend.daemon.now().wall, [&] { return answer(api, one, call); });
+  return api->kept.once(
+      {.user = user_of(call), .key = std::string(*key), .asked = hash_of(call.request)}, api->backend.daemon.now().wall,
+      [api, &one, own = std::make_shared<const OwnCall>(call)] { return answer(api, one, own->call); }, call.wake);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class KeptAnswers::Waiting final : public Deferred {
 
   std::optional<Response> poll() override {
     kept_.look_at(name_, entry_);
-    if (entry_->status == 0) return std::nullopt;
+    if (entry_->stage != Stage::Answered) return std::nullopt;
     return answer_of(*entry_, false);
   }
 
@@ -69,9 +69,11 @@ void KeptAnswers::read_line(std::string_view line, WallTime now) {
     const auto since = parse_iso(json.value("since", ""));
     if (!asked || !since || *since + kKept <= now) return;
     by_age_.emplace_back(*since, name);
+    const auto status = json.at("status").get<unsigned>();
     entries_[name] = std::make_shared<Entry>(Entry{.asked = *asked,
                                                    .since = *since,
-                                                   .status = json.at("status").get<unsigned>(),
+                                                   .stage = status == 0 ? Stage::InDoubt : Stage::Answered,
+                                                   .status = status,
                                                    .type = json.value("type", ""),
                                                    .body = json.value("body", "")});
   } catch (const std::exception&) {  // the end of a line that was being written
@@ -92,14 +94,18 @@ std::string KeptAnswers::line_of(const Name& name, const Entry& entry) {
 Response KeptAnswers::answer_of(const Entry& entry, bool again) {
   Response response{.status = entry.status, .type = entry.type, .body = entry.body};
   response.headers.emplace_back("Cache-Control", "no-store");
+  if (entry.status == 503) response.headers.emplace_back("Retry-After", "1");
   if (again) response.headers.emplace_back("Idempotency-Replayed", "true");
   return response;
 }
 
-void KeptAnswers::write(std::string line) {
-  if (log_ == nullptr) return;
+void KeptAnswers::write(std::string line, std::function<void()> then) {
+  if (log_ == nullptr) return then();
   ++logged_;
-  if (logged_ <= 2 * entries_.size() + kLinesBeside) return log_->append(std::move(line));
+  log_->append(std::move(line), [alive = std::weak_ptr(alive_), then = std::move(then)](bool) {
+    if (!alive.expired()) then();
+  });
+  if (logged_ <= 2 * entries_.size() + kLinesBeside) return;
   std::string all;
   for (const auto& [name, entry] : entries_) all += line_of(name, *entry);
   logged_ = entries_.size();
@@ -108,7 +114,6 @@ void KeptAnswers::write(std::string line) {
 
 void KeptAnswers::add(const Name& name, std::shared_ptr<Entry> entry) {
   by_age_.emplace_back(entry->since, name);
-  if (entry->under_way) under_way_.insert(name);
   entries_[name] = std::move(entry);
 }
 
@@ -120,19 +125,35 @@ void KeptAnswers::drop(const Name& name) {
   entries_.erase(found);
 }
 
+void KeptAnswers::begin(const Name& name, const std::shared_ptr<Entry>& entry) {
+  const auto act = std::exchange(entry->act, {});
+  entry->stage = Stage::UnderWay;
+  Reply reply;
+  try {
+    reply = act();
+  } catch (const std::exception&) {  // nobody is above us who could answer
+    reply = problem({.code = "fault", .message = "something went wrong here", .remedy = "see the log of healerd"}, 500);
+  }
+  if (const auto* const response = std::get_if<Response>(&reply)) return settle(name, entry, *response);
+  entry->under_way = std::move(std::get<std::unique_ptr<Deferred>>(reply));
+  under_way_.insert(name);
+}
+
 void KeptAnswers::settle(const Name& name, const std::shared_ptr<Entry>& entry, const Response& response) {
   entry->under_way.reset();
+  entry->stage = Stage::Keeping;
   under_way_.erase(name);
   if (!was_done(response.status)) drop(name);
   entry->status = response.status;
   entry->type = response.type;
   entry->body = response.body;
-  if (was_done(response.status)) {
-    bytes_ += entry->body.size();
-    write(line_of(name, *entry));
-  } else {
-    write(control::to_line({{"user", name.first}, {"key", name.second}}) + "\n");
-  }
+  if (was_done(response.status)) bytes_ += entry->body.size();
+  write(was_done(response.status) ? line_of(name, *entry)
+                                  : control::to_line({{"user", name.first}, {"key", name.second}}) + "\n",
+        [entry] {
+          entry->stage = Stage::Answered;
+          if (const Wake wake = std::exchange(entry->wake, {})) wake();
+        });
 }
 
 void KeptAnswers::look_at(const Name& name, const std::shared_ptr<Entry>& entry) {
@@ -146,7 +167,8 @@ void KeptAnswers::look_after_all(WallTime now) {
     if (const auto found = entries_.find(name); found != entries_.end()) look_at(name, found->second);
   for (; !by_age_.empty() && by_age_.front().first + kKept <= now; by_age_.pop_front()) {
     const auto found = entries_.find(by_age_.front().second);
-    if (found != entries_.end() && found->second->since == by_age_.front().first && !found->second->under_way)
+    if (found != entries_.end() && found->second->since == by_age_.front().first &&
+        (found->second->stage == Stage::Answered || found->second->stage == Stage::InDoubt))
       drop(found->first);
   }
 }
@@ -158,7 +180,7 @@ bool KeptAnswers::is_full(const std::string& user) const {
   return own >= kMostOfUser;
 }
 
-Reply KeptAnswers::once(const Keyed& request, WallTime now, const std::function<Reply()>& act) {
+Reply KeptAnswers::once(const Keyed& request, WallTime now, std::function<Reply()> act, Wake wake) {
   if (!is_key(request.key))
     return refused_key(400, "bad-request", "the Idempotency-Key is none",
                        fmt::format("it has at most {} characters, without blanks: a UUID, for instance", kLongestKey));
@@ -169,8 +191,8 @@ Reply KeptAnswers::once(const Keyed& request, WallTime now, const std::function<
     if (entry.asked != request.asked)
       return refused_key(422, "key-used", "this Idempotency-Key was used for another request",
                          "use a new key for each request, and the same only to send it again");
-    if (entry.status != 0) return answer_of(entry, true);
-    if (entry.under_way)
+    if (entry.stage == Stage::Answered) return answer_of(entry, true);
+    if (entry.stage != Stage::InDoubt)
       return refused_key(409, "under-way", "the request with this Idempotency-Key is still under way",
                          "send it again later");
     return refused_key(409, "in-doubt", "healerd ended while the request with this Idempotency-Key was under way",
@@ -179,19 +201,17 @@ Reply KeptAnswers::once(const Keyed& request, WallTime now, const std::function<
   if (is_full(request.user))
     return refused_key(429, "busy", "too many answers are kept already",
                        "use keys only for what may not be done twice; each is kept for a day");
-  Reply reply = act();
-  auto entry = std::make_shared<Entry>(Entry{.asked = request.asked, .since = now});
-  if (const auto* const response = std::get_if<Response>(&reply)) {
-    if (was_done(response->status)) {
-      add(name, entry);
-      settle(name, entry, *response);
-    }
-    return reply;
-  }
-  entry->under_way = std::move(std::get<std::unique_ptr<Deferred>>(reply));
+  auto entry = std::make_shared<Entry>(Entry{.asked = request.asked, .since = now, .act = std::move(act)});
   add(name, entry);
-  write(line_of(name, *entry));
-  return std::make_unique<Waiting>(*this, name, std::move(entry));
+  write(line_of(name, *entry), [this, name, entry] {
+    begin(name, entry);
+    // What was begun has to be asked once for its answer; nobody waits yet when the log is as quick as that.
+    if (entry->wake) entry->wake();
+  });
+  auto waiting = std::make_unique<Waiting>(*this, name, entry);
+  if (auto response = waiting->poll()) return std::move(*response);
+  entry->wake = std::move(wake);
+  return waiting;
 }
 
 }  // namespace healer::web

@@ -5,15 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -25,26 +29,42 @@
 namespace healer::web {
 namespace {
 
-constexpr std::size_t kMostQueued = 64U << 20;  ///< bytes; what comes then is kept in memory only
 constexpr std::size_t kMostRead = 128U << 20;
 constexpr mode_t kMode = 0600;
 constexpr std::chrono::seconds kEnd{2};  ///< for the disk at the end
+
+/// Makes it last that there is a file of that name, and which one it is.
+bool sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const runtime::Descriptor file(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return file && (fsync(file.get()) == 0 || errno == EINVAL);  // some file systems know no such thing
+}
 
 }  // namespace
 
 class AnswerFile::Writer {
  public:
-  Writer(std::string path, Failed failed) : path_(std::move(path)), failed_(std::move(failed)) {}
+  Writer(std::string path, Post post, Failed failed, std::size_t most_queued)
+      : path_(std::move(path)), post_(std::move(post)), failed_(std::move(failed)), most_queued_(most_queued) {}
 
-  void add(std::string text, bool whole) {
+  void append(std::string line, Written done) {
     const std::scoped_lock lock(mutex_);
-    if (whole) {
-      queue_.clear();
-      queued_ = 0;
-    }
-    if (queued_ + text.size() > kMostQueued) return;
-    queued_ += text.size();
-    queue_.push_back({std::move(text), whole});
+    if (queued_ + line.size() > most_queued_) return refuse(std::move(done));
+    queued_ += line.size();
+    Part& part = queue_.emplace_back(Part{.text = std::move(line)});
+    part.done.push_back(std::move(done));
+    changed_.notify_all();
+  }
+
+  /// What is in place of the queue has its lines, too.
+  void replace(std::string lines) {
+    const std::scoped_lock lock(mutex_);
+    if (lines.size() > most_queued_) return refuse({});
+    Part whole{.text = std::move(lines), .whole = true};
+    for (Part& part : queue_) std::ranges::move(part.done, std::back_inserter(whole.done));
+    queue_.clear();
+    queued_ = whole.text.size();
+    queue_.push_back(std::move(whole));
     changed_.notify_all();
   }
 
@@ -65,12 +85,18 @@ class AnswerFile::Writer {
     while (true) {
       changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
       if (queue_.empty()) break;
-      const std::deque<Part> parts = std::exchange(queue_, {});
+      std::deque<Part> parts = std::exchange(queue_, {});
       queued_ = 0;
       writing_ = true;
       lock.unlock();
-      write(parts);
+      const Result<void> written = write(parts);
       lock.lock();
+      if (written)
+        told_ = false;
+      else
+        fail(written.error().what);
+      for (Part& part : parts)
+        for (Written& done : part.done) tell(std::move(done), bool(written));
       writing_ = false;
       changed_.notify_all();
     }
@@ -82,29 +108,47 @@ class AnswerFile::Writer {
   struct Part {
     std::string text;
     bool whole = false;
+    std::vector<Written> done{};
   };
 
-  void write(const std::deque<Part>& parts) {
+  // ---- with the mutex locked
+
+  void post(std::function<void()> what) {
+    if (stopping_) return;  // nobody is there
+    post_ ? post_(std::move(what)) : what();
+  }
+  void fail(const std::string& why) {
+    if (std::exchange(told_, true) || !failed_) return;
+    post([failed = failed_, text = fmt::format("{}; {}", why, kMeanwhile)] { failed(text); });
+  }
+  void tell(Written done, bool written) {
+    if (done) post([done = std::move(done), written] { done(written); });
+  }
+  void refuse(Written done) {
+    fail(fmt::format("cannot write {}: too much waits for the disk", path_));
+    tell(std::move(done), false);
+  }
+
+  // ---- on the thread
+
+  Result<void> write(const std::deque<Part>& parts) {
     std::string lines;
     Result<void> done;
     for (const Part& part : parts) {
       if (part.whole) {
         file_ = {};
         done = make_file(path_, part.text, kMode, true);
-        broken_ = false;
+        if (done && !sync_folder_of(path_)) done = system_error(errno, fmt::format("cannot write {}", path_));
+        broken_ = !done;
       } else {
         lines += part.text;
       }
     }
-    if (done && !lines.empty()) done = append(lines);
-    const std::scoped_lock lock(mutex_);
-    if (done)
-      told_ = false;
-    else if (!std::exchange(told_, true) && failed_ && !stopping_)  // afterwards nobody is there
-      failed_(done.error().what);
+    if (done && !lines.empty()) done = add(lines);
+    return done;
   }
 
-  Result<void> append(const std::string& lines) {
+  Result<void> add(const std::string& lines) {
     const auto failed = [&](int code) { return system_error(code, fmt::format("cannot write {}", path_)); };
     if (!file_) {
       file_ = runtime::Descriptor(open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode));
@@ -112,6 +156,11 @@ class AnswerFile::Writer {
       if (const auto facts = runtime::stat_of_own(file_.get(), path_); !facts) {
         file_ = {};
         return facts.error();
+      }
+      if (!sync_folder_of(path_)) {
+        const int code = errno;
+        file_ = {};
+        return failed(code);
       }
     }
     // A line that was written in part only is one of its own.
@@ -126,7 +175,9 @@ class AnswerFile::Writer {
   }
 
   const std::string path_;
+  const Post post_;
   const Failed failed_;
+  const std::size_t most_queued_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Part> queue_;
@@ -134,14 +185,14 @@ class AnswerFile::Writer {
   bool stopping_ = false;
   bool writing_ = false;
   bool ended_ = false;
+  bool told_ = false;  // that it cannot be written
   // of the thread
   runtime::Descriptor file_;
   bool broken_ = true;  // the file may not end with a line
-  bool told_ = false;
 };
 
-AnswerFile::AnswerFile(std::string path, Failed failed)
-    : writer_(std::make_shared<Writer>(std::move(path), std::move(failed))) {
+AnswerFile::AnswerFile(std::string path, Post post, Failed failed, std::size_t most_queued)
+    : writer_(std::make_shared<Writer>(std::move(path), std::move(post), std::move(failed), most_queued)) {
   std::thread([writer = writer_] { writer->run(); }).detach();
 }
 
@@ -166,8 +217,8 @@ Result<std::string> AnswerFile::read(const std::string& path) {
   return text;
 }
 
-void AnswerFile::append(std::string line) { writer_->add(std::move(line), false); }
-void AnswerFile::replace(std::string lines) { writer_->add(std::move(lines), true); }
+void AnswerFile::append(std::string line, Written done) { writer_->append(std::move(line), std::move(done)); }
+void AnswerFile::replace(std::string lines) { writer_->replace(std::move(lines)); }
 void AnswerFile::flush() { writer_->flush(); }
 
 }  // namespace healer::web
