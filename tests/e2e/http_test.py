@@ -274,6 +274,48 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
             one.close()
         self.wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) < before + 20, "that descriptors are given back")
 
+    def test_clients_that_mean_no_good_by_tls_cost_only_themselves(self):
+        port = self.own_port()
+        pem = self.certificate("server.pem", "one.example")
+        daemon = self.start(f"set httpd port {port} use address 127.0.0.1 with ssl {{ pemfile: {pem} }} allow admin:right\n{RULES}")
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False
+        trusting.verify_mode = ssl.CERT_NONE
+        self.wait_for(lambda: self.is_heard(port, tls=trusting), "an answer by TLS", detail=daemon.log_text)
+        before = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(520)]
+        self.assertTrue(self.is_heard(port, tls=trusting))
+        for one in silent:
+            one.close()
+        login = base64.b64encode(b"admin:right")
+        asked = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic " + login + b"\r\n\r\n"
+        deaf = []
+        for _ in range(10):
+            raw = socket.socket()
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            raw.connect(("127.0.0.1", port))
+            deaf.append(trusting.wrap_socket(raw))
+            deaf[-1].sendall(asked * 120)
+        # What they asked for is made, nobody takes it, and no turn of the loop is spent on them until they are dropped.
+        self.wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) < before + 10, "that they are dropped", limit=3 * support.LIMIT)
+        for one in deaf:
+            one.close()
+        self.assertTrue(self.is_heard(port, tls=trusting))
+
+    def test_client_certificates_that_cannot_be_read_let_nobody_in(self):
+        port = self.own_port()
+        pem = self.certificate("server.pem", "one.example")
+        rules = "set httpd port {} use address 127.0.0.1 with ssl {{ pemfile: {} {} }} allow localhost\n" + RULES
+        daemon = self.start(rules.format(port, pem, ""))
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False
+        trusting.verify_mode = ssl.CERT_NONE
+        self.wait_for(lambda: self.is_heard(port, tls=trusting), "an answer by TLS", detail=daemon.log_text)
+        daemon.write(rules.format(port, pem, f"clientpemfile: {self.path('missing.pem')}"))
+        daemon.reload()
+        self.wait_for(lambda: "nobody is answered by TLS" in daemon.log_text(), "a word about it", detail=daemon.log_text)
+        self.assertFalse(self.is_heard(port, tls=trusting))
+
     def test_addresses_that_are_cut_off_or_strange_are_answered(self):
         port = self.own_port()
         self.begin(f"set httpd port {port} allow localhost", port)

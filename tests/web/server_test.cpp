@@ -92,6 +92,9 @@ class HttpWorld {
     on_loop([&] { server_->serve(Descriptor(pair[0]), std::move(from)); });
     return Caller(Descriptor(pair[1]));
   }
+  void close_door(const std::string& door) {
+    on_loop([&] { server_->close_if([&](const web::HttpServer::From& from) { return from.door == door; }); });
+  }
   std::size_t connections() {
     std::size_t count = 0;
     on_loop([&] { count = server_->connections(); });
@@ -273,4 +276,113 @@ TEST_CASE("A handler that throws costs its own request only", "[http]") {
   Caller good = world.connect();
   good.say("GET / HTTP/1.0\r\n\r\n");
   CHECK(good.hear_all().find("200 OK") != std::string::npos);
+}
+
+namespace {
+
+/// "/stream" is a stream that says nothing, everything else a reply that never comes. Each is told when it is asked.
+class Silence {
+ public:
+  web::Reply operator()(const web::Request& request, const web::HttpServer::From&, const web::Wake&) {
+    ++*asked_;
+    if (request.path == "/echo") return web::Response{.body = "here\n"};
+    if (request.path != "/stream") return std::make_unique<Later>(std::make_shared<std::atomic<bool>>(false));
+    web::Response response;
+    response.stream = std::make_unique<Counting>(std::make_shared<std::atomic<int>>(0));
+    return response;
+  }
+  void wait_for(int count) const {
+    while (*asked_ < count) std::this_thread::yield();
+  }
+
+ private:
+  std::shared_ptr<std::atomic<int>> asked_ = std::make_shared<std::atomic<int>>(0);
+};
+
+void wait_for_connections(HttpWorld& world, std::size_t count) {
+  const auto end = std::chrono::steady_clock::now() + milliseconds(test::kPatience);
+  while (world.connections() != count && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  CHECK(world.connections() == count);
+}
+
+}  // namespace
+
+TEST_CASE("Who waits for a reply gives way to who comes, after those without a request", "[http]") {
+  Silence silence;
+  HttpWorld world(silence, {.connections = 3});
+  Caller first = world.connect();
+  first.say("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+  silence.wait_for(1);
+  Caller second = world.connect();
+  second.say("GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+  silence.wait_for(2);
+  Caller idle = world.connect();
+  Caller third = world.connect();
+  CHECK(idle.hear_all() == "[end]");
+  third.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  silence.wait_for(3);
+  Caller fourth = world.connect();
+  CHECK(first.hear_all() == "[end]");
+  fourth.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  silence.wait_for(4);
+  Caller fifth = world.connect();
+  CHECK(second.hear_all() == "[end]");
+  fifth.say("GET /echo HTTP/1.0\r\n\r\n");
+  CHECK(fifth.hear_until("here\n").find("200 OK") != std::string::npos);
+}
+
+TEST_CASE("A reply that is waited for is given up when its client has gone, but not what changes something", "[http]") {
+  Silence silence;
+  HttpWorld world(silence);
+  {
+    Caller reads = world.connect();
+    reads.say("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    Caller acts = world.connect();
+    acts.say("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    silence.wait_for(2);
+  }
+  wait_for_connections(world, 1);
+}
+
+TEST_CASE("Who has said one byte more on a silent stream, and goes, leaves nothing behind", "[http]") {
+  Silence silence;
+  HttpWorld world(silence);
+  {
+    Caller caller = world.connect();
+    caller.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    caller.hear_until("\r\n\r\n");
+    caller.say("x");
+    world.connections();  // a turn in which the byte is seen
+  }
+  wait_for_connections(world, 0);
+}
+
+TEST_CASE("When a door is closed all are ended who have come by it, whatever they do", "[http]") {
+  Silence silence;
+  HttpWorld world(silence);
+  const web::HttpServer::From closed{.local = true, .door = "*:1"}, open{.local = true, .door = "*:2"};
+  Caller idle = world.connect(closed), acts = world.connect(closed), reads = world.connect(closed);
+  Caller stays = world.connect(open);
+  acts.say("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+  reads.say("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  silence.wait_for(2);
+  world.close_door("*:1");
+  CHECK(idle.hear_all() == "[end]");
+  CHECK(acts.hear_all() == "[end]");
+  CHECK(reads.hear_all().ends_with("[end]"));
+  wait_for_connections(world, 1);
+  stays.say("GET /echo HTTP/1.0\r\n\r\n");
+  CHECK(stays.hear_until("here\n").find("200 OK") != std::string::npos);
+}
+
+TEST_CASE("Addresses of IPv6 are counted by their /64", "[http]") {
+  CHECK(web::network_of("192.0.2.7") == "192.0.2.7");
+  CHECK(web::network_of("::ffff:192.0.2.7") == "192.0.2.7");
+  CHECK(web::network_of("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::/64");
+  CHECK(web::network_of("2001:db8:1:2::1") == "2001:db8:1:2::/64");
+  CHECK(web::network_of("2001:db8:1:3::1") != "2001:db8:1:2::/64");
+  HttpWorld world(echo, {.of_an_address = 1});
+  Caller one = world.connect({.peer = "2001:db8:1:2::1"}), other = world.connect({.peer = "2001:db8:1:3::1"});
+  CHECK(world.connect({.peer = "2001:db8:1:2::2"}).hear_all() == "[end]");
+  CHECK(world.connections() == 2);
 }

@@ -3,10 +3,13 @@
 
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <optional>
@@ -15,6 +18,7 @@
 #include <utility>
 
 #include "runtime/clock.hpp"
+#include "runtime/net/address.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -68,15 +72,53 @@ bool is_form(const Request& request) {
   return type && iequals(type->substr(0, type->find_first_of("; ")), "application/x-www-form-urlencoded");
 }
 
+/// Whether the other end says nothing more, whatever of it is still to be read.
+bool is_hung_up(int socket) {
+  pollfd state{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) == 1;
+}
+
 }  // namespace
+
+std::size_t most_connections(std::size_t each) {
+  constexpr std::size_t kMost = 500, kLeast = 8;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
+  return std::clamp<std::size_t>(limit.rlim_cur / 8 / each, kLeast, kMost);
+}
+
+HttpLimits HttpLimits::of_this_process() {
+  HttpLimits limits;
+  limits.connections = most_connections(1);
+  limits.of_an_address = std::min(limits.of_an_address, limits.connections / 2);
+  return limits;
+}
+
+std::string network_of(const std::string& address) {
+  if (address.find(':') == std::string::npos) return address;
+  const auto parsed = runtime::Address::parse(address);
+  if (!parsed || !parsed->is_v6()) return address;
+  in6_addr v6 = parsed->v6().sin6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+    in_addr v4{};
+    std::memcpy(&v4, &v6.s6_addr[12], sizeof v4);
+    return runtime::Address(v4).text();
+  }
+  std::fill_n(&v6.s6_addr[8], 8, std::uint8_t{0});
+  return runtime::Address(v6, parsed->v6().sin6_scope_id).text() + "/64";
+}
+
+struct Exchange;
 
 /// One connection, from its socket's coming to its going.
 struct Connection {
   HttpServer::From from;
+  std::string network;  ///< network_of() its address
   int socket = -1;
   Duration waits_since{0};  ///< for a request to come whole, since then; of one at work: nothing
   std::uint64_t wait = 0;   ///< grows from one that waits to the next: many begin in the same millisecond
   bool at_work = false;
+  Exchange* exchange = nullptr;  ///< that is being read or answered; none: there is no request
 };
 
 /// One request, until its response has been sent.
@@ -98,7 +140,8 @@ struct Exchange {
   std::string made;
   std::size_t sent = 0;
   bool complete = false;
-  bool is_gone = false;         ///< who reads it
+  // of a stream, and of a reply that is waited for
+  bool is_gone = false;         ///< who is to have it, or he is to go
   runtime::Loop::Watch client;  ///< while nothing is said: whether he goes
 };
 
@@ -111,10 +154,12 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   void run();
   void run_soon();
   void drop_slow_ones();
-  bool make_room(const From& from);
+  bool make_room(const From& from, const std::string& network);
   void drop(Connection& connection);
+  void end(Connection& connection);
+  void close_if(const std::function<bool(const From&)>& matches);
 
-  Exchange& begin(MHD_Connection* connection, const char* url, const char* method);
+  Exchange* begin(MHD_Connection* connection, const char* url, const char* method);
   MHD_Result read(Exchange& exchange, const char* data, std::size_t* size);
   MHD_Result answer(Exchange& exchange, Reply reply);
   MHD_Result send(Exchange& exchange, Response response);
@@ -206,12 +251,16 @@ void HttpServer::Impl::run_soon() {
 }
 
 void HttpServer::Impl::serve(runtime::Descriptor socket, From from) {
-  if (!make_room(from)) {
+  std::string network = from.local ? std::string() : network_of(from.peer);
+  if (!make_room(from, network)) {
     ++dropped;
     return;
   }
-  coming = std::make_unique<Connection>(
-      Connection{.from = std::move(from), .socket = socket.get(), .waits_since = runtime::now().mono, .wait = next++});
+  coming = std::make_unique<Connection>(Connection{.from = std::move(from),
+                                                   .network = std::move(network),
+                                                   .socket = socket.get(),
+                                                   .waits_since = runtime::now().mono,
+                                                   .wait = next++});
   sockaddr_in nobody{};
   nobody.sin_family = AF_INET;
   MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody);
@@ -221,15 +270,20 @@ void HttpServer::Impl::serve(runtime::Descriptor socket, From from) {
 }
 
 /// False: there is no room for another of those.
-bool HttpServer::Impl::make_room(const From& from) {
+bool HttpServer::Impl::make_room(const From& from, const std::string& network) {
   if (!from.local) {
-    const auto found = of_address.find(from.peer);
+    const auto found = of_address.find(network);
     if (found != of_address.end() && found->second >= limits.of_an_address) return false;
   }
   if (connections.size() < limits.connections) return true;
-  Connection* idlest = nullptr;
-  for (auto& [connection, owned] : connections)
-    if (!connection->at_work && (idlest == nullptr || connection->wait < idlest->wait)) idlest = connection;
+  Connection *idlest = nullptr, *waiting = nullptr;
+  for (auto& [connection, owned] : connections) {
+    const bool is_deferred = connection->exchange != nullptr && connection->exchange->stage == Exchange::Stage::Waiting;
+    if (connection->at_work && !is_deferred) continue;
+    Connection*& oldest = is_deferred ? waiting : idlest;
+    if (oldest == nullptr || connection->wait < oldest->wait) oldest = connection;
+  }
+  if (idlest == nullptr) idlest = waiting;
   if (idlest == nullptr) return false;
   drop(*idlest);
   // It is seen in one round that it has ended, and taken away in the next.
@@ -237,10 +291,23 @@ bool HttpServer::Impl::make_room(const From& from) {
   return connections.size() < limits.connections;
 }
 
-/// Libmicrohttpd sees that it ends, and closes it.
 void HttpServer::Impl::drop(Connection& connection) {
   ++dropped;
+  end(connection);
+}
+
+/// Libmicrohttpd sees that it ends, and closes it: one that is suspended when it is asked how to go on.
+void HttpServer::Impl::end(Connection& connection) {
   shutdown(connection.socket, SHUT_RDWR);
+  if (connection.exchange == nullptr) return;
+  connection.exchange->is_gone = true;
+  resume(connection.exchange->id);
+}
+
+void HttpServer::Impl::close_if(const std::function<bool(const From&)>& matches) {
+  for (auto& [connection, owned] : connections)
+    if (matches(connection->from)) end(*connection);
+  run_soon();
 }
 
 void HttpServer::Impl::drop_slow_ones() {
@@ -256,17 +323,21 @@ void HttpServer::Impl::on_connection(void* self, MHD_Connection* connection, voi
   auto& impl = *static_cast<Impl*>(self);
   if (what == MHD_CONNECTION_NOTIFY_STARTED) {
     Connection* const known = impl.coming.get();
-    if (known == nullptr) return;
-    if (!known->from.local) ++impl.of_address[known->from.peer];
+    if (known == nullptr) {
+      // Nobody knows from where it comes: begin() answers no request of it, either.
+      const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+      if (info != nullptr) shutdown(info->connect_fd, SHUT_RDWR);
+      return;
+    }
+    if (!known->from.local) ++impl.of_address[known->network];
     impl.connections.emplace(known, std::move(impl.coming));
     *context = known;
-    static_cast<void>(connection);
     return;
   }
   auto* const known = static_cast<Connection*>(*context);
   if (known == nullptr) return;
   if (!known->from.local) {
-    const auto found = impl.of_address.find(known->from.peer);
+    const auto found = impl.of_address.find(known->network);
     if (found != impl.of_address.end() && --found->second == 0) impl.of_address.erase(found);
   }
   impl.connections.erase(known);
@@ -278,36 +349,39 @@ MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, 
   return guarded(
       [&] {
         if (*context != nullptr) return impl.read(*static_cast<Exchange*>(*context), data, size);
-        *context = &impl.begin(connection, url, method);
-        return MHD_YES;
+        *context = impl.begin(connection, url, method);
+        return *context == nullptr ? MHD_NO : MHD_YES;
       },
       MHD_NO);
 }
 
-Exchange& HttpServer::Impl::begin(MHD_Connection* connection, const char* url, const char* method) {
+/// Null: it is not known from where it comes, and so not what it may.
+Exchange* HttpServer::Impl::begin(MHD_Connection* connection, const char* url, const char* method) {
+  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  auto* const of = info == nullptr ? nullptr : static_cast<Connection*>(info->socket_context);
+  if (of == nullptr) return nullptr;
   auto owned = std::make_unique<Exchange>();
   Exchange& exchange = *owned;
   exchange.id = next++;
   exchange.server = this;
   exchange.connection = connection;
-  exchange.of =
-      static_cast<Connection*>(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+  exchange.of = of;
   Request& request = exchange.request;
   request.method = method_of(method);
   request.path = url;
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &take_field, &request.headers);
   MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, &take_field, &request.query);
   MHD_get_connection_values_n(connection, MHD_COOKIE_KIND, &take_field, &request.cookies);
-  if (exchange.of != nullptr) {
-    request.peer = exchange.of->from.peer;
-    request.secure = exchange.of->from.secure;
-  }
+  request.peer = of->from.peer;
+  request.secure = of->from.secure;
   exchanges.emplace(exchange.id, std::move(owned));
-  return exchange;
+  of->exchange = &exchange;
+  return &exchange;
 }
 
 /// Takes a part of the body; at its end, and whenever a connection goes on that had nothing to say, answers.
 MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::size_t* size) {
+  if (exchange.is_gone) return MHD_NO;
   Request& request = exchange.request;
   if (*size > 0) {
     if (request.body.size() + *size > limits.body_bytes) exchange.too_large = true;
@@ -322,7 +396,8 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
     return MHD_YES;
   }
   if (exchange.stage == Exchange::Stage::Answering) return MHD_YES;
-  if (exchange.of != nullptr) exchange.of->at_work = true;
+  exchange.of->at_work = true;
+  exchange.of->wait = next++;
   if (exchange.too_large)
     return send(exchange,
                 {.status = 413,
@@ -333,13 +408,14 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
     if (form != nullptr) MHD_post_process(form.get(), request.body.data(), request.body.size());
   }
   try {
-    return answer(exchange, dispatch(request, exchange.of == nullptr ? From{} : exchange.of->from, wake_of(exchange)));
+    return answer(exchange, dispatch(request, exchange.of->from, wake_of(exchange)));
   } catch (const std::exception&) {
     return send(exchange, {.status = 500, .body = "Something went wrong here.\n"});
   }
 }
 
 MHD_Result HttpServer::Impl::answer(Exchange& exchange, Reply reply) {
+  if (exchange.is_gone) return MHD_NO;  // what it has asked for has closed its own door
   if (auto* const response = std::get_if<Response>(&reply)) return send(exchange, std::move(*response));
   exchange.deferred = std::move(std::get<std::unique_ptr<Deferred>>(reply));
   exchange.stage = Exchange::Stage::Waiting;
@@ -368,7 +444,8 @@ MHD_Result HttpServer::Impl::send(Exchange& exchange, Response response) {
 
 void HttpServer::Impl::suspend(Exchange& exchange) {
   exchange.suspended = true;
-  if (exchange.stage == Exchange::Stage::Answering) watch_client(exchange);
+  // What changes something is carried through although nobody reads what has come of it.
+  if (exchange.stage == Exchange::Stage::Answering || is_safe(exchange.request.method)) watch_client(exchange);
   MHD_suspend_connection(exchange.connection);
   // It may have been woken since it was asked.
   if (exchange.woken->load()) {
@@ -378,17 +455,12 @@ void HttpServer::Impl::suspend(Exchange& exchange) {
   }
 }
 
-/// Libmicrohttpd does not look at a connection that is suspended: that the reader of a stream has gone must be seen
-/// here.
+/// Libmicrohttpd does not look at a connection that is suspended: that its client has gone must be seen here.
 void HttpServer::Impl::watch_client(Exchange& exchange) {
-  if (exchange.of == nullptr) return;
-  if (exchange.client) return exchange.client.change(runtime::Loop::kReadable);
   const int socket = exchange.of->socket;
   auto watched = loop.watch(socket, runtime::Loop::kReadable, [this, &exchange, socket](unsigned) {
-    char byte = 0;
-    const ssize_t got = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    exchange.client.change(0);  // another request is read when its turn comes
-    if (got > 0) return;
+    // Another request is read when its turn comes. Until then it is only told when the connection has ended.
+    if (!is_hung_up(socket)) return exchange.client.change(0);
     exchange.is_gone = true;
     resume(exchange.id);
   });
@@ -399,7 +471,7 @@ void HttpServer::Impl::resume(std::uint64_t id) {
   const auto found = exchanges.find(id);
   if (found == exchanges.end() || !found->second->suspended) return;
   found->second->suspended = false;
-  if (found->second->client) found->second->client.change(0);
+  found->second->client = {};  // a hang-up would be told again and again
   MHD_resume_connection(found->second->connection);
   run_soon();
 }
@@ -448,11 +520,10 @@ void HttpServer::Impl::on_end(void* self, MHD_Connection*, void** context, MHD_R
 }
 
 void HttpServer::Impl::ended(Exchange& exchange) {
-  if (exchange.of != nullptr) {
-    exchange.of->at_work = false;
-    exchange.of->waits_since = runtime::now().mono;
-    exchange.of->wait = next++;
-  }
+  exchange.of->exchange = nullptr;
+  exchange.of->at_work = false;
+  exchange.of->waits_since = runtime::now().mono;
+  exchange.of->wait = next++;
   exchanges.erase(exchange.id);
 }
 
@@ -464,6 +535,7 @@ HttpServer::HttpServer(runtime::Loop& loop, Dispatch dispatch, HttpLimits limits
 HttpServer::~HttpServer() { impl_->close(); }
 
 void HttpServer::serve(runtime::Descriptor socket, From from) { impl_->serve(std::move(socket), std::move(from)); }
+void HttpServer::close_if(const std::function<bool(const From&)>& matches) { impl_->close_if(matches); }
 std::size_t HttpServer::connections() const { return impl_->connections.size(); }
 std::uint64_t HttpServer::dropped() const { return impl_->dropped; }
 

@@ -151,9 +151,11 @@ struct HttpSide::Impl {
 
   void accept(runtime::Descriptor socket, HttpServer::From from, const Endpoint& by) {
     from.read_only = by.read_only;
+    from.door = by.text();
     if (!by.tls) return server.serve(std::move(socket), std::move(from));
     from.secure = true;
-    tls.begin(std::move(socket), [this, from](runtime::Descriptor plain) { server.serve(std::move(plain), from); });
+    tls.begin(std::move(socket), from,
+              [this, from](runtime::Descriptor plain) { server.serve(std::move(plain), from); });
   }
 
   /// Those that have fired go with the next one.

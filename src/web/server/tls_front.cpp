@@ -3,12 +3,15 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -29,8 +32,6 @@ using runtime::Descriptor;
 using runtime::FreeBy;
 using Context = std::shared_ptr<SSL_CTX>;
 
-constexpr std::size_t kMostSessions = 500;
-constexpr Duration kHandshake = seconds{10};
 /// How old what is known of the files may be when somebody connects.
 constexpr Duration kLook = seconds{5};
 constexpr std::size_t kBuffer = 16 * 1024;
@@ -111,41 +112,63 @@ struct Channel {
   [[nodiscard]] bool empty() const { return begin == end; }
 };
 
+/// For what is waited, a sum of Loop::Ready each.
+struct Wants {
+  unsigned of_socket = 0, of_plain = 0;
+};
+
 struct Session {
+  std::uint64_t id = 0;
+  HttpServer::From from;
+  std::string network;  ///< network_of() its address
   Descriptor socket, plain;
   std::unique_ptr<SSL, FreeBy<SSL_free>> ssl;
   runtime::Loop::Watch of_socket, of_plain;
   runtime::Loop::Timer limit;
   TlsFront::Ready ready;
   bool open = false;
-  Channel in, out;  ///< from the client; to it
+  Duration moved{0};      ///< when bytes were last carried
+  bool is_ended = false;  ///< by the HTTP server: the client may read what is left
+  Channel in, out;        ///< from the client; to it
 };
 
 }  // namespace
 
 struct TlsFront::Impl : std::enable_shared_from_this<Impl> {
-  Impl(runtime::Loop& on, Report tell)
+  Impl(runtime::Loop& on, Report tell, TlsLimits bounds)
       : loop(on),
         report(std::move(tell)),
+        limits(bounds),
         pool(on, {.name = "tls-files", .workers = 1, .patience = Duration{10'000}}) {}
 
+  void use(const ServerTls& wanted);
   void read_files();
-  void have(const ServerTls& of, const Stamps& stamps, Result<Context> made);
+  bool is_for_now(std::uint64_t of);
+  void have(std::uint64_t of, const Stamps& stamps, Result<Context> made);
   void look();
-  void begin(Descriptor socket, Ready ready);
+  bool make_room(const HttpServer::From& from, const std::string& network);
+  void begin(Descriptor socket, const HttpServer::From& from, Ready ready);
   void shake(Session& session);
   void pump(Session& session);
-  void end(Session& session);
+  bool carry_in(Session& session, Wants& wants, bool& moved);
+  bool carry_out(Session& session, Wants& wants, bool& moved);
+  bool watch(runtime::Loop::Watch& watch, int descriptor, unsigned wants, runtime::Loop::Callback what);
+  void end(const Session& session);
+  void end_those(const std::function<bool(const Session&)>& matches);
 
   runtime::Loop& loop;
   Report report;
+  TlsLimits limits;
   std::optional<ServerTls> tls;
   Context context;
   Stamps known;
   std::string trouble;
   Duration looked{0};
   bool is_reading = false;
-  std::unordered_map<Session*, std::unique_ptr<Session>> sessions;
+  std::uint64_t round = 0;  ///< of settings
+  std::uint64_t next = 1;
+  std::map<std::uint64_t, std::unique_ptr<Session>> sessions;  ///< the oldest first
+  std::unordered_map<std::string, std::size_t> of_network;     ///< sessions from each
   runtime::WorkerPool pool;
 };
 
@@ -153,18 +176,25 @@ void TlsFront::Impl::read_files() {
   looked = runtime::now().mono;
   if (std::exchange(is_reading, true)) return;
   pool.submit(
-      [this, of = *tls, before = known]() -> runtime::Loop::Callback {
-        Stamps stamps = stamps_of(of);
-        if (stamps == before) return [this] { is_reading = false; };
-        auto made = std::make_shared<Result<Context>>(make_context(of));
+      [this, with = *tls, of = round, before = known]() -> runtime::Loop::Callback {
+        Stamps stamps = stamps_of(with);
+        if (stamps == before) return [this, of] { is_for_now(of); };
+        auto made = std::make_shared<Result<Context>>(make_context(with));
         return [this, of, stamps = std::move(stamps), made] { have(of, stamps, std::move(*made)); };
       },
-      [this, of = *tls](const Error& error) { have(of, {}, error); });
+      [this, of = round](const Error& error) { have(of, {}, error); });
 }
 
-void TlsFront::Impl::have(const ServerTls& of, const Stamps& stamps, Result<Context> made) {
+/// Files have been read. False: for settings that are no longer those; they are read for these.
+bool TlsFront::Impl::is_for_now(std::uint64_t of) {
   is_reading = false;
-  if (!tls || of != *tls) return tls ? read_files() : void();  // it has been changed meanwhile
+  if (of == round) return true;
+  read_files();
+  return false;
+}
+
+void TlsFront::Impl::have(std::uint64_t of, const Stamps& stamps, Result<Context> made) {
+  if (!is_for_now(of)) return;
   known = stamps;
   if (made) {
     const bool is_first = context == nullptr;
@@ -183,11 +213,37 @@ void TlsFront::Impl::look() {
   if (tls && runtime::now().mono - looked > kLook) read_files();
 }
 
-void TlsFront::Impl::begin(Descriptor socket, Ready ready) {
+/// False: there is no room for another one from there.
+bool TlsFront::Impl::make_room(const HttpServer::From& from, const std::string& network) {
+  const auto same = from.local ? of_network.end() : of_network.find(network);
+  const bool is_of_many = same != of_network.end() && same->second >= limits.of_an_address;
+  if (!is_of_many && sessions.size() < limits.sessions) return true;
+  const auto may_go = [&](const Session& session) { return !is_of_many || session.network == network; };
+  const Session *oldest = nullptr, *stillest = nullptr;
+  for (const auto& [id, session] : sessions) {
+    if (!may_go(*session)) continue;
+    if (!session->open) {
+      oldest = session.get();
+      break;
+    }
+    if (stillest == nullptr || session->moved < stillest->moved) stillest = session.get();
+  }
+  if (oldest == nullptr && stillest != nullptr && runtime::now().mono - stillest->moved >= limits.displaceable)
+    oldest = stillest;
+  if (oldest == nullptr) return false;
+  end(*oldest);
+  return true;
+}
+
+void TlsFront::Impl::begin(Descriptor socket, const HttpServer::From& from, Ready ready) {
   look();
-  if (!context || sessions.size() >= kMostSessions) return;
+  std::string network = from.local ? std::string() : network_of(from.peer);
+  if (!context || !make_room(from, network)) return;
   auto owned = std::make_unique<Session>();
   Session& session = *owned;
+  session.id = next++;
+  session.from = from;
+  session.network = std::move(network);
   session.socket = std::move(socket);
   session.ready = std::move(ready);
   session.ssl.reset(SSL_new(context.get()));
@@ -202,8 +258,9 @@ void TlsFront::Impl::begin(Descriptor socket, Ready ready) {
   if (!watch) return;
   session.of_socket = std::move(*watch);
   session.limit = loop.timer([this, &session] { end(session); });
-  session.limit.set_deadline(runtime::now().mono + kHandshake);
-  sessions.emplace(&session, std::move(owned));
+  session.limit.set_deadline(runtime::now().mono + limits.handshake);
+  if (!from.local) ++of_network[session.network];
+  sessions.emplace(session.id, std::move(owned));
 }
 
 void TlsFront::Impl::shake(Session& session) {
@@ -220,11 +277,8 @@ void TlsFront::Impl::shake(Session& session) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) != 0) return end(session);
   session.plain = Descriptor(pair[0]);
   Descriptor other(pair[1]);
-  auto watch = loop.watch(session.plain.get(), runtime::Loop::kReadable, [this, &session](unsigned) { pump(session); });
-  if (!watch) return end(session);
-  session.of_plain = std::move(*watch);
-  session.limit = {};
   session.open = true;
+  session.moved = runtime::now().mono;
   const Ready ready = std::exchange(session.ready, {});
   ready(std::move(other));
   pump(session);
@@ -232,86 +286,172 @@ void TlsFront::Impl::shake(Session& session) {
 
 /// Carries on whatever can be carried in either direction.
 void TlsFront::Impl::pump(Session& session) {
-  SSL* const ssl = session.ssl.get();
-  Channel &in = session.in, &out = session.out;
-  unsigned of_socket = 0, of_plain = 0;
-  bool moved = true;
-  while (moved) {
+  Wants wants;
+  bool has_moved = false;
+  for (bool moved = true; moved; has_moved = has_moved || moved) {
     moved = false;
-    of_socket = of_plain = 0;
+    wants = {};
+    if (!carry_in(session, wants, moved) || !carry_out(session, wants, moved)) return end(session);
+  }
+  if (has_moved) session.moved = runtime::now().mono;
+  if (session.out.closed) session.is_ended = true;
+  const bool is_waited_for = !session.in.empty() || !session.out.empty();
+  session.limit.set_deadline(session.moved + (session.is_ended ? limits.last_words
+                                              : is_waited_for  ? limits.stalled
+                                                               : limits.silent));
+  // Where nothing is waited for, nothing is watched: a hang-up would be told in each turn, although nothing can be done
+  // about it yet. Of the HTTP server it must be known once.
+  if (wants.of_socket == 0) session.of_socket = {};
+  if (wants.of_plain == 0 && session.is_ended) session.of_plain = {};
+  const bool is_watched =
+      watch(session.of_socket, session.socket.get(), wants.of_socket, [this, &session] { pump(session); }) &&
+      watch(session.of_plain, session.plain.get(), wants.of_plain, [this, &session] {
+        pollfd state{.fd = session.plain.get(), .events = 0, .revents = 0};
+        if (::poll(&state, 1, 0) == 1) session.is_ended = true;
+        pump(session);
+      });
+  if (!is_watched) end(session);
+}
+
+/// Has `watch` wait for that; one that is inert and has nothing to wait for stays so.
+bool TlsFront::Impl::watch(runtime::Loop::Watch& watch, int descriptor, unsigned wants, runtime::Loop::Callback what) {
+  if (watch) {
+    watch.change(wants);
+    return true;
+  }
+  if (wants == 0) return true;
+  auto made = loop.watch(descriptor, wants, [what = std::move(what)](unsigned) { what(); });
+  if (made) watch = std::move(*made);
+  return static_cast<bool>(made);
+}
+
+/// From the client. False: it is over.
+bool TlsFront::Impl::carry_in(Session& session, Wants& wants, bool& moved) {
+  Channel& in = session.in;
+  if (in.empty() && !in.closed) {
     ERR_clear_error();
-    if (in.empty() && !in.closed) {
-      const int got = SSL_read(ssl, in.bytes.data(), static_cast<int>(in.bytes.size()));
-      if (got > 0) {
-        in.begin = 0;
-        in.end = static_cast<std::size_t>(got);
-        moved = true;
-      } else {
-        const int error = SSL_get_error(ssl, got);
-        if (error == SSL_ERROR_WANT_READ)
-          of_socket |= runtime::Loop::kReadable;
-        else if (error == SSL_ERROR_WANT_WRITE)
-          of_socket |= runtime::Loop::kWritable;
-        else if (error == SSL_ERROR_ZERO_RETURN)
-          in.closed = true, shutdown(session.plain.get(), SHUT_WR);
-        else
-          return end(session);
+    const int got = SSL_read(session.ssl.get(), in.bytes.data(), static_cast<int>(in.bytes.size()));
+    if (got > 0) {
+      in.begin = 0;
+      in.end = static_cast<std::size_t>(got);
+      moved = true;
+    } else {
+      switch (SSL_get_error(session.ssl.get(), got)) {
+        case SSL_ERROR_WANT_READ: wants.of_socket |= runtime::Loop::kReadable; break;
+        case SSL_ERROR_WANT_WRITE: wants.of_socket |= runtime::Loop::kWritable; break;
+        case SSL_ERROR_ZERO_RETURN:
+          in.closed = true;
+          shutdown(session.plain.get(), SHUT_WR);
+          break;
+        default: return false;
       }
-    }
-    if (!in.empty()) {
-      const ssize_t sent = ::send(session.plain.get(), in.bytes.data() + in.begin, in.end - in.begin, MSG_NOSIGNAL);
-      if (sent > 0)
-        in.begin += static_cast<std::size_t>(sent), moved = true;
-      else if (errno == EAGAIN)
-        of_plain |= runtime::Loop::kWritable;
-      else
-        return end(session);
-    }
-    if (out.empty() && !out.closed) {
-      const ssize_t got = ::recv(session.plain.get(), out.bytes.data(), out.bytes.size(), 0);
-      if (got > 0)
-        out.begin = 0, out.end = static_cast<std::size_t>(got), moved = true;
-      else if (got == 0)
-        out.closed = true;
-      else if (errno == EAGAIN)
-        of_plain |= runtime::Loop::kReadable;
-      else
-        return end(session);
-    }
-    if (!out.empty()) {
-      ERR_clear_error();
-      const int sent = SSL_write(ssl, out.bytes.data() + out.begin, static_cast<int>(out.end - out.begin));
-      if (sent > 0) {
-        out.begin += static_cast<std::size_t>(sent);
-        moved = true;
-      } else {
-        const int error = SSL_get_error(ssl, sent);
-        if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return end(session);
-        of_socket |= error == SSL_ERROR_WANT_READ ? runtime::Loop::kReadable : runtime::Loop::kWritable;
-      }
-    } else if (out.closed) {
-      ERR_clear_error();
-      SSL_shutdown(ssl);  // the server has said all: the client need not answer
-      return end(session);
     }
   }
-  session.of_socket.change(of_socket);
-  session.of_plain.change(of_plain);
+  if (in.empty()) return true;
+  const ssize_t sent = ::send(session.plain.get(), in.bytes.data() + in.begin, in.end - in.begin, MSG_NOSIGNAL);
+  if (sent > 0) {
+    in.begin += static_cast<std::size_t>(sent);
+    moved = true;
+  } else if (errno == EAGAIN) {
+    wants.of_plain |= runtime::Loop::kWritable;
+  } else {
+    // The HTTP server has ended it: nothing more is heard, but what it has said is still carried to the client.
+    in.begin = in.end = 0;
+    in.closed = true;
+  }
+  return true;
 }
 
-void TlsFront::Impl::end(Session& session) { sessions.erase(&session); }
+/// To the client. False: it is over.
+bool TlsFront::Impl::carry_out(Session& session, Wants& wants, bool& moved) {
+  Channel& out = session.out;
+  if (out.empty() && !out.closed) {
+    const ssize_t got = ::recv(session.plain.get(), out.bytes.data(), out.bytes.size(), 0);
+    if (got > 0) {
+      out.begin = 0;
+      out.end = static_cast<std::size_t>(got);
+      moved = true;
+    } else if (got < 0 && errno == EAGAIN) {
+      wants.of_plain |= runtime::Loop::kReadable;
+    } else {
+      out.closed = true;
+    }
+  }
+  ERR_clear_error();
+  if (out.empty()) {
+    if (!out.closed) return true;
+    SSL_shutdown(session.ssl.get());  // the server has said all: the client need not answer
+    return false;
+  }
+  const int sent = SSL_write(session.ssl.get(), out.bytes.data() + out.begin, static_cast<int>(out.end - out.begin));
+  if (sent > 0) {
+    out.begin += static_cast<std::size_t>(sent);
+    moved = true;
+    return true;
+  }
+  switch (SSL_get_error(session.ssl.get(), sent)) {
+    case SSL_ERROR_WANT_READ: wants.of_socket |= runtime::Loop::kReadable; return true;
+    case SSL_ERROR_WANT_WRITE: wants.of_socket |= runtime::Loop::kWritable; return true;
+    default: return false;
+  }
+}
 
-TlsFront::TlsFront(runtime::Loop& loop, Report report) : impl_(std::make_shared<Impl>(loop, std::move(report))) {}
+void TlsFront::Impl::end(const Session& session) {
+  if (!session.from.local) {
+    const auto found = of_network.find(session.network);
+    if (found != of_network.end() && --found->second == 0) of_network.erase(found);
+  }
+  sessions.erase(session.id);
+}
+
+/// Ends sessions, one of which may be at work now: its memory goes at the end of the turn.
+void TlsFront::Impl::end_those(const std::function<bool(const Session&)>& matches) {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, session] : sessions) {
+    if (!matches(*session)) continue;
+    shutdown(session->socket.get(), SHUT_RDWR);
+    ids.push_back(id);
+  }
+  if (ids.empty()) return;
+  loop.at_end_of_turn([weak = weak_from_this(), ids = std::move(ids)] {
+    const auto self = weak.lock();
+    if (!self) return;
+    for (const std::uint64_t id : ids)
+      if (const auto found = self->sessions.find(id); found != self->sessions.end()) self->end(*found->second);
+  });
+}
+
+void TlsFront::Impl::use(const ServerTls& wanted) {
+  if (tls == wanted) return look();
+  const bool others_are_asked = tls && (tls->client_certificates != wanted.client_certificates ||
+                                        tls->allow_self_signed != wanted.allow_self_signed);
+  end_those([others_are_asked](const Session& session) { return others_are_asked || !session.open; });
+  tls = wanted;
+  context.reset();  // it may let in whom these settings do not
+  known.clear();
+  ++round;
+  read_files();
+}
+
+TlsLimits TlsLimits::of_this_process() {
+  TlsLimits limits;
+  limits.sessions = most_connections(3);
+  limits.of_an_address = std::min(limits.of_an_address, limits.sessions / 2);
+  return limits;
+}
+
+TlsFront::TlsFront(runtime::Loop& loop, Report report, TlsLimits limits)
+    : impl_(std::make_shared<Impl>(loop, std::move(report), limits)) {}
 TlsFront::~TlsFront() = default;
 
-void TlsFront::use(const ServerTls& tls) {
-  if (impl_->tls == tls) return impl_->look();
-  impl_->tls = tls;
-  impl_->known.clear();
-  impl_->read_files();
+void TlsFront::use(const ServerTls& tls) { impl_->use(tls); }
+void TlsFront::begin(Descriptor socket, const HttpServer::From& from, Ready ready) {
+  impl_->begin(std::move(socket), from, std::move(ready));
 }
-
-void TlsFront::begin(Descriptor socket, Ready ready) { impl_->begin(std::move(socket), std::move(ready)); }
+void TlsFront::close_if(const std::function<bool(const HttpServer::From&)>& matches) {
+  impl_->end_those([&matches](const Session& session) { return matches(session.from); });
+}
+std::size_t TlsFront::sessions() const { return impl_->sessions.size(); }
 const std::string& TlsFront::trouble() const { return impl_->trouble; }
 
 }  // namespace healer::web
