@@ -185,8 +185,9 @@ struct HttpSide::Impl {
   Machine machine;
   std::optional<HttpdSettings> httpd;  ///< what is listened by
   std::string url;                     ///< `set url`
-  std::vector<std::string> shut_out;   ///< whom `allow` names, but nobody can be let in for
-  std::vector<Endpoint> doors;         ///< where it is listened
+  bool is_shadow = false;
+  std::vector<std::string> shut_out;  ///< whom `allow` names, but nobody can be let in for
+  std::vector<Endpoint> doors;        ///< where it is listened
   std::uint64_t reading = 0;
   std::list<Delayed> delayed;
   Credentials credentials;
@@ -199,6 +200,7 @@ struct HttpSide::Impl {
 void HttpSide::Impl::use(const engine::Settings& settings) {
   // In shadow mode healer runs beside Monit, whose port this is: it may not be taken while Monit restarts.
   const HttpdSettings wanted = settings.shadow ? HttpdSettings{} : settings.httpd.value_or(HttpdSettings{});
+  is_shadow = settings.shadow;
   httpd = settings.httpd;
   url = settings.url;
   // The same files may say something else by now: a reload reads them again.
@@ -229,6 +231,9 @@ void HttpSide::use(const engine::Settings& settings) { impl_->use(settings); }
 Site& HttpSide::site() { return impl_->site; }
 
 std::variant<std::string, control::Failure> HttpSide::open_login(const control::Asker& who) {
+  if (impl_->is_shadow)
+    return control::Failure{"no-http", "nothing is answered over HTTP in shadow mode",
+                            "take 'set shadow' out of the rules, and `healerctl reload`"};
   auto address = browser_address(impl_->httpd, impl_->url);
   if (!std::holds_alternative<std::string>(address)) return address;
   // Of several sockets the first one is that of the address.
