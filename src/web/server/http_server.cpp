@@ -298,7 +298,10 @@ void HttpServer::Impl::drop(Connection& connection) {
 
 /// Libmicrohttpd sees that it ends, and closes it: one that is suspended when it is asked how to go on.
 void HttpServer::Impl::end(Connection& connection) {
-  shutdown(connection.socket, SHUT_RDWR);
+  // Of one that is suspended libmicrohttpd itself shuts the other half when it has been told: the kernel tells it of a
+  // change, once, and it takes away what it has closed only when there is one.
+  const bool is_suspended = connection.exchange != nullptr && connection.exchange->suspended;
+  shutdown(connection.socket, is_suspended ? SHUT_RD : SHUT_RDWR);
   if (connection.exchange == nullptr) return;
   connection.exchange->is_gone = true;
   resume(connection.exchange->id);
