@@ -296,7 +296,7 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
             raw.connect(("127.0.0.1", port))
             deaf.append(trusting.wrap_socket(raw))
             deaf[-1].sendall(asked * 120)
-        # What they asked for is made, nobody takes it, and no turn of the loop is spent on them until they are dropped.
+        # Nobody takes what they asked for: they are dropped, although the other end of TLS has been closed long before.
         self.wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) < before + 10, "that they are dropped", limit=3 * support.LIMIT)
         for one in deaf:
             one.close()

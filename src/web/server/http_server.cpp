@@ -298,10 +298,7 @@ void HttpServer::Impl::drop(Connection& connection) {
 
 /// Libmicrohttpd sees that it ends, and closes it: one that is suspended when it is asked how to go on.
 void HttpServer::Impl::end(Connection& connection) {
-  // Of one that is suspended libmicrohttpd itself shuts the other half when it has been told: the kernel tells it of a
-  // change, once, and it takes away what it has closed only when there is one.
-  const bool is_suspended = connection.exchange != nullptr && connection.exchange->suspended;
-  shutdown(connection.socket, is_suspended ? SHUT_RD : SHUT_RDWR);
+  shutdown(connection.socket, SHUT_RDWR);
   if (connection.exchange == nullptr) return;
   connection.exchange->is_gone = true;
   resume(connection.exchange->id);
@@ -496,7 +493,12 @@ ssize_t HttpServer::Impl::on_pull(void* exchange, std::uint64_t, char* out, std:
 }
 
 ssize_t HttpServer::Impl::pull(Exchange& exchange, char* out, std::size_t most) {
-  if (exchange.is_gone) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (exchange.is_gone) {
+    // Told of an error libmicrohttpd would close the connection, but keep it until all older ones have gone. It takes
+    // away one to which it cannot write.
+    shutdown(exchange.of->socket, SHUT_RDWR);
+    return MHD_CONTENT_READER_END_OF_STREAM;
+  }
   if (exchange.sent == exchange.made.size() && !exchange.complete) {
     exchange.made.clear();
     exchange.sent = 0;
