@@ -296,7 +296,7 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
             raw.connect(("127.0.0.1", port))
             deaf.append(trusting.wrap_socket(raw))
             deaf[-1].sendall(asked * 120)
-        # What they asked for is made, nobody takes it, and no turn of the loop is spent on them until they are dropped.
+        # Nobody takes what they asked for: they are dropped, although the other end of TLS has been closed long before.
         self.wait_for(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) < before + 10, "that they are dropped", limit=3 * support.LIMIT)
         for one in deaf:
             one.close()
@@ -305,13 +305,16 @@ set httpd port {port} allow 127.0.0.0/8 allow ::1
     def test_client_certificates_that_cannot_be_read_let_nobody_in(self):
         port = self.own_port()
         pem = self.certificate("server.pem", "one.example")
-        rules = "set httpd port {} use address 127.0.0.1 with ssl {{ pemfile: {} {} }} allow localhost\n" + RULES
-        daemon = self.start(rules.format(port, pem, ""))
+        rules = f"set httpd port {port} use address 127.0.0.1 with ssl {{ pemfile: {pem} }} allow localhost\n{RULES}"
+        daemon = self.start(rules)
         trusting = ssl.create_default_context()
         trusting.check_hostname = False
         trusting.verify_mode = ssl.CERT_NONE
         self.wait_for(lambda: self.is_heard(port, tls=trusting), "an answer by TLS", detail=daemon.log_text)
-        daemon.write(rules.format(port, pem, f"clientpemfile: {self.path('missing.pem')}"))
+        nothing = self.path("nothing.pem")
+        nothing.write_text("nothing")
+        nothing.chmod(0o600)
+        daemon.write_rules(daemon.rules.read_text().replace(f"pemfile: {pem}", f"pemfile: {pem} clientpemfile: {nothing}"))
         daemon.reload()
         self.wait_for(lambda: "nobody is answered by TLS" in daemon.log_text(), "a word about it", detail=daemon.log_text)
         self.assertFalse(self.is_heard(port, tls=trusting))

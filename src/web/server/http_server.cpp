@@ -493,7 +493,12 @@ ssize_t HttpServer::Impl::on_pull(void* exchange, std::uint64_t, char* out, std:
 }
 
 ssize_t HttpServer::Impl::pull(Exchange& exchange, char* out, std::size_t most) {
-  if (exchange.is_gone) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (exchange.is_gone) {
+    // Told of an error libmicrohttpd would close the connection, but keep it until all older ones have gone. It takes
+    // away one to which it cannot write.
+    shutdown(exchange.of->socket, SHUT_RDWR);
+    return MHD_CONTENT_READER_END_OF_STREAM;
+  }
   if (exchange.sent == exchange.made.size() && !exchange.complete) {
     exchange.made.clear();
     exchange.sent = 0;
