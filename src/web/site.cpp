@@ -278,6 +278,14 @@ Response Site::finish(const Request& request, Response response) const {
   // Programs read what the API says, also where it is not asked at all.
   if (response.status >= 400 && request.path.starts_with("/api/") && response.type.starts_with("text/plain"))
     response = as_problem(std::move(response));
+  // Monit's client shows what it finds in a page as Monit's.
+  if ((response.status == 401 || response.status == 403) && response.type.starts_with("text/plain")) {
+    const std::string_view reason = reason_of(response.status);
+    response.type = "text/html; charset=utf-8";
+    response.body =
+        fmt::format("<!DOCTYPE html><html><head><title>{0} {1}</title></head><body><h2>{1}</h2>{2}</body></html>\n",
+                    response.status, reason, html_escaped(trim(response.body)));
+  }
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!std::ranges::any_of(response.headers, [&](const auto& one) { return iequals(one.first, name); }))
       response.headers.emplace_back(name, value);

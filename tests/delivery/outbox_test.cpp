@@ -204,6 +204,7 @@ TEST_CASE("a letter that has vanished is told, and holds up none behind it", "[o
   world.submit(2, {"team"});
   CHECK(world.until([&] { return world.taken.size() == 2 && world.count(Kinds::Failed) == 1; }));
   REQUIRE(::unlink(world.file("team", 1).c_str()) == 0);
+  CHECK(world.until([&] { return world.count(Kinds::Dropped) == 1; }));
   is_up = true;
   CHECK(world.until([&] { return world.count(Kinds::Sent) == 1; }));
   CHECK(world.outbox->contacts().empty());

@@ -452,6 +452,11 @@ class Validator {
   void check(const SetExpectBuffer&) {}
   void check(const SetSsl& set) { tls(set.tls); }
   void check(const SetHttpd& set) {
+    for (const SetHttpd::Allow& allow : set.allow)
+      if (allow.kind == SetHttpd::Allow::Kind::Token &&
+          !std::ranges::all_of(allow.password->value, [](char c) { return c > ' ' && c < '\x7f'; }))
+        error(Code::InvalidValue, allow.password->range, "a token has only visible ASCII characters and no blanks",
+              "a role stands after its quotes, as in token \"TEXT\" read-only");
     if (set.permission && !permission_of(set.permission->value))
       error(Code::InvalidValue, set.permission->range,
             fmt::format("{} is not a permission", in_quotes(set.permission->value)),

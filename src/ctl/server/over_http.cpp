@@ -73,8 +73,7 @@ std::optional<Failure> refusal(const Request& request) {
   constexpr std::string_view kThere = "run healerctl on the machine of healerd";
   if (!request.overrides.empty()) return not_over_http("brakes are not overridden over HTTP", std::string(kThere));
   if (request.verb == Verb::Beat)
-    return not_over_http("healerctl sends beats over the socket alone",
-                         "without healerctl: curl -d '' URL/beat/NAME; see healer-rules(5)");
+    return not_over_http("healerctl sends beats over the socket alone", std::string(kThere));
   if (request.verb == Verb::Open)
     return not_over_http("a login is only made on the machine of healerd", "open URL/login in a browser");
   if (request.verb == Verb::Follow || (request.verb == Verb::Output && request.follow))
