@@ -23,6 +23,7 @@
 #include "control/wire.hpp"
 #include "ctl/ask.hpp"
 #include "ctl/beat.hpp"
+#include "ctl/command_words.hpp"
 #include "ctl/compare.hpp"
 #include "ctl/doctor.hpp"
 #include "ctl/heal.hpp"
@@ -237,8 +238,8 @@ void add_probes(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args();
 }
 
-void describe(CLI::App& app, Arguments& arguments) {
-  Request& request = arguments.request;
+/// What holds for all commands.
+void describe_itself(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "healerctl " HEALER_VERSION);
   app.set_help_flag("-h,--help", "Print this help, or that of a command");
@@ -252,7 +253,11 @@ void describe(CLI::App& app, Arguments& arguments) {
   auto* colour = app.add_flag("--color", arguments.output.colour, "Use colours even if the output is not a terminal");
   app.add_flag("--no-color", arguments.output.no_colour, "Use no colours (same as setting NO_COLOR)")->excludes(colour);
   app.footer("Exit status: 0 done, 1 refused or something failed, 2 wrong usage or healerd cannot be reached.");
+}
 
+/// Commands that show how services are, and what happened.
+void describe_views(CLI::App& app, Arguments& arguments) {
+  Request& request = arguments.request;
   for (const auto& [verb, help] :
        {std::pair(Verb::Summary, "Show one line per service"), {Verb::Status, "Show everything about each service"}}) {
     CLI::App* command = add(app, arguments, verb, help);
@@ -317,7 +322,11 @@ void describe(CLI::App& app, Arguments& arguments) {
   });
   add_selection(graph, request, "Services (default: all)");
   graph->add_flag("--dot", arguments.dot, "In the language of Graphviz (default)");
+}
 
+/// Commands that have healerd do something.
+void describe_orders(CLI::App& app, Arguments& arguments) {
+  Request& request = arguments.request;
   for (const auto& [verb, help] : {std::pair(Verb::Start, "Start services, after what they depend on"),
                                    {Verb::Stop, "Stop services, after what depends on them"},
                                    {Verb::Restart, "Restart services, with what depends on them"}})
@@ -360,7 +369,10 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->add_flag("--print", arguments.ask.print, "Only print the address");
   add(app, arguments, Verb::Quit, "Stop healerd and wait until it has ended");
   add(app, arguments, Verb::Ping, "Check that healerd answers, and show its version");
+}
 
+/// Commands that need no daemon.
+void describe_tools(CLI::App& app, Arguments& arguments) {
   CLI::App* doctor = app.add_subcommand("doctor", "List what is wrong on this machine, each with its remedy");
   doctor->fallthrough();
   doctor->callback([&arguments] { arguments.doctor.wanted = true; });
@@ -392,6 +404,13 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->add_option("--script", arguments.simulate.script, "What programs return and operators do; - is standard input")
       ->type_name("SCRIPT")
       ->required();
+}
+
+void describe(CLI::App& app, Arguments& arguments) {
+  describe_itself(app, arguments);
+  describe_views(app, arguments);
+  describe_orders(app, arguments);
+  describe_tools(app, arguments);
 }
 
 /// Takes "for 2 hours" off the end of the names. Empty where all is well.
@@ -489,48 +508,6 @@ int usage(const std::string& message, bool json) {
   else
     std::fputs(fmt::format("healerctl: {}\n  {}\n", printable(message), kRemedy).c_str(), stderr);
   return kExitUsage;
-}
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-/// Whether `word` is an option, of healerctl or of one of its commands, whose value is the next word.
-bool takes_next(const CLI::App& app, const std::string& word) {
-  const auto takes = [&](const CLI::App* one) {
-    return std::ranges::any_of(one->get_options(), [&](const CLI::Option* option) {
-      return !option->get_positional() && option->get_items_expected_max() > 0 && option->check_name(word);
-    });
-  };
-  return word.starts_with("-") && (takes(&app) || std::ranges::any_of(commands_of(app), takes));
-}
-
-/// Where the command stands; the number of words where there is none.
-std::size_t command_at(const CLI::App& app, const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && words[at].starts_with("-")) at += takes_next(app, words[at]) ? 2 : 1;
-  return std::min(at, words.size());
-}
-
-/// A first word that is no command, and the one that was meant. Empty where it is one.
-std::string unknown_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string_view> names;
-  const auto commands = commands_of(app);
-  for (const CLI::App* command : commands) names.emplace_back(command->get_name());
-  if (std::ranges::find(names, word) != names.end()) return {};
-  const std::string_view near = nearest_word(word, names);
-  return fmt::format("there is no command \"{}\"{}", word,
-                     near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-}
-
-/// `help COMMAND` is `COMMAND --help`.
-void help_first(const CLI::App& app, std::vector<std::string>& line) {
-  const bool asked =
-      std::ranges::any_of(line, [](const std::string& word) { return word == "--help" || word == "-h"; });
-  const std::size_t at = command_at(app, line);
-  if (asked || at >= line.size() || line[at] != "help") return;
-  line.erase(line.begin() + static_cast<std::ptrdiff_t>(at));
-  line.emplace_back("--help");
 }
 
 /// The version of this program.
