@@ -20,6 +20,7 @@
 #include "daemon/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
+#include "daemon/places/own_places.hpp"
 #include "daemon/publisher.hpp"
 #include "daemon/rules_loader.hpp"
 #include "daemon/vanished.hpp"
@@ -27,7 +28,6 @@
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/files/pid_file.hpp"
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
@@ -100,11 +100,6 @@ class Daemon : public engine::EffectSink {
   void log_notes_of(const LoadedRules& loaded);
 
   // life
-  Result<void> check_places();
-  Result<void> lock_state();
-  Result<void> lock();
-  void lock_usual_socket();
-  void repair_locks();
   void watch_beside_monit(pid_t monit);
   void reload_acting();
   Result<void> open_store();
@@ -154,9 +149,9 @@ class Daemon : public engine::EffectSink {
   Paths paths_;
   Background background_;
   runtime::HandedSockets handed_ = runtime::take_handed_sockets();  ///< by systemd, before there are threads
-  runtime::InstanceLocks locks_;
-  runtime::Log log_{{}};  // until the settings say where
+  runtime::Log log_{{}};                                            // until the settings say where
   runtime::Loop loop_;
+  OwnPlaces places_{paths_, loop_, [this](auto severity, std::string_view text) { write_log(severity, text); }};
   runtime::Notifier notify_;
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<readings::Recorder> recorder_;
@@ -218,7 +213,6 @@ class Daemon : public engine::EffectSink {
   bool is_up_ = false;                ///< the engine was told that it starts
   std::string beside_monit_;          ///< the pid file of a monit that runs
   runtime::Loop::Timer monit_watch_;
-  runtime::Loop::Timer lock_retry_;  ///< of locks that a sick disk has denied
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
   /// How far commits have come.
   struct {

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -27,7 +26,6 @@
 #include "engine/rules/settings.hpp"
 #include "readings/readings_file.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/files/safe_path.hpp"
 #include "runtime/host.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/programs/surviving_services.hpp"
@@ -38,12 +36,6 @@ namespace healer {
 using namespace engine;
 
 namespace {
-
-/// Makes the last folder of `path` where it is missing; whoever uses the file says what is wrong.
-void make_folder(const std::string& path, mode_t mode) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && mkdir(folder.c_str(), mode) == 0) chmod(folder.c_str(), mode);
-}
 
 /// Room for the descriptors of many programs; they themselves get the limits that were.
 void raise_descriptor_limit() {
@@ -142,75 +134,9 @@ void warn_of_unknown_operators(const Settings& settings, runtime::Log& log) {
 
 }  // namespace
 
-/// Whoever has the state file is its only daemon: it is locked before it is looked into.
-Result<void> Daemon::lock_state() {
-  if (const auto safe = runtime::safe_path("the state file", paths_.state_file); !safe) return safe.error();
-  make_folder(paths_.state_file, 0700);
-  auto locks = runtime::InstanceLocks::take("", "", paths_.state_file);
-  if (!locks) return locks.error();
-  locks_ = std::move(*locks);
-  return {};
-}
-
-/// What healer keeps it later runs by: nobody else may be able to put something in its place.
-Result<void> Daemon::check_places() {
-  const std::pair<std::string_view, const std::string*> places[] = {{"the pid file", &paths_.pid_file},
-                                                                    {"the id file", &paths_.id_file}};
-  for (const auto& [what, path] : places)
-    if (const auto safe = runtime::safe_path(what, *path); !safe) return safe.error();
-  if (!paths_.socket_chosen) return {};
-  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) return safe.error();
-  return {};
-}
-
-/// Of these only one daemon may be the owner. A control socket that nobody chose may be another daemon's: then this one
-/// goes without.
-Result<void> Daemon::lock() {
-  make_folder(paths_.pid_file, 0755);
-  if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit")) watch_beside_monit(*monit);
-  auto locks = runtime::InstanceLocks::take(paths_.pid_file, paths_.socket_chosen ? paths_.socket : "", "");
-  if (!locks) return locks.error();
-  locks_.pid_file = std::move(locks->pid_file);
-  locks_.control_socket = std::move(locks->control_socket);
-  std::ranges::move(locks->lacks, std::back_inserter(locks_.lacks));
-  if (!paths_.socket_chosen) lock_usual_socket();
-  repair_locks();
-  return {};
-}
-
-void Daemon::lock_usual_socket() {
-  Result<void> allowed;
-  if (const auto safe = runtime::safe_path("the control socket", paths_.socket); !safe) allowed = safe.error();
-  auto socket =
-      allowed ? runtime::InstanceLocks::take("", paths_.socket, "") : Result<runtime::InstanceLocks>(allowed.error());
-  if (!socket) {
-    write_log(Severity::Warning, fmt::format("healerctl cannot reach this daemon: {}; choose a socket of its own "
-                                             "with `set control socket`",
-                                             socket.error().what));
-    paths_.socket.clear();
-    return;
-  }
-  locks_.control_socket = std::move(socket->control_socket);
-  std::ranges::move(socket->lacks, std::back_inserter(locks_.lacks));
-}
-
-/// Says what a full or read-only disk has denied, and tries it again until it is there.
-void Daemon::repair_locks() {
-  const std::vector<std::string> lacking = locks_.complaints();
-  if (lacking.empty()) return;
-  for (const std::string& text : lacking) write_log(Severity::Error, fmt::format("{}; healer supervises anyway", text));
-  lock_retry_ = loop_.timer([this, logged = false]() mutable {
-    const auto held = locks_.try_again();
-    if (!held && !std::exchange(logged, true)) write_log(Severity::Error, held.error().what);
-    if (locks_.complaints().empty()) return write_log(Severity::Info, "the pid file and the locks are written");
-    lock_retry_.set_deadline(runtime::now().mono + seconds{10});
-  });
-  lock_retry_.set_deadline(runtime::now().mono + seconds{10});
-}
-
 /// What is lacking now, for whoever asks.
 std::vector<std::string> Daemon::troubles() const {
-  std::vector<std::string> texts = locks_.complaints();
+  std::vector<std::string> texts = places_.complaints();
   if (sick_)
     texts.insert(texts.begin(),
                  fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
@@ -279,14 +205,14 @@ Result<void> Daemon::open_store() {
   auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
   if (!store) return store.error();
   // It may have been created only now, and be known by another name to another daemon that has just done the same.
-  if (auto held = locks_.hold_state((*store)->path()); !held) return held.error();
+  if (auto held = places_.hold_state((*store)->path()); !held) return held.error();
   store_ = std::move(*store);
   return {};
 }
 
 /// The state file may have been written anew while this daemon runs: then it is another one.
 void Daemon::hold_state() {
-  if (const auto held = locks_.hold_state(store_->path()); !held) write_log(Severity::Error, held.error().what);
+  if (const auto held = places_.hold_state(store_->path()); !held) write_log(Severity::Error, held.error().what);
 }
 
 /// What the engine is told is recorded, for replays.
@@ -340,7 +266,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   raise_descriptor_limit();
   // Whoever finds the pid file may send them at once.
   if (auto signals = watch_signals(When::AtStart); !signals) return signals.error();
-  if (auto locked = lock_state(); !locked) return locked.error();
+  if (auto locked = places_.lock_state(); !locked) return locked.error();
   lists_ = std::make_unique<DaemonLists>(paths_.lists_file);
   if (!loaded.result.lists.empty() && !lists_->rows()().empty()) loaded = load_rules(options(), lists_->rows()());
   std::string broken;
@@ -363,8 +289,9 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto writable = runtime::Log::check(log_options(settings));
   if (!writable && !runtime::is_sick_disk(writable.error())) return writable.error();
   configure_log(settings);
-  if (auto safe = check_places(); !safe) return safe.error();
-  if (auto locked = lock(); !locked) return locked.error();
+  if (auto safe = places_.check(); !safe) return safe.error();
+  if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit")) watch_beside_monit(*monit);
+  if (auto locked = places_.lock(); !locked) return locked.error();
   if (!store_)
     if (auto opened = open_store(); !opened) return opened.error();
   const auto text = text_of(options().config, loaded.result, lists_->rows()());
@@ -443,7 +370,7 @@ void Daemon::set_deadline() {
 }
 
 void Daemon::open_shells() {
-  const std::string check_mark = actions::check_mark(locks_.state_identity());
+  const std::string check_mark = actions::check_mark(places_.state_identity());
   auto programs = std::make_shared<runtime::OwnPrograms>(check_mark);
   spawner_ = std::make_unique<runtime::Spawner>(
       loop_, runtime::Spawner::Options{.defaults = launch_defaults_, .programs = programs});
