@@ -11,16 +11,18 @@ from layers import code_only
 
 # What a figure is to be, and what it may be until then: whoever makes one better lowers the second.
 LIMITS = {
-    "Engine.functions": (80, 198),
-    "Engine.members": (25, 29),
-    "engine.hpp.lines": (250, 380),
-    "engine.cpp.lines": (250, 535),
+    "Engine.functions": (80, 85),
+    "Engine.members": (25, 28),
+    "engine.hpp.lines": (250, 250),
+    "engine.cpp.lines": (250, 250),
     "Healings.functions": (60, 146),
-    "Daemon.functions": (60, 84),
-    "Daemon.members": (40, 57),
+    "Daemon.functions": (60, 79),
+    "Daemon.members": (40, 53),
     "parts.that.change.each.other": (0, 0),
     "parts.that.include.the.engine": (0, 0),
-    "longest.function.lines": (80, 173),
+    "fields.written.by.others": (0, 0),
+    "acts.past.releases": (0, 0),
+    "longest.function.lines": (80, 116),
 }
 
 
@@ -79,15 +81,42 @@ def longest_function(src: Path) -> tuple[int, str]:
     return longest
 
 
-def parts_at_fault(parts: Path) -> tuple[list[str], list[str]]:
+def parts_at_fault(parts: Path, drivers: list[Path]) -> tuple[list[str], list[str]]:
     """The parts that hold another one so that they could change it; those that include the engine."""
-    headers = {path: code_only(path.read_text()) for path in sorted(parts.glob("*.hpp"))}
+    headers = {path: code_only(path.read_text()) for path in [*sorted(parts.rglob("*.hpp")), *drivers]
+               if path.suffix == ".hpp"}
     classes = {name for text in headers.values() for name in re.findall(r"^class (\w+) (?:final )?\{", text, re.M)}
     change = [f"{path.name} holds {name}" for path, text in headers.items()
               for const, name in re.findall(r"^\s+(const )?(\w+)& \w+_;", text, re.M) if name in classes and not const]
-    include = [path.name for path in sorted(parts.iterdir())
+    include = [path.name for path in [*sorted(parts.rglob("*")), *drivers]
                if path.suffix in (".hpp", ".cpp") and '"engine/engine.hpp"' in path.read_text()]
     return change, include
+
+
+# Fields of ServiceState that a part owns: the only files that write them.
+OWNED = {
+    "starts": "bringing/starts", "presence": "bringing/starts", "child": "bringing/children", "job": "bringing/jobs",
+    "monitored": "monitoring", "initialising": "monitoring",
+}
+
+
+def fields_written_by_others(engine: Path) -> list[str]:
+    """Where a field of ServiceState is written that is another part's."""
+    found = []
+    write = re.compile(r"\b(?:state|services_\[[^\]]*\])\.(" + "|".join(OWNED) +
+                       r")(?: = |\.(?:edit|set|reset|on|settle)\()")
+    for path in sorted(engine.rglob("*.cpp")):
+        for field in write.findall(code_only(path.read_text())):
+            if not path.as_posix().endswith(f"parts/{OWNED[field]}.cpp"):
+                found.append(f"{path.name} writes {field}")
+    return found
+
+
+def acts_past_releases(engine: Path) -> list[str]:
+    """Where an effect on the world is let go that parts/releases has not let go."""
+    others = r"effect::(Measure|CancelRun|Adopt|Watch|Note)\b|std::move\((commit|reply)\)"
+    return [path.name for path in sorted(engine.rglob("*.[ch]pp")) if path.name != "releases.cpp"
+            for _ in re.finditer(rf"\bemit\((?!Effect\b|{others})", code_only(path.read_text()))]
 
 
 def main() -> int:
@@ -100,9 +129,13 @@ def main() -> int:
         figures[f"{name}.functions"], figures[f"{name}.members"] = functions, members
     for name in ("engine.hpp", "engine.cpp"):
         figures[f"{name}.lines"] = (src / "engine" / name).read_text().count("\n")
-    change, include = parts_at_fault(src / "engine/parts")
+    change, include = parts_at_fault(src / "engine/parts", sorted((src / "engine/healing").glob("driver.*")))
     figures["parts.that.change.each.other"], figures["parts.that.include.the.engine"] = len(change), len(include)
     notes["parts.that.change.each.other"], notes["parts.that.include.the.engine"] = "; ".join(change), "; ".join(include)
+    others = fields_written_by_others(src / "engine")
+    figures["fields.written.by.others"], notes["fields.written.by.others"] = len(others), "; ".join(others)
+    past = acts_past_releases(src / "engine")
+    figures["acts.past.releases"], notes["acts.past.releases"] = len(past), "; ".join(past)
     figures["longest.function.lines"], notes["longest.function.lines"] = longest_function(src)
     worse = 0
     for name, value in figures.items():

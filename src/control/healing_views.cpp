@@ -169,7 +169,7 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     view.pid = program->second.pid;
   if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
-    for (const engine::BrakeVerdict& brake : engine.verdicts(healing, now))
+    for (const engine::BrakeVerdict& brake : engine.healing().verdicts(healing, now))
       if (!brake.lets && healing.held_by == brake.brake && view.hint.empty())
         view.hint = engine::Healings::way_out(brake, healing);
   }
@@ -252,10 +252,12 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
 }
 
 HealingHolds view_holds(const Engine& engine, Instant now) {
-  HealingHolds holds{.doubt = engine.doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}, .spent = {}};
+  HealingHolds holds{
+      .doubt = engine.healing().doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}, .spent = {}};
   for (const engine::WidePause& wide : engine.pauses().wide(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
   const engine::HealingMemory& memory = engine.healings().memory();
-  std::vector<std::string> unwell = memory.closed.empty() ? std::vector<std::string>() : engine.unwell_of_closed(now);
+  std::vector<std::string> unwell =
+      memory.closed.empty() ? std::vector<std::string>() : engine.healing().unwell_of_closed(now);
   for (std::size_t i = 0; i < memory.closed.size(); ++i) {
     const engine::ClosedBrake& brake = memory.closed[i];
     const std::string group = engine.healings().written(brake.group);
@@ -333,10 +335,10 @@ std::optional<HealExplanation> explain_healing(const Engine& engine, engine::Ser
     view.healing = view_healing(engine, healing, now);
     view.mode = view.healing->mode;
     // Those of one that has begun have let it go.
-    if (healing.waits()) view.brakes = views_of(engine.verdicts(healing, now));
+    if (healing.waits()) view.brakes = views_of(engine.healing().verdicts(healing, now));
   } else {
     if (plan != nullptr) view.mode = to_string(engine::mode_of(*plan, *engine.graph()->settings, order.dry_run));
-    view.brakes = views_of(engine.preview_brakes(service, order, now));
+    view.brakes = views_of(engine.healing().preview_brakes(service, order, now));
   }
   if (plan != nullptr && plan->guard && !plan->guard->program.command.arguments.empty())
     view.guard = plan->guard->program.command.arguments.front();

@@ -87,7 +87,7 @@ Matter matter_of(const Engine& engine, ServiceId service) {
 
 /// Why it is not monitored; empty where nobody knows, or a person has said so without an end.
 std::string unmonitored_text(const Engine& engine, ServiceId service, Instant now) {
-  const engine::TakenOut* const how = engine.taken_out(service);
+  const engine::TakenOut* const how = engine.monitoring().taken_out(service);
   if (how == nullptr) return {};
   const ServiceBlock& block = engine.graph()->at(service);
   const std::string again =
@@ -123,7 +123,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
     if (job != engine.jobs().end()) {
-      const engine::RunningAction* const lacking = engine.lacks(job->second);
+      const engine::RunningAction* const lacking = engine.programs().lacking(job->second.action);
       return engine::job_text(*engine.graph(), job->second, now.mono) +
              (lacking != nullptr ? fmt::format(", waits: {}", lacking->waits) : std::string{});
     }
@@ -318,7 +318,7 @@ void fill_supervision(ServiceStatus& view, const Engine& engine, ServiceId servi
                                             .by = words_of(known->by),
                                             .by_kind = std::string(kind_of(known->by)),
                                             .reason = known->reason};
-  if (const engine::TakenOut* const how = engine.taken_out(service))
+  if (const engine::TakenOut* const how = engine.monitoring().taken_out(service))
     view.taken_out = TakenOutView{.when = how->since,
                                   .by = words_of(how->by),
                                   .by_kind = std::string(kind_of(how->by)),

@@ -61,7 +61,7 @@ constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
 
 void Daemon::handle(const Event& event) {
   const Instant now = runtime::now();
-  const std::optional<Event> shown = engine_->without_secrets(event);
+  const std::optional<Event> shown = engine_->healing().without_secrets(event);
   const bool woken = std::holds_alternative<event::Wake>(event);
   publisher_.publish(happening::Notified{
       .event = shown ? *shown : event, .due = woken ? engine_->next_deadline() : std::nullopt, .now = now});
@@ -142,7 +142,7 @@ void Daemon::perform(effect::Exec& effect) {
 void Daemon::action_ended(const event::ActionEnded& ended) {
   std::vector<Saving> saves;
   if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
-    saves = engine_->savings_of(ended.action, runtime::now());
+    saves = engine_->healing().savings_of(ended.action, runtime::now());
   if (saves.empty()) return handle(ended);
   auto output = [files = actions_->files(), action = ended.action] { return files.kept(action); };
   caller().read(ended.action, std::move(output), std::move(saves), [this, ended](event::Answered answer) {
@@ -299,7 +299,7 @@ void Daemon::compare() {
                                       .changes = std::move(outcome->changes)};
         loop_.post([this, answers, outcome, report = std::move(report)]() mutable {
           if (report.changes) {
-            if (outcome->plan) report.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            if (outcome->plan) report.changes->healings = engine_->healing().lost_to(*outcome->plan->graph);
             report.text +=
                 report.changes->services.empty() && !report.changes->settings && report.changes->healings.empty()
                     ? "a reload would change nothing"
@@ -399,7 +399,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
   recording_->observer().loaded_from(outcome.text);
-  outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
+  outcome.changes->healings = engine_->healing().lost_to(*outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Execs that run, alerts that travel, and the commands of people.
+// Execs that run, and the commands of people.
 #include <algorithm>
 #include <utility>
 
@@ -41,26 +41,22 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
 
 // ---- execs --------------------------------------------------------------------------------------------------------
 
-/// Whether a job of an earlier daemon goes on in this one.
-bool Engine::taken_up(const effect::SavedJob& job) const {
-  const Settings& settings = *graph_->settings;
-  return !settings.shadow && !settings.dry_run && job.cause != nullptr && job.position < job.steps.size() &&
-         graph_->find(job.service) && std::ranges::all_of(job.steps, [this](const effect::SavedStep& step) {
-           return graph_->find(step.service).has_value();
-         });
-}
-
 void Engine::on(const event::ActionStarted& event, Turn& turn) {
   const RunningAction* const running = programs_.started(event, turn);
   if (running == nullptr) return;
-  if (const std::optional<ServiceId> id = child_of(running->exec)) child_started(*id, event, turn);
+  const std::optional<ServiceId> id = children_.owner(running->exec);
+  if (!id) return;
+  const ChildReaction doing = children_.started(*id, event, turn);
+  starts_.child_started(*id);
+  if (const auto& flight = services_[id->index()].flight) ask(*id, flight->run, turn);
+  if (doing == ChildReaction::GoOn) jobs_.child_reported(*id, turn);
 }
 
 void Engine::on(const event::ActionWaits& event, Turn& turn) {
   const RunningAction* const running = programs_.find(event.action);
   if (running == nullptr) return;
   if (!event.lingers) return programs_.waits(event, turn);
-  if (running->exec.healing != HealingId{}) healing_lingers(running->exec, event.why, turn);
+  if (running->exec.healing != HealingId{}) healing_.program_lingers(running->exec, event.why, turn);
 }
 
 void Engine::on(const event::ActionEnded& event, Turn& turn) {
@@ -83,82 +79,17 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
                                good ? Severity::Info : Severity::Warning, exec.cause->service, text);
   record.rule = exec.rule;
   record.subject = exec.action.number();
-  if (!healings_.saves_secret(exec.action)) record.output = event.output;
+  if (!healing_.healings().saves_secret(exec.action)) record.output = event.output;
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (exec.job != JobId{}) return job_program_ended(exec, event, turn);
-  if (exec.healing != HealingId{}) return healing_program_ended(exec, event, turn);
-  if (id && !good) alerts_.send(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
-  if (id && running.cancelled_by.empty()) note_outcome(*id, exec, good ? std::string_view() : text, turn);
-  programs_.run_queued(exec.cause->service, turn);
-}
-
-/// Keeps in mind how the program of a rule's action has failed, `failure`, until one of that rule ends well.
-void Engine::note_outcome(ServiceId id, const effect::Exec& exec, std::string_view failure, Turn& turn) {
-  Sparse<Trouble>& trouble = services_[id.index()].trouble;
-  const Rare<ActionFailure>& last = trouble->action_failure;
-  if (programs_.rule_of(exec) == nullptr || (failure.empty() && (!last || last->rule != exec.rule))) return;
-  if (failure.empty())
-    trouble.set(&Trouble::action_failure, {});
-  else
-    trouble.set(&Trouble::action_failure,
-                ActionFailure{.rule = exec.rule, .when = turn.now.wall, .text = std::string(failure)});
-  turn.save(id);
-}
-
-/// Keeps in mind how what a rule had done to its service has failed, until such a thing ends well.
-void Engine::note_outcome(const Job& job, bool good, Turn& turn) {
-  if (job.cause == nullptr || job.cancelled) return;
-  const std::vector<Rule>& rules = graph_->at(job.service).rules;
-  const auto rule = std::ranges::find_if(rules, [&](const Rule& one) { return one->text == job.cause->rule; });
-  if (rule == rules.end()) return;
-  Sparse<Trouble>& trouble = services_[job.service.index()].trouble;
-  const Rare<ActionFailure>& last = trouble->action_failure;
-  if (good && (!last || last->rule != rule->key)) return;
-  if (good)
-    trouble.set(&Trouble::action_failure, {});
-  else
-    trouble.set(&Trouble::action_failure,
-                ActionFailure{.rule = rule->key,
-                              .when = turn.now.wall,
-                              .text = fmt::format("{} failed: {}", to_string(job.kind), job.failure)});
-  turn.save(job.service);
-}
-
-/// A program was ended since its time was over, and its step has failed; only now is known what it said.
-void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn) {
-  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id || end.output.empty()) return;
-  ServiceState& state = services_[id->index()];
-  for (const Bringing kind : {Bringing::Start, Bringing::Stop, Bringing::Restart}) {
-    const Rare<Command>& program = program_of(graph_->at(*id), kind);
-    if (!program || program->arguments != exec.command.arguments) continue;
-    const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
-    const std::string description = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
-    const auto complete = [&](std::string& text) {
-      const std::size_t at = text.find(silent);
-      if (at != std::string::npos) text.replace(at, silent.size(), description);
-      return at != std::string::npos;
-    };
-    if (!state.trouble->start_failure.empty()) complete(state.trouble.edit().start_failure);
-    if (state.trouble->action_failure && complete(state.trouble.edit().action_failure->text)) turn.save(*id);
+  if (exec.job != JobId{}) {
+    if (!jobs_.program_ended(exec, event, turn)) note_last_words(exec, event, turn);
+    return;
   }
-}
-
-// ---- alerts -------------------------------------------------------------------------------------------------------
-
-void Engine::on(const event::AlertTaken& event, Turn& turn) { turn.commit.handed_over.push_back(event.alert); }
-
-void Engine::on(const event::MailOutcome& event, Turn& turn) {
-  using Kind = event::MailOutcome::Kind;
-  const bool mailed = event.contact.empty();
-  const RecordKind kind = event.kind == Kind::Sent     ? mailed ? RecordKind::MailSent : RecordKind::AlertSent
-                          : event.kind == Kind::Failed ? mailed ? RecordKind::MailFailed : RecordKind::AlertFailed
-                          : mailed                     ? RecordKind::MailDropped
-                                                       : RecordKind::AlertDropped;
-  const Severity severity = event.kind == Kind::Sent ? Severity::Info : Severity::Warning;
-  turn.record(kind, severity, {}, event.text).subject = event.alert.number();
-  if (event.tells_others) alerts_.send_of_daemon(event.text, "alert", turn, kNotDelivered, event.contact);
+  if (exec.healing != HealingId{}) return healing_.program_ended(exec, event, turn);
+  if (id && !good) alerts_.send(*id, *exec.cause, EventKind::Exec, effect::Cause::State::Failed, text, turn, true);
+  if (id && running.cancelled_by.empty()) failures_.note(*id, exec, good ? std::string_view() : text, turn);
+  programs_.run_queued(exec.cause->service, turn);
 }
 
 // ---- commands -----------------------------------------------------------------------------------------------------
@@ -166,13 +97,13 @@ void Engine::on(const event::MailOutcome& event, Turn& turn) {
 void Engine::on(const event::Command& event, Turn& turn) {
   using Kind = event::Command::Kind;
   turn.commit.by_person = true;
-  reevaluate_healings(turn);
+  healing_.reevaluate(turn);
   if (event.kind == Kind::Validate) {
     PendingCommand pending{.command = event};
     for (const ServiceId id : event.services) {
       if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
       if (!services_[id.index()].monitored) {
-        if (given_up(id) == nullptr) {
+        if (monitoring_.given_up(id) == nullptr) {
           pending.unmonitored.push_back(graph_->at(id).name);
           continue;
         }
@@ -198,7 +129,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
     return command_jobs(event, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
-  if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return command_healing(event, turn);
+  if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return healing_.command(event, turn);
   switch (event.kind) {
     case Kind::Pause: return pauses_.pause(event, turn);
     case Kind::Resume: return pauses_.resume(event, turn);
@@ -212,7 +143,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     done.push_back(id);
     if (event.kind == Kind::Accept) {
-      accept(id, event.by, turn);
+      rules_.accept(id, event.by, turn);
     } else if (event.kind == Kind::Monitor) {
       for (const ServiceId needed : requirements_of(*graph_, id)) monitor(needed, event.by, turn);
       monitor(id, event.by, turn);
@@ -238,21 +169,11 @@ void Engine::on(const event::Command& event, Turn& turn) {
     verb += fmt::format(" for {}", format_duration(std::max(*event.until - turn.now.wall, Duration{0})));
   std::string text =
       done.empty() ? fmt::format("no service {}", verb) : fmt::format("{} {}", listed(commands_.names_of(done)), verb);
-  for (const std::string& ended : take_from_healings(taken, fmt::format("unmonitored by {}", words_of(event.by)), turn))
-    text += "\n" + ended;
+  const std::vector<std::string> ended_healings =
+      healing_.take_away(taken, fmt::format("unmonitored by {}", words_of(event.by)), turn);
+  drain(turn);
+  for (const std::string& ended : ended_healings) text += "\n" + ended;
   turn.replies.push_back({event.id, true, std::move(text)});
-}
-
-void Engine::accept(ServiceId id, const Origin& by, Turn& turn) {
-  const ServiceBlock& block = graph_->at(id);
-  for (std::size_t i = 0; i < block.rules.size(); ++i) {
-    if (!block.rules[i]->dormant || rules_.of(id)[i].accepted) continue;
-    rules_.accept(id, i);
-    turn.save(id);
-    turn.record(RecordKind::Accepted, Severity::Info, block.name,
-                fmt::format("accepted by {}: {}", words_of(by), block.rules[i]->text))
-        .rule = block.rules[i].key;
-  }
 }
 
 /// Those rules that stand failed now: one that fails later is told about as ever.

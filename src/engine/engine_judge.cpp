@@ -33,37 +33,40 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   const ServiceId id = event.service;
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
-  Job* const job = state.job ? &jobs_.at(state.job->number()) : nullptr;
+  const Job* const job = jobs_.of(id);
   if (job != nullptr ? job->check != event.run || job->step().service != id
                      : !state.flight || state.flight->run != event.run)
     return;
   std::shared_ptr<const Evidence> kept = event.evidence;
   if (std::optional<Evidence> without = proofs_.disproved(id, *event.evidence, turn))
     kept = std::make_shared<const Evidence>(*std::move(without));
-  if (std::optional<Evidence> with = with_last_status(id, *kept))
+  if (std::optional<Evidence> with = children_.with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
     if (!state.child->is_former()) return;
-    forget_former(id, turn);
+    children_.forget_former(id);
+    proofs_.forget(id);
+    turn.save(id);
   }
   if (job != nullptr) {
     take(id, kept, turn);
-    return checked(*job, seen, turn);
+    return jobs_.checked(id, seen, turn);
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
-  if (newly_missing(id, seen, turn.now)) {
+  if (starts_.newly_missing(id, seen, turn.now)) {
     composites_.note(id);
-    return settle(id, &seen, turn);
+    starts_.settle(id, &seen, turn);
+    return commands_.run_ended(id, true, turn);
   }
-  state.initialising = false;
+  monitoring_.judged(id);
   turn.before = state.last;
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
-  if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
+  if (healing_.healings().verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
@@ -73,7 +76,15 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   } else {
     judge(id, seen, flight.counted, flight.reason, turn);
   }
-  if (healings_.follows_runs()) healing_checked(id, flight.started, seen, turn);
+  if (!healing_.healings().follows_runs()) return;
+  std::optional<bool> clear;
+  if (healing_.healings().verifies(id)) {
+    clear = healing_.is_clear(id, seen, turn.before.get());
+    turn.save(id, remember(state.memory, seen));
+  }
+  healing_.checked(id, flight.started, clear, turn);
+  drain(turn);
+  healing_.confirm_by(id, flight.started, turn);
 }
 
 /// What a program writes when it is told to end often says best why it took so long.
@@ -93,7 +104,8 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
 /// service is judged where a person asks, not for a death or a start that was to be tried again.
 bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
   if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) && !commands_.awaits_run(id);
+  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !starts_.in_schedule(id, now) &&
+         !commands_.awaits_run(id);
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
@@ -111,15 +123,8 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
       return;
     }
     state.trouble.set(&Trouble::unknown, {});
-    const bool up = process_of(seen) != nullptr;
     state.checked = turn.now.mono;
-    if (graph_->at(id).has_process()) observe(id, seen, turn);
-    if (up && state.starts->left_by != ActionId{}) {
-      StartHistory& starts = state.starts.edit();
-      starts.came_by = std::exchange(starts.left_by, ActionId{});
-      turn.save(id);
-    }
-    if (up) state.trouble.set(&Trouble::reported_left, 0);
+    if (graph_->at(id).has_process()) starts_.observe(id, seen, turn);
   }
   if (const auto lost = attribute_of(seen, Attribute::LinesLost))
     report_lines_lost(graph_->at(id).name, state.trouble, format_value(*lost), turn);
@@ -153,22 +158,18 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
   for (const RuleDecision& decision : decisions) {
     if (decision.what != RuleDecision::What::Recover) continue;
     const Rule& rule = block.rules[decision.rule];
-    if (rule->action.is_job()) state.trouble.set(&Trouble::waits, {});
-    if (const auto& failure = state.trouble->action_failure; failure && failure->rule == rule.key)
-      state.trouble.set(&Trouble::action_failure, {});
+    if (rule->action.is_job()) starts_.wait_no_more(id);
+    failures_.forget(id, rule.key);
     alerts_.forget_acknowledged(id, turn);
   }
   if (counted) turn.save(id, remember(state.memory, seen));
-  if (counted && state.starts->restarted) {
-    state.starts.edit().restarted = false;
-    turn.save(id);
-  }
+  if (counted && state.starts->restarted) starts_.count_restart(id, turn);
   if (reason != Reason::Member)
     commands_.run_ended(id, failed || state.trouble->unknown, turn);  // before an action may take the service out of it
   composites_.note(id);
   if (decisions.empty()) return;
   if (std::ranges::find(decisions, RuleDecision::What::Recover, &RuleDecision::what) != decisions.end())
-    note_recovered(id, turn);
+    healing_.recovered(id, turn);
 
   // What a run stops or unmonitors, it does not start.
   const auto kind_of = [&](const RuleDecision& decision) {
@@ -196,6 +197,22 @@ std::string incident_of(const ServiceBlock& block, const Rule& rule, WallTime fi
       hash128(fmt::format("{}\n{}\n{}", to_lower(block.name), to_string(rule.key), fired.time_since_epoch().count())));
 }
 
+/// A mail says what is done; and why not, where that is held back.
+std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause, const Action& action,
+                                                      Hold held, const Graph& graph) {
+  if (action.kind == ActionKind::Alert) return cause;
+  std::string why;
+  if (held != Hold::None) why = fmt::format("held back: {}", to_string(held));
+  if (held == Hold::None && action.kind == ActionKind::Heal)
+    if (const auto plan = graph.workflow(action.heal->workflow);
+        plan != nullptr && mode_of(*plan, *graph.settings, action.heal->dry_run) == HealingMode::DryRun)
+      why = "dry run";
+  if (why.empty()) return cause;
+  auto explained = std::make_shared<effect::Cause>(*cause);
+  explained->action_text += fmt::format(" ({})", why);
+  return explained;
+}
+
 }  // namespace
 
 /// `ends`: the same run stops or unmonitors the service.
@@ -209,7 +226,7 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   if (decision.what == What::Again) {
     if (holds_.of(id, rule, state, action.kind, turn.now) != Hold::None) return;
     if (action.kind == ActionKind::Unmonitor)
-      return unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn);
+      return unmonitor(id, Monitoring::by_rule(*decision.cause, turn.now, action.lasting), turn);
     if (action.kind == ActionKind::Stop || !ends) want_job(id, action.kind, decision.cause, true, turn);
     return;
   }
@@ -243,8 +260,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   if (held != Hold::Dormant && held != Hold::Shadow && !recipients.empty()) {
     if (!kept)
       alerts_.send(std::move(recipients),
-                   gives_up && held == Hold::None ? giving_up(id, *decision.cause, action)
-                                                  : reported_as_held(decision.cause, action, held),
+                   gives_up && held == Hold::None ? monitoring_.giving_up(id, *decision.cause, action)
+                                                  : reported_as_held(decision.cause, action, held, *graph_),
                    turn, {.incident = incident_of(block, rule, decision.fired), .reminder = reminds});
     else
       turn.record(RecordKind::ActionHeld, Severity::Info, block.name, "alert held: maintenance").rule = rule.key;
@@ -269,25 +286,14 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
       want_job(id, action.kind, decision.cause, decision.what == What::Fire && rule->mode == Mode::Latched, turn);
       break;
     case ActionKind::Exec: programs_.run(id, rule, recovered, decision.cause, turn); break;
-    case ActionKind::Unmonitor: unmonitor(id, taken_out_by(*decision.cause, turn.now, action.lasting), turn); break;
-    case ActionKind::Heal: heal(id, rule, *action.heal, decision.cause, turn); break;
+    case ActionKind::Unmonitor:
+      unmonitor(id, Monitoring::by_rule(*decision.cause, turn.now, action.lasting), turn);
+      break;
+    case ActionKind::Heal:
+      healing_.want(id, rule, *action.heal, decision.cause, turn);
+      drain(turn);
+      break;
   }
-}
-
-/// A mail says what is done; and why not, where that is held back.
-std::shared_ptr<const effect::Cause> Engine::reported_as_held(std::shared_ptr<const effect::Cause> cause,
-                                                              const Action& action, Hold held) const {
-  if (action.kind == ActionKind::Alert) return cause;
-  std::string why;
-  if (held != Hold::None) why = fmt::format("held back: {}", to_string(held));
-  if (held == Hold::None && action.kind == ActionKind::Heal)
-    if (const auto plan = graph_->workflow(action.heal->workflow);
-        plan != nullptr && mode_of(*plan, *graph_->settings, action.heal->dry_run) == HealingMode::DryRun)
-      why = "dry run";
-  if (why.empty()) return cause;
-  auto explained = std::make_shared<effect::Cause>(*cause);
-  explained->action_text += fmt::format(" ({})", why);
-  return explained;
 }
 
 }  // namespace healer::engine

@@ -30,7 +30,7 @@ void Engine::end_composite_run(ServiceId id, Turn& turn) {
   const auto seen = std::make_shared<const Evidence>(composites_.check(id));
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = flight.run;
-  if (seen->answer == Answer::Present) state.initialising = false;
+  if (seen->answer == Answer::Present) monitoring_.judged(id);
   take(id, seen, turn);
   ++state.runs;
   judge(id, *seen, flight.counted, flight.reason, turn);

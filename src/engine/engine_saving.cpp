@@ -15,6 +15,13 @@
 namespace healer::engine {
 namespace {
 
+/// Sorts ids, and drops those that are there already.
+template <typename Id>
+void keep_once(std::vector<Id>& ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 /// Whether counts may go on after a gap: not over a reboot, nor over more than three periods (language 2.9).
 bool counts_go_on(const SavedService& saved, const Schedule& schedule, std::optional<Duration> period,
                   const CivilClock& civil, Instant now) {
@@ -69,23 +76,14 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   if (block.is_heard()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
   const SavedService& kept = heard ? *heard : saved;
   ServiceState& state = services_[id.index()];
-  state.monitored = kept.monitored;
-  if (kept.boot != now.boot && block.on_reboot != ServiceBlock::OnReboot::LastState)
-    state.monitored = block.on_reboot == ServiceBlock::OnReboot::Start;
-  state.starts = kept.starts;
-  if (kept.boot != now.boot) {
-    state.starts.set(&StartHistory::left_by, {});
-    state.starts.set(&StartHistory::came_by, {});
-  }
+  const bool same_boot = kept.boot == now.boot;
+  monitoring_.restore(id, kept, same_boot);
+  starts_.restore(id, kept, same_boot);
   pauses_.restore(id, kept);
   alerts_.restore(id, kept);
   arrivals_.restore(id, kept);
-  if (!state.monitored && !kept.monitored) state.trouble.set(&Trouble::taken_out, kept.taken_out);
-  const bool same_boot = kept.boot == now.boot;
   proofs_.restore(id, kept, same_boot);
-  if (same_boot && block.has_process()) state.presence = Presence::believed();
-  if (block.foreground() && same_boot && kept.known)  // Engine::keep_former
-    state.child.edit().keep(kept.known->pid, kept.known->start_ticks, Duration{0});
+  children_.restore(id, kept, same_boot);
   state.memory = restored(std::move(state.memory), kept.memory);
   // What was saved of another path, or before a reboot, is not what a part of it would be added to.
   state.saved_whole = same_boot && state.memory == kept.memory && kept.heartbeat == saved.heartbeat;
@@ -94,12 +92,30 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const bool go_on = counts_go_on(kept, *block.schedule, period(id), civil_, now);
   const bool judged = rules_.restore(id, kept, go_on);
   // What is known of a heartbeat is kept: it is judged by that over a boot, too.
-  if ((same_boot || block.is_heard()) && judged) state.initialising = false;
-  if (const Rare<ActionFailure>& failure = kept.action_failure;
-      failure && std::ranges::find(block.rules, failure->rule, &Rule::key) != block.rules.end() &&
-      std::ranges::find(kept.rules, failure->rule, &SavedRule::key) != kept.rules.end())
-    state.trouble.set(&Trouble::action_failure, failure);
-  if (!state.monitored && !kept.monitored && !kept.reports_taken_out) guess_taken_out(id);
+  if ((same_boot || block.is_heard()) && judged) monitoring_.judged(id);
+  failures_.restore(id, kept);
+  if (!state.monitored && !kept.monitored && !kept.reports_taken_out) monitoring_.guess(id, started_at_.wall);
+}
+
+void Engine::save_services(Turn& turn) {
+  const auto exists = [this](ServiceId id) { return graph_->block(id) != nullptr; };
+  for (const auto& [id, changed] : turn.remembered)
+    if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
+  for (const ServiceId id : turn.heard)
+    if (exists(id) && !services_[id.index()].saved_whole) turn.save(id);
+  keep_once(turn.changed);
+  for (const ServiceId id : turn.changed) {
+    if (!exists(id)) continue;
+    turn.commit.services.emplace_back(graph_->at(id).name, save(id, turn.now));
+    services_[id.index()].saved_whole = true;
+  }
+  for (auto& [id, changed] : turn.remembered)
+    if (exists(id) && !std::ranges::binary_search(turn.changed, id))
+      turn.commit.remembered.push_back({graph_->at(id).name, std::move(changed)});
+  keep_once(turn.heard);
+  for (const ServiceId id : turn.heard)
+    if (exists(id) && !std::ranges::binary_search(turn.changed, id))
+      turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
 }
 
 SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *graph_, now); }

@@ -12,6 +12,16 @@
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+namespace {
+
+void record_overruns(const Timetable::Overruns& sum, Turn& turn) {
+  turn.record(
+      RecordKind::RunOverrun, Severity::Warning, {},
+      fmt::format("in the last {} {} runs of {} service{} were skipped: the previous runs had not finished",
+                  format_duration(Timetable::kLatePause), sum.runs, sum.services, sum.services == 1 ? "" : "s"));
+}
+
+}  // namespace
 
 std::optional<Duration> Engine::period(ServiceId id) const {
   const ServiceBlock& block = graph_->at(id);
@@ -36,34 +46,32 @@ void Engine::begin(ServiceId id, Duration first, Turn& turn) {
   timetable_.begin(id, first, services_[id.index()].monitored);
 }
 
-/// The next run of a service whose periods an earlier daemon began; false: there is no such. Whether its process lives
-/// is looked at when `first` has come, without counting that.
-bool Engine::go_on_in_phase(ServiceId id, Duration first) {
-  if (times(id).first == Duration{0}) return false;
-  if (!services_[id.index()].monitored) return true;
-  timetable_.go_on(id, first);
-  if (graph_->at(id).has_process()) timetable_.check_later(id, Reason::Again, first);
-  return true;
-}
-
-/// After a change of its period.
-void Engine::reschedule(ServiceId id, std::optional<Duration> period_before, Instant now) {
-  if (running_) timetable_.reschedule(id, *graph_->at(id).schedule, period_before, period(id), now);
-}
-
 void Engine::on(const event::Wake&, Turn& turn) {
   if (!running_) return;
   doubts_.hear_wake(next_deadline(), timetable_.clock_offset(), graph_->settings->cycle_length(), turn.now);
   timetable_.follow_clock(graph_->order, turn.now);
-  take_back(turn);
-  timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
+  while (const auto back = monitoring_.take_back(turn.now)) {
+    healing_.reevaluate(turn);
+    monitor(back->first, {}, turn, back->second);
+  }
+  timetable_.take_due(turn.now.mono, [&](ServiceId id) {
+    run_due(id, turn);
+    drain(turn);
+  });
   arrivals_.hear_time(turn);
-  wake_jobs(turn);
-  wake_healings(turn);
+  while (jobs_.wake_one(turn)) drain(turn);
+  if (healing_.wake(turn)) {
+    drain(turn);
+    healing_.wake_waiting(turn);
+  }
+  drain(turn);
   alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
   drain(turn);
-  wake_checks(turn);
-  sum_up_overruns(turn);
+  while (const auto check = timetable_.take_check(turn.now.mono)) {
+    if (check->service.index() < services_.size()) check_now(check->service, check->reason, turn);
+    drain(turn);
+  }
+  if (const auto sum = timetable_.sum_up(turn.now)) record_overruns(*sum, turn);
   programs_.warn_long(turn);
 }
 
@@ -85,15 +93,6 @@ void Engine::run_due(ServiceId id, Turn& turn) {
     turn.record(RecordKind::RunOverrun, Severity::Warning, graph_->at(id).name,
                 fmt::format("the previous run has not finished after {}: this run is skipped",
                             format_duration(turn.now.mono - state.flight->started)));
-}
-
-void Engine::sum_up_overruns(Turn& turn) {
-  const std::optional<Timetable::Overruns> sum = timetable_.sum_up(turn.now);
-  if (!sum) return;
-  turn.record(
-      RecordKind::RunOverrun, Severity::Warning, {},
-      fmt::format("in the last {} {} runs of {} service{} were skipped: the previous runs had not finished",
-                  format_duration(Timetable::kLatePause), sum->runs, sum->services, sum->services == 1 ? "" : "s"));
 }
 
 void Engine::start_run(ServiceId id, bool counted, Reason reason, Turn& turn) {

@@ -2,7 +2,6 @@
 // Private to the engine and its parts: what one call of Engine::handle gathers before it emits its one Commit.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "engine/events/commit.hpp"
 #include "engine/events/effect.hpp"
+#include "engine/events/event.hpp"
 #include "engine/events/evidence.hpp"
 #include "engine/facts.hpp"
 #include "engine/ids.hpp"
@@ -20,9 +20,15 @@
 
 namespace healer::engine {
 
+class Releases;
+class RunningPrograms;
+
+/// What is to be done in the world is handed to the turn, by whichever part: acts, and programs that begin or end.
 struct Turn {
   Instant now;
   EffectSink& sink;
+  RunningPrograms& programs;
+  const Releases& releases;
   effect::Commit commit{};
   std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
   std::vector<std::pair<ServiceId, Few<Baseline>>> remembered{};  // by services that need not be saved whole for it
@@ -33,10 +39,11 @@ struct Turn {
   std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
   std::shared_ptr<const Evidence> before{};             // what was last seen of a service, before what it is told now
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
+  std::vector<event::Command> orders{};                 // of healings, done at the end of the turn
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
-      acts{};                // that the commit sets free
-  std::deque<Fact> facts{};  // that no part has heard yet, in the order in which they were told
+      acts{};                 // that the commit sets free
+  std::vector<Fact> facts{};  // that no part has heard yet, in the order in which they were told
 
   void tell(Fact fact) { facts.push_back(std::move(fact)); }
 

@@ -450,7 +450,7 @@ class Player final : public EffectSink {
     } else if (!exec.foreground)
       plan(now_.mono + kTakes, [this, action = exec.action] {
         event::ActionEnded ended{.action = action, .elapsed = kTakes, .output = {}};
-        ended.saved.assign(engine_->savings_of(action, now_).size(), std::string());
+        ended.saved.assign(engine_->healing().savings_of(action, now_).size(), std::string());
         tell(ended);
       });
   }

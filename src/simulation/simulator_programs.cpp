@@ -75,7 +75,7 @@ void Simulation::perform_step(const effect::Exec& exec, const Healings::ActionCo
   add(std::move(entry), nullptr);
   const SimulatedHealing::Ending ending = healing_.next(origin);
   Running running{.exec = exec, .began = now_.mono};
-  if (const auto end = ended(exec, ending.end, engine_->savings_of(exec.action, now_))) {
+  if (const auto end = ended(exec, ending.end, engine_->healing().savings_of(exec.action, now_))) {
     running.end = *end;
     running.ends = now_.mono + end->elapsed;
     if (ending.heals && end->outcome == Outcome::Exited && end->status == 0)

@@ -306,16 +306,16 @@ TEST_CASE("what would be said where most of a group is not well closes the brake
                                    .by = ByPerson{"anna"}});
   });
   world.act([](World& engine) {
-    const auto verdicts = engine.engine->preview_brakes(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
+    const auto verdicts = engine.engine->healing().preview_brakes(engine.id("n0"), {.workflow = "rebuild"}, engine.now);
     const auto pause = std::ranges::find(verdicts, engine::Brake::PauseWhile, &BrakeVerdict::brake);
     REQUIRE(pause != verdicts.end());
     CHECK_FALSE(pause->lets);
     CHECK(pause->text ==
           "4 of 6 in group nodes are not well (4 of them are paused, which counts as not well); goes on at no more "
           "than 50 %");
-    CHECK(engine.engine->preview_brakes(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
+    CHECK(engine.engine->healing().preview_brakes(engine.id("n1"), {.workflow = "rebuild"}, engine.now)[1].text ==
           "n1 was paused by anna");
-    CHECK(engine.engine->preview_brakes(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
+    CHECK(engine.engine->healing().preview_brakes(engine.id("n0"), {.workflow = "nosuch"}, engine.now).at(0).text ==
           "there is none named nosuch");
     CHECK(engine.engine->healings().idle());
   });

@@ -131,7 +131,7 @@ TEST_CASE("what a rule has unmonitored is given up, with what depends on it, and
     say(world, Kind::Monitor, "web");
     CHECK(world.engine->service(world.id("bin")).monitored);
     CHECK(condition(world, "web") == "initialising");
-    CHECK(world.engine->taken_out(world.id("web")) == nullptr);
+    CHECK(world.engine->monitoring().taken_out(world.id("web")) == nullptr);
   }
   SECTION("a person unmonitors it: then it is not given up any more") {
     say(world, Kind::Unmonitor, "bin");

@@ -138,7 +138,7 @@ TEST_CASE("people are told of an answer without its secrets, and its tests know 
   CHECK(world.requests.back().hidden == std::vector<std::string>{kSecret});
   event::Answered answer{
       .request = world.requests.back().request, .status = 200, .values = {"\"a secret\""}, .shown = {"\"*****\""}};
-  const auto recorded = world.engine->without_secrets(answer);
+  const auto recorded = world.engine->healing().without_secrets(answer);
   REQUIRE(recorded);
   CHECK(std::get<event::Answered>(*recorded).values == std::vector<std::optional<std::string>>{"\"*****\""});
   CHECK(std::get<event::Answered>(*recorded).shown.empty());
@@ -148,7 +148,7 @@ TEST_CASE("people are told of an answer without its secrets, and its tests know 
   }
   SECTION("it is, and only the whole shows that") {
     answer.values = {"true"};
-    const auto rest = world.engine->without_secrets(answer);
+    const auto rest = world.engine->healing().without_secrets(answer);
     REQUIRE(rest);
     CHECK(std::get<event::Answered>(*rest).values == std::vector<std::optional<std::string>>{"true"});
     world.handle(answer);
@@ -409,7 +409,7 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
   world.pass("guard");
   REQUIRE(world.wait_for("shutdown") == "n0");
   const ActionId action = world.execs.back().action;
-  const std::vector<Saving> asked = world.engine->savings_of(action, world.now);
+  const std::vector<Saving> asked = world.engine->healing().savings_of(action, world.now);
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].what == "\"n0\" as $TARGET | .[] | select(.name == $TARGET)");
   CHECK(asked[1].what == "key ([a-z]+)");
@@ -451,12 +451,12 @@ TEST_CASE("what a program has written is saved by filter and by expression, secr
     CHECK_FALSE(any_record(world, "hidden"));
   }
   SECTION("what is recorded of its end") {
-    const std::optional<Event> rest = world.engine->without_secrets(ended);
+    const std::optional<Event> rest = world.engine->healing().without_secrets(ended);
     REQUIRE(rest);
     const auto& rest_ended = std::get<event::ActionEnded>(*rest);
     CHECK(rest_ended.output.empty());
     CHECK(rest_ended.saved == std::vector<std::optional<std::string>>{"vm-7", ""});
-    CHECK_FALSE(world.engine->without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
+    CHECK_FALSE(world.engine->healing().without_secrets(event::ActionEnded{.action = ActionId{99}, .output = "plain"}));
   }
 }
 
@@ -477,10 +477,10 @@ TEST_CASE("of an answer that holds a secret is recorded what its tests say of it
   pass_mark(world);
   REQUIRE(world.wait_for_request("PATCH", "/v1/stack") != ActionId{});
   const auto recorded = [&](std::vector<std::optional<std::string>> values) {
-    const auto rest = world.engine->without_secrets(event::Answered{.request = world.requests.back().request,
-                                                                    .status = 202,
-                                                                    .values = std::move(values),
-                                                                    .saved = {"hidden", "vm-7"}});
+    const auto rest = world.engine->healing().without_secrets(event::Answered{.request = world.requests.back().request,
+                                                                              .status = 202,
+                                                                              .values = std::move(values),
+                                                                              .saved = {"hidden", "vm-7"}});
     REQUIRE(rest);
     CHECK(std::get<event::Answered>(*rest).saved == std::vector<std::optional<std::string>>{"", "vm-7"});
     return std::get<event::Answered>(*rest).values;
@@ -500,7 +500,7 @@ TEST_CASE("of an answer that holds a secret is recorded what its tests say of it
   const auto done = recorded({"\"UPDATE_COMPLETE\"", "\"UPDATE_COMPLETE\""});
   CHECK(is_met(update.until->met[0], done[0]));
   CHECK_FALSE(done[1]);
-  const auto late = world.engine->without_secrets(
+  const auto late = world.engine->healing().without_secrets(
       event::Answered{.request = ActionId{99}, .status = 202, .values = {"\"hidden\""}, .saved = {"hidden"}});
   REQUIRE(late);
   CHECK(std::get<event::Answered>(*late).saved.empty());

@@ -138,7 +138,7 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   world.end_program(1);
   world.advance(hours{1});
   CHECK(world.engine->healings().idle());
-  const auto verdicts = world.engine->preview_brakes(world.id("n0"), {.workflow = "rebuild"}, world.now);
+  const auto verdicts = world.engine->healing().preview_brakes(world.id("n0"), {.workflow = "rebuild"}, world.now);
   const auto recovery = std::ranges::find(verdicts, Brake::Recovery, &BrakeVerdict::brake);
   REQUIRE(recovery != verdicts.end());
   CHECK_FALSE(recovery->lets);

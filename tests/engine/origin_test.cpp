@@ -70,9 +70,9 @@ TEST_CASE("the stop of a person called rule, healing 7 or daemon is a person's s
   world.run(seconds{1});
   // A rule or a healing would have left running what is paused.
   CHECK(world.programs == Programs{"stop web", "stop db"});
-  REQUIRE(world.engine->taken_out(world.id("db")) != nullptr);
-  CHECK(world.engine->taken_out(world.id("db"))->by == Origin(ByPerson{world.person}));
-  CHECK_FALSE(world.engine->taken_out(world.id("db"))->given_up());
+  REQUIRE(world.engine->monitoring().taken_out(world.id("db")) != nullptr);
+  CHECK(world.engine->monitoring().taken_out(world.id("db"))->by == Origin(ByPerson{world.person}));
+  CHECK_FALSE(world.engine->monitoring().taken_out(world.id("db"))->given_up());
 }
 
 TEST_CASE("the restart of a person called rule is theirs over the end of the daemon") {

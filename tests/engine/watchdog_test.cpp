@@ -168,8 +168,8 @@ TEST_CASE("the exit status of a foreground process is tested when it has died", 
     world.start();
     world.run(minutes{5});
     CHECK(world.programs.size() == 1);
-    REQUIRE(world.engine->given_up(world.id("web")) != nullptr);
-    CHECK(world.engine->given_up(world.id("web"))->rule == "if status = 78 then unmonitor");
+    REQUIRE(world.engine->monitoring().given_up(world.id("web")) != nullptr);
+    CHECK(world.engine->monitoring().given_up(world.id("web"))->rule == "if status = 78 then unmonitor");
     SECTION("but when a person has taken it up, which its last status does not undo") {
       world.doings.clear();
       world.command(Kind::Monitor, {"web"});
@@ -184,7 +184,7 @@ TEST_CASE("the exit status of a foreground process is tested when it has died", 
     world.start();
     world.run(minutes{5});
     CHECK(world.programs.size() == 1);
-    CHECK(world.engine->given_up(world.id("web")) != nullptr);
+    CHECK(world.engine->monitoring().given_up(world.id("web")) != nullptr);
   }
   SECTION("another status is a death as any") {
     world.doings["run web"] = {.takes = seconds{5}, .status = 1};

@@ -44,7 +44,7 @@ class RecordedShell final : public EffectSink {
   Duration some(Duration most) { return Duration{pick(static_cast<int>(most.count()) + 1)}; }
 
   void handle(const Event& event) {
-    const std::optional<Event> shown = engine_->without_secrets(event);
+    const std::optional<Event> shown = engine_->healing().without_secrets(event);
     observer_.goes_in(shown ? *shown : event, engine_->next_deadline(), now);
     engine_->handle(event, now, *this);
     for (const Effect& effect : std::exchange(effects_, {})) {

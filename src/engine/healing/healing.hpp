@@ -152,6 +152,11 @@ struct Healing {
   }
   /// The stage in which it waits for brakes.
   [[nodiscard]] Stage waiting_stage() const { return has_begun() ? Stage::Between : Stage::Held; }
+  /// What people were asked for is asked for anew.
+  void ask_anew() {
+    stage = waiting_stage();
+    not_before.reset();
+  }
   /// Whether nothing else may be done to its target.
   [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || has_begun()); }
   /// Whether it counts as one `at once`.

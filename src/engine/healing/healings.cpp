@@ -347,16 +347,12 @@ std::vector<std::string> Healings::begin(HealingWorld& world, const std::vector<
   return texts;
 }
 
-/// To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
-Duration Healings::gathers() const {
-  const auto much = static_cast<Duration::rep>((targets_.size() + alone_) / 100 + healings_.size() / 5);
-  return std::min(kGather + Duration{much}, kLongestGather);
-}
-
 void Healings::reevaluate(HealingWorld& world) {
   if (!follows_runs() && memory_.closed.empty()) return;
   must_reevaluate_ = true;
-  const Duration soon = world.now().mono + gathers();
+  // To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
+  const auto much = static_cast<Duration::rep>((targets_.size() + alone_) / 100 + healings_.size() / 5);
+  const Duration soon = world.now().mono + std::min(kGather + Duration{much}, kLongestGather);
   consider_at_ = std::min(consider_at_.value_or(soon), soon);
   next_ = std::min(next_.value_or(*consider_at_), *consider_at_);
 }
@@ -375,6 +371,9 @@ void Healings::checked(HealingWorld& world, ServiceId service, Duration began, s
     }
     if (Healing* const healing = find(now.healing)) verify(world, *healing);
   }
+}
+
+void Healings::confirm_by(HealingWorld& world, ServiceId service, Duration began) {
   for (auto awaited = confirming_.begin(); awaited != confirming_.end();) {
     auto& checks = awaited->second;
     const HealingId id = awaited->first;
@@ -391,8 +390,8 @@ void Healings::checked(HealingWorld& world, ServiceId service, Duration began, s
   reevaluate(world);
 }
 
-void Healings::wake(HealingWorld& world) {
-  if (!next_ || *next_ > world.now().mono) return;
+bool Healings::wake(HealingWorld& world) {
+  if (!next_ || *next_ > world.now().mono) return false;
   for (const HealingId id : ids())
     if (Healing* const healing = find(id); healing != nullptr && healing->has_place()) go_on(world, *healing);
   verify_all(world);
@@ -401,6 +400,10 @@ void Healings::wake(HealingWorld& world) {
       progress.checked = world.now().mono;
       world.check(service);
     }
+  return true;
+}
+
+void Healings::wake_waiting(HealingWorld& world) {
   if (consider_at_ && *consider_at_ <= world.now().mono) must_reevaluate_ = true;
   for (const auto& [id, healing] : healings_)
     if (healing.not_before && healing.not_before->over(world.now())) must_reevaluate_ = true;

@@ -83,6 +83,8 @@ class Healings {
   void reevaluate(HealingWorld& world);
   /// A run of the service that began at `began` has ended. `clear`: no test of it held; nothing: it had no answer.
   void checked(HealingWorld& world, ServiceId service, Duration began, std::optional<bool> clear);
+  /// After that, and what it has told: healings that have waited for the run before they begin.
+  void confirm_by(HealingWorld& world, ServiceId service, Duration began);
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   void answered(HealingWorld& world, const event::Answered& answer);
   /// What world.bring() was to do is done, or has failed.
@@ -94,7 +96,10 @@ class Healings {
             HealingId healing = {}, std::string_view workflow = {});
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
-  void wake(HealingWorld& world);
+  /// What is under way goes on. Whether wake_waiting() is to follow, when what that has told was heard.
+  [[nodiscard]] bool wake(HealingWorld& world);
+  /// What waits may begin.
+  void wake_waiting(HealingWorld& world);
   /// Those that rules after an edit leave without a target.
   [[nodiscard]] std::set<HealingId> taken_by(const Graph& now, const Graph& next) const;
   /// What such rules end, for people: "healing 5 of n1 with rebuild: abandoned, as the rules no longer have it".
@@ -264,7 +269,6 @@ class Healings {
   void ask_for_approval(HealingWorld& world, Healing& healing);
   bool await_approval(HealingWorld& world, Healing& healing, const std::optional<BrakeVerdict>& brake);
   [[nodiscard]] bool is_braked(const HealingWorld& world, const Healing& healing) const;
-  static void ask_anew(Healing& healing);
   void ask_for_another_plan(HealingWorld& world, Healing& healing);
 
   // whose target was taken away (healings_abandon.cpp)
@@ -357,7 +361,6 @@ class Healings {
   void visit_rivals(std::string_view target, const std::function<void(const Healing&)>& visit) const;
   Healing& add(Healing healing);
   void remove(HealingId healing);
-  [[nodiscard]] Duration gathers() const;
 
   std::map<HealingId, Healing> healings_;
   std::unordered_map<std::string, std::vector<HealingId>> of_target_;  // by name, in lower case

@@ -65,7 +65,7 @@ bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::
   }
   healing.approved_by = kNobodyInTime;
   healing.approved_early = is_braked(world, healing);
-  ask_anew(healing);
+  healing.ask_anew();
   world.save(healing);
   return true;
 }
@@ -77,11 +77,6 @@ bool Healings::is_braked(const HealingWorld& world, const Healing& healing) cons
 }
 
 /// It waits for the brakes again, and then for approval.
-void Healings::ask_anew(Healing& healing) {
-  healing.stage = healing.waiting_stage();
-  healing.not_before.reset();
-}
-
 /// What people were asked for, or have approved, is not what would be done now: that is another healing, in its place.
 void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   Healing next = healing;
@@ -118,7 +113,7 @@ Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std:
   forget_counts();
   healing->approved_by = by;
   healing->approved_early = is_braked(world, *healing);
-  ask_anew(*healing);
+  healing->ask_anew();
   WorkflowMemory& memory = workflow_memory(healing->plan->name);
   ++memory.counts.approved;
   world.save(memory);

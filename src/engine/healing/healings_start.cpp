@@ -188,7 +188,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   if (const HealingMode mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
-    if (healing.stage == Stage::Approval && !wants_approval(world, healing)) ask_anew(healing);
+    if (healing.stage == Stage::Approval && !wants_approval(world, healing)) healing.ask_anew();
     count_again(world, healing.target);
   }
   if (healing.mode == HealingMode::Shadow) {

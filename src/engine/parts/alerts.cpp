@@ -2,8 +2,13 @@
 #include "engine/parts/alerts.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/job.hpp"
+#include "engine/parts/bringing/starts.hpp"
 #include "engine/parts/maintenance.hpp"
 #include "engine/parts/rule_states.hpp"
 #include "engine/rules/graph.hpp"
@@ -23,7 +28,7 @@ const Acknowledgement* Alerts::acknowledged(ServiceId id) const {
 // ---- telling ------------------------------------------------------------------------------------------------------
 
 void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn,
-                  About about) {
+                  About about) const {
   if (recipients.empty()) return;
   turn.acts.emplace_back(
       effect::Alert{ids_.alert(), std::move(recipients), std::move(cause), std::move(about.incident), about.reminder});
@@ -31,7 +36,7 @@ void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effec
 }
 
 void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,
-                  const std::string& text, Turn& turn, bool listed_only, std::string_view what) {
+                  const std::string& text, Turn& turn, bool listed_only, std::string_view what) const {
   const ServiceBlock& block = graph_->at(id);
   if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
@@ -49,7 +54,7 @@ void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Ca
 }
 
 void Alerts::send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what,
-                            std::string_view but) {
+                            std::string_view but) const {
   if (graph_->settings->shadow) return;
   std::vector<Recipient> recipients;
   for (const Recipient& recipient : graph_->settings->mail.recipients)
@@ -65,6 +70,43 @@ void Alerts::send_of_daemon(const std::string& text, std::string_view action, Tu
   cause->description = text;
   cause->when = turn.now.wall;
   send(std::move(recipients), std::move(cause), turn);
+}
+
+void Alerts::report(RecordKind kind, Severity severity, const std::string& text, std::string_view what,
+                    Turn& turn) const {
+  turn.record(kind, severity, {}, text);
+  send_of_daemon(text, "alert", turn, what);
+}
+
+void Alerts::hear_delivery(const event::MailOutcome& event, Turn& turn) const {
+  using Kind = event::MailOutcome::Kind;
+  const bool mailed = event.contact.empty();
+  const RecordKind kind = event.kind == Kind::Sent     ? mailed ? RecordKind::MailSent : RecordKind::AlertSent
+                          : event.kind == Kind::Failed ? mailed ? RecordKind::MailFailed : RecordKind::AlertFailed
+                          : mailed                     ? RecordKind::MailDropped
+                                                       : RecordKind::AlertDropped;
+  const Severity severity = event.kind == Kind::Sent ? Severity::Info : Severity::Warning;
+  turn.record(kind, severity, {}, event.text).subject = event.alert.number();
+  if (event.tells_others) send_of_daemon(event.text, "alert", turn, kNotDelivered, event.contact);
+}
+
+// ---- what was told of starts and stops ----------------------------------------------------------------------------
+
+void Alerts::report_end(const Job& job, bool good, const Starts& starts, Turn& turn) {
+  using State = effect::Cause::State;
+  if (job.end_requested) return;
+  const bool stops = job.kind == ActionKind::Stop;
+  for (const JobStep& step : std::span(job.steps).first(job.position)) {
+    const bool started = !graph_->at(step.service).has_process() || starts.is_up(step.service);
+    if (stops ? step.kind != Bringing::Stop : step.kind == Bringing::Stop || !started) continue;
+    if (start_failed_.erase(step.service) > 0)
+      send(step.service, *job.cause, EventKind::Exec, State::Succeeded, stops ? "stopped" : "started", turn);
+  }
+  if (!good && start_failed_.insert(job.step().service).second)
+    send(job.step().service, *job.cause, EventKind::Exec, State::Failed, job.failure, turn);
+  if (good && !is_rule(job.by))
+    send(job.service, *job.cause, EventKind::Action, State::Succeeded,
+         fmt::format("{} action done", to_string(job.kind)), turn);
 }
 
 // ---- acknowledgements ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/events/effect.hpp"
+#include "engine/events/event.hpp"
 #include "engine/ids.hpp"
 #include "engine/rules/event_kind.hpp"
 #include "engine/rules/recipient.hpp"
@@ -25,9 +26,11 @@
 namespace healer::engine {
 
 struct Graph;
+struct Job;
 struct Turn;
 class MaintenanceWindows;
 class RuleStates;
+class Starts;
 
 class Alerts {
  public:
@@ -49,24 +52,28 @@ class Alerts {
   [[nodiscard]] std::optional<Duration> next() const { return release_at_; }
 
   // ---- telling
+  /// What has happened to healer itself is recorded, and told.
+  void report(RecordKind kind, Severity severity, const std::string& text, std::string_view what, Turn& turn) const;
+  void hear_delivery(const event::MailOutcome& event, Turn& turn) const;
   /// To these, if there is any of them.
-  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn, About about);
-  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn,
+            About about) const;
+  void send(std::vector<Recipient> recipients, std::shared_ptr<const effect::Cause> cause, Turn& turn) const {
     send(std::move(recipients), std::move(cause), turn, About{});
   }
   /// To those who are told of events of this kind of a service, of what is no rule's doing. `what` has happened, where
   /// Monit has no word for it; `listed_only`: not to those who want all but some kinds.
   void send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state, const std::string& text,
-            Turn& turn, bool listed_only = false, std::string_view what = {});
+            Turn& turn, bool listed_only = false, std::string_view what = {}) const;
   /// Of healer itself. `action` is what Monit calls it: "start", "stop"; `what` has happened, where Monit has no word
   /// for it; `but`: a contact that is not told.
   void send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what = {},
-                      std::string_view but = {});
+                      std::string_view but = {}) const;
 
   // ---- what was told of starts and stops
-  /// Its start or stop has failed, or succeeded: whether people are to be told of that. A failure is told once.
-  [[nodiscard]] bool turns_failed(ServiceId id) { return start_failed_.insert(id).second; }
-  [[nodiscard]] bool turns_well(ServiceId id) { return start_failed_.erase(id) > 0; }
+  /// Mails how a job ended. The failure is that of the service of its step, told once until that was started (or
+  /// stopped, where that was wanted), as by Monit.
+  void report_end(const Job& job, bool good, const Starts& starts, Turn& turn);
 
   // ---- acknowledgements
   void acknowledge(ServiceId id, Acknowledgement word) { acknowledged_.insert_or_assign(id, std::move(word)); }

@@ -32,6 +32,11 @@ const RunningAction* RunningPrograms::find(ActionId id) const {
   return found == all_.end() ? nullptr : &found->second;
 }
 
+const RunningAction* RunningPrograms::lacking(ActionId id) const {
+  const RunningAction* const found = find(id);
+  return found == nullptr || found->waits.empty() ? nullptr : found;
+}
+
 std::optional<Duration> RunningPrograms::next() const {
   return long_at_.empty() ? std::nullopt : std::optional(long_at_.front().first);
 }

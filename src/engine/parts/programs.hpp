@@ -73,6 +73,8 @@ class RunningPrograms {
   [[nodiscard]] const std::unordered_map<std::uint64_t, RunningAction>& all() const { return all_; }
   /// Null: it is not known, or has ended.
   [[nodiscard]] const RunningAction* find(ActionId id) const;
+  /// It waits for what the machine lacks; null: it does not, or is not known.
+  [[nodiscard]] const RunningAction* lacking(ActionId id) const;
   /// Those whose cause is a service of that name (any case), there be one or not.
   [[nodiscard]] std::span<const ActionId> of(std::string_view service) const;
   /// The firings that wait, by the name of the service in lower case, each in the order of decisions.

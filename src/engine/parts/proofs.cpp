@@ -5,8 +5,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/job.hpp"
 #include "engine/judging/evaluate.hpp"
+#include "engine/parts/bringing/jobs.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/turn.hpp"
@@ -83,11 +83,10 @@ std::string ProcessProofs::why_spared(ServiceId id, const ProcessFacts& process)
 
 /// Whether a start by healer is under way that has found no process: the one that is there now is what it has started.
 bool ProcessProofs::was_just_started(ServiceId id) const {
-  const ServiceState& state = services_[id.index()];
-  if (!state.job || state.presence.is_up()) return false;
-  const Job& job = jobs_.at(state.job->number());
-  return job.position < job.steps.size() && job.step().service == id && job.step().kind == Bringing::Start &&
-         job.phase == Job::Phase::Acting;
+  const Job* const job = jobs_.of(id);
+  if (job == nullptr || services_[id.index()].presence.is_up()) return false;
+  return job->position < job->steps.size() && job->step().service == id && job->step().kind == Bringing::Start &&
+         job->phase == Job::Phase::Acting;
 }
 
 /// What people are told of the process that a pid file names where it is in doubt; empty: it is not.

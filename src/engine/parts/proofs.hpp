@@ -6,7 +6,6 @@
 // Tells   nothing: who acts on a process asks.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,14 +21,13 @@
 namespace healer::engine {
 
 struct Graph;
-struct Job;
 struct Turn;
+class Jobs;
 
 class ProcessProofs {
  public:
-  /// Requires: all of them outlive it. `jobs`: by id.
-  ProcessProofs(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services,
-                const std::map<std::uint64_t, Job>& jobs)
+  /// Requires: all of them outlive it.
+  ProcessProofs(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services, const Jobs& jobs)
       : graph_(graph), services_(services), jobs_(jobs) {}
 
   // ---- view
@@ -62,7 +60,7 @@ class ProcessProofs {
 
   const std::shared_ptr<const Graph>& graph_;
   const std::vector<ServiceState>& services_;
-  const std::map<std::uint64_t, Job>& jobs_;
+  const Jobs& jobs_;
   std::vector<Rare<KnownProcess>> known_;  // by service
 };
 

@@ -9,7 +9,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
-#include "engine/job.hpp"
+#include "engine/parts/bringing/jobs.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
@@ -18,6 +18,8 @@ void Releases::hold(Sequence commit, Turn& turn) {
   for (auto& act : turn.acts) std::visit([&](auto& known) { waiting_.emplace_back(commit, std::move(known)); }, act);
   for (effect::Reply& reply : turn.replies) waiting_.emplace_back(commit, std::move(reply));
 }
+
+void Releases::pass(Effect act, Turn& turn) const { turn.sink.emit(std::move(act)); }
 
 void Releases::hear_journal(const event::Committed& event, Turn& turn) {
   if (event.unjournalled == sick_) return;
@@ -34,8 +36,8 @@ void Releases::hear_journal(const event::Committed& event, Turn& turn) {
 bool Releases::heals(const Effect& act) const {
   const auto* const exec = std::get_if<effect::Exec>(&act);
   if (exec == nullptr) return std::holds_alternative<effect::Request>(act);
-  const auto job = jobs_.find(exec->job.number());
-  return exec->healing != HealingId{} || (job != jobs_.end() && is_healing(job->second.by));
+  const Job* const job = jobs_.find(exec->job);
+  return exec->healing != HealingId{} || (job != nullptr && is_healing(job->by));
 }
 
 void Releases::release(const event::Committed& event, Turn& turn) {

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -19,14 +18,14 @@
 
 namespace healer::engine {
 
-struct Job;
 struct Turn;
 class Healings;
+class Jobs;
 
 class Releases {
  public:
-  /// Requires: `jobs` (by id) and `healings` outlive it.
-  Releases(const std::map<std::uint64_t, Job>& jobs, const Healings& healings) : jobs_(jobs), healings_(healings) {}
+  /// Requires: both outlive it.
+  Releases(const Jobs& jobs, const Healings& healings) : jobs_(jobs), healings_(healings) {}
 
   // ---- view
   /// Whether the state cannot be written now, so that what is done is forgotten when healerd ends.
@@ -35,6 +34,9 @@ class Releases {
   // ---- what it hears
   /// The acts and replies of a turn wait for its commit.
   void hold(Sequence commit, Turn& turn);
+  /// An act that has no gate to wait at: a question that may be asked as often as one likes, what ends one, and what
+  /// the journal of an earlier daemon holds already.
+  void pass(Effect act, Turn& turn) const;
   /// Whether the journal is sick, as it was told with a commit.
   void hear_journal(const event::Committed& event, Turn& turn);
   /// Lets go what these commits have waited for.
@@ -46,7 +48,7 @@ class Releases {
   [[nodiscard]] bool heals(const Effect& act) const;
   void let_go(Effect act, Turn& turn) const;
 
-  const std::map<std::uint64_t, Job>& jobs_;
+  const Jobs& jobs_;
   const Healings& healings_;
   std::deque<std::pair<Sequence, Effect>> waiting_;
   std::vector<std::pair<Sequence, Effect>> unjournalled_;  // acts of healings

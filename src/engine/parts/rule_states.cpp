@@ -5,9 +5,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/turn.hpp"
 #include "engine/words/cause.hpp"
 
 namespace healer::engine {
@@ -112,10 +115,18 @@ bool RuleStates::acknowledge(ServiceId id) {
   return any;
 }
 
-void RuleStates::accept(ServiceId id, std::size_t rule) {
-  RuleState& state = edit(id)[rule];
-  state = RuleState{.window = state.window, .accepted = true, .judged = state.judged, .born = state.born};
-  places_[id.index()].resting = false;
+void RuleStates::accept(ServiceId id, const Origin& by, Turn& turn) {
+  const ServiceBlock& block = graph_->at(id);
+  for (std::size_t i = 0; i < block.rules.size(); ++i) {
+    RuleState& state = edit(id)[i];
+    if (!block.rules[i]->dormant || state.accepted) continue;
+    state = RuleState{.window = state.window, .accepted = true, .judged = state.judged, .born = state.born};
+    places_[id.index()].resting = false;
+    turn.save(id);
+    turn.record(RecordKind::Accepted, Severity::Info, block.name,
+                fmt::format("accepted by {}: {}", words_of(by), block.rules[i]->text))
+        .rule = block.rules[i].key;
+  }
 }
 
 void RuleStates::forget(ServiceId id) {

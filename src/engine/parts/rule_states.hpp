@@ -27,6 +27,7 @@ namespace healer::engine {
 struct Graph;
 struct Rule;
 struct ServiceBlock;
+struct Turn;
 
 class RuleStates {
  public:
@@ -57,8 +58,8 @@ class RuleStates {
   // ---- people
   /// Those that stand failed now are known; whether any is.
   bool acknowledge(ServiceId id);
-  /// A dormant rule acts from now on. One that stood failed while it slept fires at its next failing run.
-  void accept(ServiceId id, std::size_t rule);
+  /// Its dormant rules act from now on. One that stood failed while it slept fires at its next failing run.
+  void accept(ServiceId id, const Origin& by, Turn& turn);
   /// As if they had seen nothing; what a person accepted stays accepted.
   void forget(ServiceId id);
 

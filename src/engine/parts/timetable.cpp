@@ -138,6 +138,13 @@ void Timetable::count(ServiceId id, Flight& flight, Instant now) {
   if (flight.counted) times.counted_at = now.mono;
 }
 
+void Timetable::see_death(ServiceId id, Flight& flight, Instant now) {
+  flight.reason = Reason::Death;
+  if (flight.counted) return;
+  count(id, flight, now);
+  if (flight.counted) count_death(id, now);
+}
+
 bool Timetable::leave_out(ServiceId id, Instant now) {
   Irregular& irregular = times_[id.index()].irregular.edit();
   ++irregular.overruns;

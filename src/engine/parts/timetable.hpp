@@ -133,6 +133,8 @@ class Timetable {
   [[nodiscard]] Flight depart(ServiceId id, bool counted, Reason reason, Instant now);
   /// The flight counts from now on, unless a death was counted just before.
   void count(ServiceId id, Flight& flight, Instant now);
+  /// A run that was begun before a death, for whatever reason, is the one that sees it.
+  void see_death(ServiceId id, Flight& flight, Instant now);
   /// A run counts because the process has died.
   void count_death(ServiceId id, Instant now) { set(id, &Irregular::death_count, now.mono); }
   /// Its runs are in time, as far as is known.

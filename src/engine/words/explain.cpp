@@ -199,7 +199,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
 
 std::string why_unmonitored(const Engine& engine, ServiceId service, Instant now) {
   const std::string& name = engine.graph()->at(service).name;
-  const TakenOut* const how = engine.taken_out(service);
+  const TakenOut* const how = engine.monitoring().taken_out(service);
   if (how == nullptr)
     return fmt::format("It is not monitored, so it is not checked; `healerctl monitor {}` resumes that.", name);
   const std::string ago = lasting(now.wall - how->since);
@@ -338,7 +338,8 @@ std::string unreported(const Rule& rule, const ServiceState& state) {
 
 Condition condition_of(const Engine& engine, ServiceId service) {
   const ServiceState& state = engine.service(service);
-  if (!state.monitored) return engine.given_up(service) != nullptr ? Condition::GivenUp : Condition::Unmonitored;
+  if (!state.monitored)
+    return engine.monitoring().given_up(service) != nullptr ? Condition::GivenUp : Condition::Unmonitored;
   const std::span<const RuleState> states = engine.rules(service);
   const ServiceBlock& block = engine.graph()->at(service);
   Condition worst = Condition::Running;
@@ -391,7 +392,7 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
   if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
-  if (const RunningAction* const lacking = engine.lacks(job)) return action_waits_for(*lacking);
+  if (const RunningAction* const lacking = engine.programs().lacking(job.action)) return action_waits_for(*lacking);
   if (job.held_until && !job.left_reported.empty())
     return fmt::format("{}, which an earlier start has left, to {}", job.left_reported,
                        job.left_signal != 0 ? "end" : "come up or end");

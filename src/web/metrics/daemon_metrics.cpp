@@ -142,7 +142,7 @@ class DaemonMetrics {
                 "Groups of which too much is not well, so that the workflow does not start."});
     for (const auto& [workflow, count] : closed) out_.sample().label("workflow", workflow).value(count);
     out_.only({"healer_in_doubt", kGauge, "Whether healer heals nothing now, as it doubts what it sees."},
-              !engine_.doubt(now_).empty());
+              !engine_.healing().doubt(now_).empty());
     out_.only({"healer_paused", kGauge, "Whether a person has paused everything."},
               engine_.pauses().of_everything(now_) != nullptr);
   }

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT
+#include "engine/healing/driver.hpp"
+
+#include <algorithm>
+
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/healing/variables.hpp"
+#include "engine/judging/clear.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/parts/absent.hpp"
+#include "engine/parts/alerts.hpp"
+#include "engine/parts/bringing/jobs.hpp"
+#include "engine/parts/bringing/starts.hpp"
+#include "engine/parts/composites.hpp"
+#include "engine/parts/doubts.hpp"
+#include "engine/parts/maintenance.hpp"
+#include "engine/parts/monitoring.hpp"
+#include "engine/parts/pauses.hpp"
+#include "engine/parts/programs.hpp"
+#include "engine/parts/releases.hpp"
+#include "engine/parts/rule_states.hpp"
+#include "engine/rules/graph.hpp"
+#include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
+#include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
+#include "util/text.hpp"
+
+namespace healer::engine {
+namespace {
+
+constexpr int kRunShift = 56;
+
+CommandId command_of(HealingId healing, std::size_t run) {
+  return CommandId{kOfHealing | (static_cast<std::uint64_t>(run) & 0x7F) << kRunShift | healing.number()};
+}
+
+/// How a program of a healing has ended, in words. `tells`: its output may be shown.
+std::string text_of(const event::ActionEnded& event, bool tells) {
+  const bool good = event.outcome == Outcome::Exited && event.status == 0 && !event.unseen;
+  std::string text;
+  if (event.unseen)
+    text = kCutOff;
+  else if (event.outcome == Outcome::TimedOut)
+    text = describe_timeout(event.elapsed);
+  else if (event.outcome == Outcome::NotStarted)
+    text = fmt::format("could not be started: {}", event.output);
+  else
+    text = describe_exit(event.outcome, event.status);
+  if (!good && event.outcome != Outcome::NotStarted && tells)
+    if (const std::string_view line = telling_line(event.output); !line.empty())
+      text += fmt::format("{}{}", event.unseen ? "; its last line: " : ": ", line);
+  if (event.left != 0 && !good)
+    text += fmt::format("; process {}{} that it has started still runs", event.left,
+                        event.left_command.empty() ? "" : fmt::format(" ({})", event.left_command));
+  return text;
+}
+
+}  // namespace
+
+class HealingDriver::Context final : public HealingWorld {
+ public:
+  Context(const HealingDriver& driver, Turn& turn) : driver_(driver), views_(driver.views_), turn_(turn) {}
+
+  [[nodiscard]] Instant now() const override { return turn_.now; }
+  [[nodiscard]] const Graph& graph() const override { return *views_.graph; }
+  [[nodiscard]] const std::string& host() const override { return views_.host; }
+  [[nodiscard]] Health health(ServiceId service) const override {
+    const Health health = views_.composites.health(service);
+    return health == Health::GivenUp ? Health::Unmonitored : health;
+  }
+  [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
+    const auto found = driver_.rule_of(service, rule);
+    return found && ((*found->second)->mode != Mode::Latched ||
+                     views_.rules.of(service)[found->first].status == RuleStatus::Failed);
+  }
+  [[nodiscard]] std::optional<bool> holds_now(ServiceId service, Hash128 rule) const override {
+    const auto found = driver_.rule_of(service, rule);
+    if (!found) return false;
+    const ServiceState& state = views_.services[service.index()];
+    // What is over when it has happened cannot be seen once more.
+    if ((*found->second)->mode != Mode::Latched || (*found->second)->counts_restarts()) return true;
+    if (graph().at(service).has_members()) {
+      const Evidence members = views_.composites.check(service);
+      return holds(*(*found->second)->condition, Seen{members, state.memory, state.starts->restarted});
+    }
+    if (state.trouble->unknown || !state.last) return std::nullopt;
+    return holds(*(*found->second)->condition, Seen{*state.last, state.memory, state.starts->restarted});
+  }
+  [[nodiscard]] bool holds_nameless(ServiceId service, Hash128 rule) const override {
+    const auto found = driver_.rule_of(service, rule);
+    return found && views_.composites.holds_nameless(service, *found->second);
+  }
+  [[nodiscard]] std::string paused(ServiceId service) const override {
+    if (const auto by = views_.pauses.of(service, turn_.now))
+      return graph().at(service).name + paused_by(*by->pause, by->with());
+    return views_.maintenance.in_force(service, turn_.now) ? "maintenance of " + graph().at(service).name : "";
+  }
+  [[nodiscard]] std::string all_paused() const override {
+    const WidePause* const everything = views_.pauses.of_everything(turn_.now);
+    if (everything != nullptr) return "everything" + paused_by(everything->pause, {});
+    return views_.maintenance.of_everything(turn_.now) ? "maintenance of everything" : "";
+  }
+  [[nodiscard]] std::vector<ServiceId> seen_by(ServiceId service) const override {
+    std::vector<ServiceId> seen;
+    if (graph().at(service).has_members()) {
+      for (const ServiceId member : graph().members[service.index()])
+        for (const ServiceId one : seen_by(member))
+          if (std::ranges::find(seen, one) == seen.end()) seen.push_back(one);
+    } else if (views_.services[service.index()].monitored && !graph().at(service).rules.empty()) {
+      seen.push_back(service);
+    }
+    return seen;
+  }
+  [[nodiscard]] bool given_up(ServiceId service) const override {
+    return views_.monitoring.given_up(service) != nullptr;
+  }
+  [[nodiscard]] std::string busy(ServiceId service) const override {
+    for (const ActionId action : views_.programs.of(graph().at(service).name)) {
+      const effect::Exec& exec = views_.programs.find(action)->exec;
+      if (exec.healing != HealingId{} && !driver_.healings_.all().contains(exec.healing))
+        return fmt::format("program {} of an earlier healing ({})", exec.command.arguments.front(),
+                           exec.healing.number());
+    }
+    const Job* const job = views_.jobs.of(service);
+    if (job == nullptr) return {};
+    return fmt::format("{} of {} (job {})", to_string(job->kind), graph().at(service).name, job->id.number());
+  }
+  [[nodiscard]] std::vector<ServiceId> failed_requirements(ServiceId service) const override {
+    std::vector<ServiceId> failed;
+    if (graph().requirements[service.index()].empty()) return failed;
+    for (const ServiceId needed : requirements_of(graph(), service))
+      if (const Health its = views_.composites.health(needed); its == Health::Failed || its == Health::GivenUp)
+        failed.push_back(needed);
+    return failed;
+  }
+  [[nodiscard]] std::string list_doubt(ServiceId service) const override {
+    const auto& row = graph().at(service).row;
+    if (row == nullptr) return {};
+    for (const std::string& list : row->lists)
+      if (views_.doubts.of_list(to_lower(list))) return not_known_to_be_right(list);
+    for (const std::string& list : row->lists) {
+      const auto value = std::ranges::find(row->variables, list, &std::pair<std::string, std::string>::first);
+      if (value != row->variables.end() && views_.doubts.is_missing(to_lower(list), to_lower(value->second)))
+        return fmt::format("{} is missing from the list {}, and was so before it failed", value->second, list);
+    }
+    return {};
+  }
+  [[nodiscard]] std::string lists_doubt() const override {
+    const std::string list = views_.doubts.first_list();
+    if (list.empty()) return {};
+    const auto written =
+        std::ranges::find_if(graph().lists, [&](const std::string& one) { return iequals(one, list); });
+    return not_known_to_be_right(written == graph().lists.end() ? list : *written);
+  }
+  [[nodiscard]] std::string left_out(const Healing& healing) const override {
+    if (!views_.absent.contains(healing.service) && !graph().left_out.holds(healing.row)) return {};
+    if (graph().find(healing.service)) return {};
+    return fmt::format("{} is left out of the rules for now; `healerctl lists` shows why", healing.service);
+  }
+  [[nodiscard]] std::string doubt() const override { return driver_.doubt(turn_.now); }
+  [[nodiscard]] std::optional<Duration> time_releases() const override { return driver_.time_releases(turn_.now); }
+
+  IdSource& ids() override { return driver_.ids_; }
+  void check(ServiceId service) override { turn_.tell(fact::LookWanted{service, Reason::Healing, turn_.now.mono}); }
+  ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
+               std::shared_ptr<const effect::Place> place, std::string_view step) override {
+    auto cause = std::make_shared<effect::Cause>(*healing.cause);
+    cause->action_text = "heal";
+    effect::Exec exec{.action = driver_.ids_.action(),
+                      .service = graph().find(healing.service).value_or(ServiceId{}),
+                      .rule = healing.rule,
+                      .command = program.command,
+                      .cause = std::move(cause),
+                      .healing = healing.id,
+                      .place = std::move(place)};
+    if (timeout > Duration{0}) exec.command.timeout = timeout;
+    turn_
+        .record(RecordKind::HealingStep, Severity::Info, healing.service,
+                fmt::format("healing of {} with {}, {}: {}", healing.target, healing.plan->name,
+                            step == "guard" ? std::string(step) : fmt::format("step \"{}\"", step),
+                            program.command.arguments.front()))
+        .subject = healing.id.number();
+    turn_.commit.pending.emplace_back(exec);
+    turn_.programs.add(exec, turn_.now);
+    const ActionId action = exec.action;
+    turn_.acts.emplace_back(std::move(exec));
+    return action;
+  }
+  void end_program(ActionId action) override { turn_.programs.end(action, {}, turn_); }
+  void request(effect::Request request) override { turn_.acts.emplace_back(std::move(request)); }
+  void ask(effect::Request request) override { turn_.releases.pass(std::move(request), turn_); }
+  void end_request(ActionId request) override { turn_.releases.pass(effect::EndRequest{request}, turn_); }
+  [[nodiscard]] std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                       const std::set<ServiceId>& stopped) const override {
+    const ServiceBlock& block = graph().at(service);
+    const ServiceState& state = views_.services[service.index()];
+    if (const Job* const job = views_.jobs.of(service); job != nullptr && is_healing(job->by, healing.id))
+      return {};  // it is under way
+    if (block.activity == ServiceBlock::Activity::Passive) return block.name + " is passive";
+    if (const std::string why = of_target ? std::string() : paused(service); !why.empty()) return why;
+    if (!state.monitored && !stopped.contains(service) && !given_up(service)) return block.name + " is not monitored";
+    if (what == Bringing::Stop) return {};
+    for (const ServiceId needed : requirements_of(graph(), service)) {
+      if (stopped.contains(needed)) continue;
+      const ServiceState& its = views_.services[needed.index()];
+      const ServiceBlock& other = graph().at(needed);
+      const bool seen = its.last != nullptr || other.foreground();
+      // A start looks first at what was not seen yet, and would start it.
+      const bool held = other.activity == ServiceBlock::Activity::Passive || !paused(needed).empty();
+      const bool down = its.monitored && other.has_process() && (seen ? !views_.starts.is_up(needed) : held);
+      if (!its.monitored || down)
+        return fmt::format("{} depends on {}, which is not {}", block.name, other.name,
+                           !down  ? "monitored"
+                           : seen ? "running"
+                                  : "known to run yet");
+    }
+    return {};
+  }
+  void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
+    using Kind = event::Command::Kind;
+    const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
+    // After this turn's other work, for what it says comes back to the healing.
+    turn_.orders.push_back({.id = command_of(healing.id, run),
+                            .kind = kind,
+                            .services = {service},
+                            .by = ByHealing{.id = healing.id, .run = static_cast<std::uint32_t>(run)}});
+  }
+  void leave(const Healing& healing) override {
+    std::erase_if(turn_.orders, [&](const event::Command& order) {
+      if (!is_healing(order.by, healing.id)) return false;
+      turn_.replies.push_back({order.id, false, "was ended"});
+      return true;
+    });
+    for (const auto& [id, job] : views_.jobs.all())
+      if (is_healing(job.by, healing.id)) turn_.tell(fact::JobLeft{job.id});
+  }
+  void recover(ServiceId service) override { turn_.tell(fact::ServiceWell{service}); }
+  void tell(const Healing& healing, std::string_view event, effect::Cause::State state,
+            const std::string& text) override {
+    const std::optional<ServiceId> service = graph().find(healing.service);
+    mail(service ? *graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause,
+         healing.service, event, state, text, uuid_of(name_of(healing)));
+  }
+  void notify_everyone(std::string_view event, effect::Cause::State state, const std::string& text) override {
+    mail(graph().settings->mail.recipients, {}, "healer", event, state, text);
+  }
+  Record& record(RecordKind kind, Severity severity, std::string service, std::string text) override {
+    return turn_.record(kind, severity, std::move(service), std::move(text));
+  }
+  void save(const Healing& healing) override { turn_.changed_healings.push_back(healing.id); }
+  void forget(HealingId healing) override { turn_.commit.ended_healings.push_back(healing); }
+  void save(const TargetMemory& target) override {
+    std::erase_if(turn_.commit.targets, [&](const TargetMemory& other) {
+      return other.rehearsed == target.rehearsed && to_lower(other.target) == to_lower(target.target);
+    });
+    turn_.commit.targets.push_back(target);
+  }
+  void forget(const TargetMemory& target) override {
+    turn_.commit.forgotten_targets.emplace_back(to_lower(target.target), target.rehearsed);
+  }
+  void save(const WorkflowMemory& workflow) override {
+    std::erase_if(turn_.commit.workflows,
+                  [&](const WorkflowMemory& other) { return to_lower(other.workflow) == to_lower(workflow.workflow); });
+    turn_.commit.workflows.push_back(workflow);
+  }
+  void save(const std::vector<ClosedBrake>& closed) override { turn_.commit.closed_brakes = closed; }
+
+ private:
+  void mail(const std::vector<Recipient>& known, effect::Cause cause, const std::string& service,
+            std::string_view event, effect::Cause::State state, const std::string& text, std::string incident = {}) {
+    if (graph().settings->shadow) return;
+    std::vector<Recipient> recipients;
+    for (const Recipient& recipient : known)
+      if (recipient.events.test(static_cast<std::size_t>(EventKind::Action))) recipients.push_back(recipient);
+    cause.service = service;
+    cause.event = EventKind::Action;
+    cause.state = state;
+    cause.event_text = event;
+    cause.action_text = "heal";
+    cause.description = text;
+    cause.when = turn_.now.wall;
+    views_.alerts.send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn_,
+                       {.incident = std::move(incident)});
+  }
+
+  static std::string paused_by(const Pause& pause, const std::string& with) {
+    return fmt::format(" was paused{} by {}{}{}", with, words_of(pause.by), pause.reason.empty() ? "" : ": ",
+                       pause.reason);
+  }
+  static std::string not_known_to_be_right(const std::string& list) {
+    return fmt::format("it is not certain yet that the list {} is right; `healerctl accept list {}` confirms it", list,
+                       list);
+  }
+
+  const HealingDriver& driver_;
+  const HealingViews& views_;
+  Turn& turn_;
+};
+
+HealingDriver::HealingDriver(SavedState& found, HealingViews views, IdSource& ids)
+    : views_(views), ids_(ids), healings_(std::move(found.healings), std::move(found.healing)) {}
+
+/// The rule of a service that has that key, and its place.
+std::optional<std::pair<std::size_t, const Rule*>> HealingDriver::rule_of(ServiceId id, Hash128 rule) const {
+  const std::vector<Rule>& rules = views_.graph->at(id).rules;
+  const auto found = std::ranges::find(rules, rule, &Rule::key);
+  if (found == rules.end()) return std::nullopt;
+  return std::pair{static_cast<std::size_t>(found - rules.begin()), &*found};
+}
+
+// ---- view ---------------------------------------------------------------------------------------------------------
+
+std::string HealingDriver::doubt(Instant now) const {
+  const Graph& graph = *views_.graph;
+  if (views_.releases.is_sick()) return "the state cannot be written";
+  if (now.mono - views_.started_at.mono < graph.settings->cycle_length()) return "healer has just started";
+  if (std::string late = views_.doubts.of_time(now); !late.empty()) return late;
+  for (const std::string& name : graph.settings->healing.only_while) {
+    const std::optional<ServiceId> id = graph.find(name);
+    if (!id) return fmt::format("{}, which must be healthy, is not in the rules", name);
+    if (views_.pauses.in_force(*id, now)) return fmt::format("{}, which must be healthy, is paused", name);
+    if (const Health its = views_.composites.health(*id); its != Health::Ok)
+      return fmt::format("{}, which must be healthy, is {}", name, to_string(its));
+  }
+  return {};
+}
+
+/// When time alone ends, first, a doubt, a person's pause or a maintenance window.
+std::optional<Duration> HealingDriver::time_releases(Instant now) const {
+  std::optional<Duration> first;
+  const auto at = [&](Duration when) {
+    if (when > now.mono) first = std::min(first.value_or(when), when);
+  };
+  const auto at_wall = [&](WallTime when) { at(now.mono + (when - now.wall)); };
+  at(views_.started_at.mono + views_.graph->settings->cycle_length());
+  if (const auto end = views_.doubts.ends()) at(*end);
+  for (const WallTime end : views_.pauses.ends(now)) at_wall(end);
+  if (const auto end = views_.maintenance.first_end(now)) at_wall(*end);
+  return first;
+}
+
+std::optional<Event> HealingDriver::without_secrets(const Event& event) const {
+  if (!std::holds_alternative<event::ActionEnded>(event) && !std::holds_alternative<event::Answered>(event))
+    return std::nullopt;
+  Event rest = event;
+  auto* const ended = std::get_if<event::ActionEnded>(&rest);
+  const bool held = ended != nullptr ? healings_.leave_out_secrets(*ended)
+                                     : healings_.leave_out_secrets(std::get<event::Answered>(rest));
+  return held ? std::optional(std::move(rest)) : std::nullopt;
+}
+
+std::optional<bool> HealingDriver::is_clear(ServiceId id, const Evidence& seen, const Evidence* before) const {
+  const ServiceState& state = views_.services[id.index()];
+  const Seen run{seen, state.memory, state.starts->restarted};
+  bool clear = true;
+  const std::span<const RuleState> states = views_.rules.of(id);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::optional<bool> one =
+        engine::is_clear(views_.graph->at(id).rules[i], states[i].status == RuleStatus::Failed, run, before);
+    if (!one) return std::nullopt;
+    clear = clear && *one;
+  }
+  return clear;
+}
+
+/// A turn through which nothing is done: what is asked then is asked of a constant.
+struct HealingDriver::Question {
+  struct Nowhere final : EffectSink {
+    void emit(Effect) override {}
+  } nowhere{};
+  Turn turn;
+
+  Question(const HealingViews& views, Instant now)
+      : turn{.now = now,
+             .sink = nowhere,
+             .programs = const_cast<RunningPrograms&>(views.programs),
+             .releases = views.releases} {}
+};
+
+std::vector<BrakeVerdict> HealingDriver::verdicts(const Healing& healing, Instant now) const {
+  Question question(views_, now);
+  return healings_.fresh_verdicts(Context(*this, question.turn), healing);
+}
+
+std::vector<Saving> HealingDriver::savings_of(ActionId action, Instant now) const {
+  if (healings_.idle()) return {};
+  Question question(views_, now);
+  return healings_.savings_of(Context(*this, question.turn), action);
+}
+
+std::vector<BrakeVerdict> HealingDriver::preview_brakes(ServiceId service, const HealOrder& order, Instant now) const {
+  Question question(views_, now);
+  return healings_.preview_brakes(Context(*this, question.turn), service, order);
+}
+
+std::vector<std::string> HealingDriver::unwell_of_closed(Instant now) const {
+  Question question(views_, now);
+  return healings_.unwell_of_closed(Context(*this, question.turn));
+}
+
+// ---- what it hears ------------------------------------------------------------------------------------------------
+
+void HealingDriver::want(ServiceId id, const Rule& rule, const HealOrder& order,
+                         std::shared_ptr<const effect::Cause> cause, Turn& turn) {
+  Context context(*this, turn);
+  healings_.want(context, id, &rule, order, std::move(cause), ByRule{});
+}
+
+void HealingDriver::checked(ServiceId id, Duration began, std::optional<bool> clear, Turn& turn) {
+  Context context(*this, turn);
+  healings_.checked(context, id, began, clear);
+}
+
+void HealingDriver::confirm_by(ServiceId id, Duration began, Turn& turn) {
+  Context context(*this, turn);
+  healings_.confirm_by(context, id, began);
+}
+
+void HealingDriver::program_ended(const effect::Exec& exec, const event::ActionEnded& event, Turn& turn) {
+  lives_.erase(exec.action);
+  const bool good = event.outcome == Outcome::Exited && event.status == 0;
+  Context context(*this, turn);
+  healings_.program_ended(context, exec.action,
+                          {.end = event.unseen ? StepEnd::InDoubt
+                                  : good       ? StepEnd::Done
+                                               : StepEnd::Failed,
+                           .text = text_of(event, !healings_.saves_secret(exec.action)),
+                           .output = event.output,
+                           .saved = event.saved,
+                           .elapsed = event.unseen ? std::nullopt : std::optional(event.elapsed)});
+  if (!healings_.all().contains(exec.healing)) healings_.reevaluate(context);  // it may have held another one back
+}
+
+void HealingDriver::program_lingers(const effect::Exec& exec, const std::string& what, Turn& turn) {
+  const auto found = healings_.all().find(exec.healing);
+  if (found == healings_.all().end()) return;
+  const Healing& healing = found->second;
+  const std::string text = fmt::format(
+      "healing of {} with {}: {} was told to end over a minute ago and has not: nothing else is done to {} "
+      "until it has gone",
+      healing.target, healing.plan->name, what, healing.target);
+  turn.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
+  Context(*this, turn).tell(healing, "Healing held up", effect::Cause::State::Failed, text);
+}
+
+void HealingDriver::answered(const event::Answered& event, Turn& turn) {
+  Context context(*this, turn);
+  healings_.answered(context, event);
+}
+
+void HealingDriver::brought(const std::vector<effect::Reply>& replies, Turn& turn) {
+  Context context(*this, turn);
+  for (const effect::Reply& reply : replies) {
+    const std::uint64_t number = reply.command.number() & ~kOfHealing;
+    healings_.brought(context, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift,
+                      reply.ok ? StepEnd::Done : StepEnd::Failed, reply.text);
+  }
+}
+
+void HealingDriver::recovered(ServiceId id, Turn& turn) {
+  if (healings_.memory().targets.empty()) return;
+  Context context(*this, turn);
+  healings_.recovered(context, id);
+}
+
+void HealingDriver::reevaluate(Turn& turn) {
+  Context context(*this, turn);
+  healings_.reevaluate(context);
+}
+
+bool HealingDriver::wake(Turn& turn) {
+  Context context(*this, turn);
+  return healings_.wake(context);
+}
+
+void HealingDriver::wake_waiting(Turn& turn) {
+  Context context(*this, turn);
+  healings_.wake_waiting(context);
+}
+
+void HealingDriver::stop(Turn& turn) {
+  Context context(*this, turn);
+  healings_.stop(context);
+}
+
+std::vector<std::string> HealingDriver::take_away(const std::set<ServiceId>& services, const std::string& how,
+                                                  Turn& turn) {
+  if (healings_.idle()) return {};
+  Context context(*this, turn);
+  return healings_.taken_away(context, services, how);
+}
+
+// ---- commands -----------------------------------------------------------------------------------------------------
+
+bool HealingDriver::cancel(const event::Command& command, Turn& turn) {
+  HealingId id{command.job.number()};
+  if (const RunningAction* const action = views_.programs.find(ActionId{command.job.number()}))
+    id = action->exec.healing;
+  if (!healings_.all().contains(id)) return false;
+  Context context(*this, turn);
+  const Healings::Answer answer = healings_.cancel(context, id, words_of(command.by));
+  turn.replies.push_back({command.id, answer.good, answer.text});
+  return true;
+}
+
+void HealingDriver::command(const event::Command& command, Turn& turn) {
+  using Kind = event::Command::Kind;
+  const Graph& graph = *views_.graph;
+  Context context(*this, turn);
+  const auto reply = [&](const Healings::Answer& answer) {
+    turn.replies.push_back({command.id, answer.good, answer.text});
+  };
+  const HealingId id{command.job.number()};
+  if (command.kind == Kind::Approve) return reply(healings_.approve(context, id, words_of(command.by), command.plan));
+  if (command.kind == Kind::Reject) return reply(healings_.reject(context, id, words_of(command.by)));
+  if (command.kind == Kind::ResetHealing)
+    return reply(healings_.reset(context, command.workflow, words_of(command.by)));
+  std::vector<Healings::Asked> asked;
+  bool good = true;
+  for (const ServiceId service : command.services) {
+    if (graph.block(service) == nullptr) continue;
+    const ServiceBlock& block = graph.at(service);
+    HealOrder order{.workflow = command.workflow, .target = {}, .dry_run = false};
+    if (order.workflow.empty())
+      for (const Rule& rule : block.rules)
+        if (rule->action.heal != nullptr && order.workflow.empty()) order = *rule->action.heal;
+    if (order.workflow.empty() || graph.workflow(order.workflow) == nullptr) {
+      good = false;
+      asked.push_back(
+          {fmt::format("{}: {}", block.name,
+                       order.workflow.empty() ? "none of its rules names a workflow to heal it with: name one (--with)"
+                                              : "there is no workflow " + order.workflow)});
+      continue;
+    }
+    auto cause = std::make_shared<effect::Cause>();
+    cause->service = block.name;
+    cause->event = EventKind::Action;
+    cause->state = effect::Cause::State::Changed;
+    cause->event_text = "Healing requested";
+    cause->action_text = "heal";
+    cause->description = fmt::format("requested by {}", words_of(command.by));
+    if (command.overrides != Overrides{}) cause->description += ", with brakes overridden";
+    cause->when = turn.now.wall;
+    asked.push_back(healings_.want(context, service, nullptr, order, std::move(cause), command.by, command.overrides));
+  }
+  const std::string text =
+      asked.empty() ? "no such service" : fmt::format("{}", fmt::join(healings_.begin(context, asked), "\n"));
+  turn.replies.push_back({command.id, good, text});
+}
+
+// ---- life ---------------------------------------------------------------------------------------------------------
+
+void HealingDriver::restore_program(const PendingExec& pending, Turn& turn) {
+  effect::Exec exec = pending.exec;
+  const bool known = healings_.all().contains(exec.healing);
+  if (!known && !pending.started) {
+    turn.commit.ended.push_back(exec.action);
+    turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
+                "a program of a healing that no longer exists is not started");
+    return;
+  }
+  const bool only_watched = views_.graph->settings->shadow || !known;
+  turn.programs.restore(pending, only_watched, turn.now);
+  lives_.insert(exec.action);
+  // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
+  if (pending.started || only_watched || healings_.ends(exec.action) ||
+      !healings_.complete(Context(*this, turn), exec)) {
+    turn.sink.emit(effect::Adopt{exec.action, exec.service, false, exec.command.identity->uid});
+    return;
+  }
+  turn.releases.pass(std::move(exec), turn);
+}
+
+void HealingDriver::resume(const SavedState& found, Turn& turn) {
+  Context context(*this, turn);
+  if (found.boot != 0 && found.boot != turn.now.boot && found.seen) healings_.carry(context, *found.seen);
+  for (const auto& [target, rehearsed] : found.damaged_targets) healings_.rest(context, target, rehearsed);
+  for (const DamagedHealing& damaged : found.damaged_healings) healings_.lost(context, damaged);
+  healings_.resume(context, lives_);
+}
+
+void HealingDriver::reload(const std::set<HealingId>& taken, Turn& turn) {
+  Context context(*this, turn);
+  healings_.reloaded(context, taken);
+}
+
+void HealingDriver::save(Turn& turn) const {
+  std::ranges::sort(turn.changed_healings);
+  const auto twice = std::ranges::unique(turn.changed_healings);
+  turn.changed_healings.erase(twice.begin(), twice.end());
+  for (const HealingId id : turn.changed_healings)
+    if (const auto healing = healings_.all().find(id); healing != healings_.all().end())
+      turn.commit.healings.push_back(healing->second);
+}
+
+}  // namespace healer::engine
