@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Filters of jq by several helpers (runtime/jq_helper), fair by whose documents they are: each has one question under
-// way at a time, they take turns, and whose last one was slow comes after all others and never has the last helper. Among
-// the slow ones it is the turn of whoever has used the least time: where the machine is slow, most are, and a document of
-// milliseconds must not wait for each of those that use up their patience.
+// way at a time, they take turns, and whose last one was slow comes after all others and never has the last helper.
+// Among the slow ones it is the turn of whoever has used the least time: where the machine is slow, most are, and a
+// document of milliseconds must not wait for each of those that use up their patience.
 //
 // Owned and called by the loop thread.
 #pragma once
@@ -56,11 +56,12 @@ class FilterPool {
   Duration slow_after_;
   std::vector<std::shared_ptr<JqHelper>> idle_;
   std::unordered_map<std::string, std::deque<Question>>
-      questions_;                       // by whose they are; one that is under way is not in
-  std::deque<std::string> turns_;                           // who has questions and none under way
-  std::set<std::pair<Duration, std::string>> slow_turns_;   // the same of those that were slow, by the time they have used
-  std::unordered_map<std::string, Duration> slow_;          // that time; who comes anew has used as much as whose turn it is
-  Duration used_by_now_{0};                                 // the time of the slow one whose turn it was last
+      questions_;                  // by whose they are; one that is under way is not in
+  std::deque<std::string> turns_;  // who has questions and none under way
+  std::set<std::pair<Duration, std::string>>
+      slow_turns_;                                  // the same of those that were slow, by the time they have used
+  std::unordered_map<std::string, Duration> slow_;  // that time; who comes anew has used as much as whose turn it is
+  Duration used_by_now_{0};                         // the time of the slow one whose turn it was last
   unsigned slow_under_way_ = 0;
   WorkerPool workers_;
 };
