@@ -39,8 +39,10 @@ class Engine::HealingContext final : public HealingWorld {
     const Health health = engine_.composites_.health(service);
     return health == Health::GivenUp ? Health::Unmonitored : health;
   }
-  [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
+  [[nodiscard]] bool stands(ServiceId service, Hash128 rule, std::string_view target) const override {
     const auto found = engine_.healing_rule(service, rule);
+    if (found && graph().at(service).is_event() && (*found->second)->mode == Mode::EachMatch)
+      return engine_.occurrences_.stands(service, rule, target);
     return found && ((*found->second)->mode != Mode::Latched ||
                      engine_.rules(service)[found->first].status == RuleStatus::Failed);
   }
@@ -77,7 +79,8 @@ class Engine::HealingContext final : public HealingWorld {
       for (const ServiceId member : graph().members[service.index()])
         for (const ServiceId one : seen_by(member))
           if (std::ranges::find(seen, one) == seen.end()) seen.push_back(one);
-    } else if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty()) {
+    } else if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty() &&
+               !graph().at(service).is_event()) {
       seen.push_back(service);
     }
     return seen;

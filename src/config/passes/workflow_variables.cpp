@@ -23,7 +23,8 @@ bool is_one_of(std::string_view name, const auto& names) { return std::ranges::f
 /// The name before the first dot: NODE of NODE.ip.
 std::string_view stem(std::string_view name) { return name.substr(0, name.find('.')); }
 
-/// The argument that is a script of a shell's; nothing: there is none.
+}  // namespace
+
 std::optional<std::size_t> script_of(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"};
   if (arguments.empty()) return std::nullopt;
@@ -33,6 +34,8 @@ std::optional<std::size_t> script_of(const std::vector<std::string>& arguments) 
     if (!arguments[i].starts_with("--") && arguments[i].ends_with('c')) return i + 1;
   return std::nullopt;
 }
+
+namespace {
 
 /// A value that a step saves, and where.
 struct Saved {

@@ -88,7 +88,7 @@ enum class Target : std::uint8_t {
   Host,       ///< `with address HOST`: ServiceBlock::host
   Members,    ///< `with members A, B, of group G`: ServiceBlock::composite
   Heartbeat,  ///< `every D within D`: ServiceBlock::heartbeat
-  Event       ///< `with hook PATH`: ServiceBlock::event
+  Events      ///< `with hook PATH`: ServiceBlock::event
 };
 
 /// Which connections tests of a kind ask for.

@@ -154,7 +154,7 @@ struct OtherSubject {
   InterfaceSpec interface;  ///< Target::Interface
   CompositeSpec composite;  ///< Target::Members
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
-  EventSpec event;          ///< Target::Event
+  EventSpec event;          ///< Target::Events
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -194,7 +194,7 @@ struct ServiceBlock {
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   [[nodiscard]] bool is_heard() const { return kind->traits.is_heard; }
   /// Whether it is a `check event`; of all that are heard the others are heartbeats.
-  [[nodiscard]] bool is_event() const { return kind->target == Target::Event; }
+  [[nodiscard]] bool is_event() const { return kind->target == Target::Events; }
   [[nodiscard]] bool is_heartbeat() const { return kind->target == Target::Heartbeat; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
   /// Whether a program answers, not a look.
