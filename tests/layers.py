@@ -104,7 +104,7 @@ IMPURE_TEXT = re.compile(
     r"(_clock::now\s*\(|(?<![\w.>])(clock_gettime|gettimeofday|fopen|open|openat|popen|system|fork|execve|posix_spawn|getenv"
     r"|time(?=\s*\(\s*(nullptr|NULL|0|&))|localtime_r|gethostname|getaddrinfo|getpid|socket)\s*\(|std::(i|o)?fstream\b|std::filesystem::(?!path\b)|std::c(out|err|in)\b"
     r"|#include\s*<(fstream|thread|unistd\.h|fcntl\.h|sys/\w+\.h)>)")
-PURE_TESTS = ("test_engine", "test_config", "test_grammar", "test_actions", "test_delivery", "test_protocols", "test_util")
+PURE_TESTS = ("test_engine", "test_hooks", "test_config", "test_grammar", "test_actions", "test_delivery", "test_protocols", "test_util")
 IMPURE_LIBRARIES = re.compile(r"lib(uv|cares|curl|sqlite3|systemd|ssl|microhttpd|z)[.-]")
 
 
