@@ -8,7 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 #include "control/healing_views.hpp"
 #include "control/service_words.hpp"
 #include "engine/engine.hpp"

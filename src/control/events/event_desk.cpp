@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/event_fields.hpp"
+#include "control/events/event_fields.hpp"
 #include "control/queries.hpp"
 #include "control/selection.hpp"
 #include "control/socket/server.hpp"
