@@ -81,7 +81,8 @@ class TlsWorld {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) throw std::runtime_error("socketpair");
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     on_loop([&] {
-      front_->begin(Descriptor(pair[0]), from, [this](Descriptor plain) { plains_.push_back(std::move(plain)); });
+      front_->begin(Descriptor(pair[0]), from,
+                    [this](Descriptor plain, const auto&) { plains_.push_back(std::move(plain)); });
     });
     return Descriptor(pair[1]);
   }
