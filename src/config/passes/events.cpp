@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes/workflow_variables.hpp"
+#include "config/syntax/values.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/occurrence.hpp"
 #include "util/jq.hpp"
@@ -199,7 +200,7 @@ class EventChecker {
             "write it as in: heal \"${EVENT.instance_id}\" with W any target");
     if (action.kind != Kind::Exec) return;
     const std::vector<std::string>& arguments = action.command->arguments;
-    const std::optional<std::size_t> script = script_of(arguments);
+    const std::size_t script = config::script_of(arguments);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       for (const VariableUse& use : variables_in(arguments[i])) {
         if (!use.closed || !is_event_field(use.name)) continue;

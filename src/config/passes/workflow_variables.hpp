@@ -2,8 +2,6 @@
 // `${NAME}` in workflows: where it may stand, and who knows the name.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +28,6 @@ struct VariableUse {
 [[nodiscard]] std::vector<std::string> outside_variables(const std::string& filter);
 /// The filter as it is when they are bound, in form.
 [[nodiscard]] std::string with_variables(const std::string& filter);
-/// The argument that is a script of a shell's; nothing: there is none.
-[[nodiscard]] std::optional<std::size_t> script_of(const std::vector<std::string>& arguments);
 /// Letters, digits and '_', the first no digit.
 [[nodiscard]] bool is_variable_name(std::string_view name);
 /// SERVICE, TARGET, EVENT and its fields, ..., HEALER_...

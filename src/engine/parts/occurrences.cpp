@@ -21,6 +21,7 @@ namespace healer::engine {
 namespace {
 
 constexpr std::size_t kLongestName = 253;
+constexpr std::uint16_t kRefused = 422;
 /// So many events are judged in one turn: the loop has other things to do, too.
 constexpr int kMostInOneTurn = 64;
 constexpr Duration kSoon{1};
@@ -130,7 +131,6 @@ bool Occurrences::is_known(const std::string& target) const {
 
 /// Whether its fields and its targets are what its rules ask for.
 EventVerdict Occurrences::judge(ServiceId id, const event::Arrived& arrived) const {
-  constexpr std::uint16_t kRefused = 422;
   const ServiceBlock& block = graph_->at(id);
   for (const std::string& name : block.other->event.fields) {
     const std::string* const value = value_of(arrived.fields, name);
@@ -220,14 +220,15 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
   turn.occurrences.push_back(number);
   its.current.insert_or_assign(key_of(event.key), number);
   const bool is_taken = verdict.status == 202;
-  const bool is_judged = is_taken && services_[id.index()].monitored;
+  const bool is_noted = arrived.refused != 0;  // by who has read it: it is nothing that has happened
+  const bool is_judged = is_taken && !is_noted && services_[id.index()].monitored;
   if (is_judged)
     event.fields = arrived.fields;
-  else if (is_taken)
+  else if (is_taken && !is_noted)
     event.outcome = fmt::format("not judged: {} is not monitored", block->name);
   if (!is_judged) event.stage = is_taken ? OccurrenceStage::Dropped : OccurrenceStage::Refused;
   const Occurrence& kept = all_.emplace(number, std::move(event)).first->second;
-  if (is_taken) {
+  if (is_taken && !is_noted) {
     its.newest = number;
     its.distinct.push_back(turn.now.wall);
     if (its.distinct.size() > kMostCountedEvents + 1) its.distinct.pop_front();
@@ -237,7 +238,9 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
     poke(id, its, turn);
   } else {
     keep_document(kept);
-    if (!is_taken) turn.tell(fact::EventRefused{id, fmt::format("{} is refused: {}", name_of(kept), verdict.text)});
+    // Whoever is not let in, or sends anything, has nobody called: it is found among the events.
+    if (!is_taken && (!is_noted || verdict.status == kRefused))
+      turn.tell(fact::EventRefused{id, fmt::format("{} is refused: {}", name_of(kept), verdict.text)});
   }
   plan(id, its, turn.now);
   reply(verdict.status, std::move(verdict.text), number);
