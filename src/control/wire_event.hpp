@@ -14,6 +14,8 @@ namespace healer::control {
 
 /// Most bytes of the body of an event.
 inline constexpr std::size_t kMaxEventBody = std::size_t{1} << 20;
+/// Most bytes of a request of somebody who may send one: it is longer as a string of JSON.
+inline constexpr std::size_t kMaxEventRequest = std::size_t{8} << 20;
 
 /// One event, as the format of its hook makes it of a body.
 struct OccurrenceSent {
@@ -79,7 +81,7 @@ struct EventCheckView {
   Duration within{0};                ///< for so long the same id and state are the same event
   Duration valid{0};                 ///< for so long a condition stands
   std::uint64_t waiting = 0;         ///< events that are to be judged
-  std::vector<std::string> held;     ///< why they wait: "paused"; empty: nothing holds them
+  std::string held;                  ///< why they wait: "paused"; empty: nothing holds them
   std::vector<std::string> targets;  ///< for which a condition stands
   std::optional<EventView> last;     ///< the newest
 

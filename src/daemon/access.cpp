@@ -111,7 +111,7 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   void submit(engine::event::Command command) override { daemon_.handle(std::move(command)); }
-  void submit(engine::event::Arrived beat) override { daemon_.handle(std::move(beat)); }
+  void submit(engine::event::Arrived arrived) override { daemon_.handle(std::move(arrived)); }
 
   void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
     reveal({token}, [given = std::move(given), done = std::move(done)](const std::vector<std::string>& now) {
@@ -141,6 +141,10 @@ class Daemon::Access final : public control::Supervisor {
           note_unreadable(why.what);
           done(std::vector<std::string>(count));
         });
+  }
+
+  void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
+    daemon_.documents_->query(std::move(filter), std::move(text), "hooks", std::move(done));
   }
 
   void reload(bool confirmed, ReloadDone done) override {

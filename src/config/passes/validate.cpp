@@ -19,6 +19,7 @@
 #include "config/passes/silence.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/rules/service.hpp"
 #include "protocols/digest.hpp"
 #include "util/jq.hpp"

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Coun
     "job-ended",      "job-failed",     "job-held",       "process-died",   "paused",       "resumed",
     "acknowledged",   "store-sick",     "store-well",     "healing-asked",  "healing-held", "healing-begun",
     "healing-step",   "healing-ended",  "healing-failed", "list",           "lines-lost",   "state-damaged",
-    "alert-sent",     "alert-failed",   "alert-dropped",  "beat",           "event-refused"};
+    "alert-sent",     "alert-failed",   "alert-dropped",  "beat",           "event"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 
