@@ -365,6 +365,12 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
   if (!healings_.all().contains(exec.healing)) healings_.reevaluate(context);  // it may have held another one back
 }
 
+void Engine::on(const fact::StandingEnded& fact, Turn& turn) {
+  if (healings_.idle() || graph_->block(fact.service) == nullptr) return;
+  HealingContext context(*this, turn);
+  healings_.unsettled(context, {graph_->at(fact.service).name, fact.rule}, fact.target, fact.lapsed);
+}
+
 std::optional<Event> Engine::without_secrets(const Event& event) const {
   if (!std::holds_alternative<event::ActionEnded>(event) && !std::holds_alternative<event::Answered>(event))
     return std::nullopt;

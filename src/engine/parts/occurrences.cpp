@@ -121,7 +121,10 @@ std::string Occurrences::target_of(const ServiceBlock& block, const HealOrder& o
   variables.insert_or_assign("TARGET", block.target());
   if (block.row != nullptr)
     for (const auto& [name, value] : block.row->variables) variables.insert_or_assign(name, value);
-  return fill(order.target, variables).text;
+  std::string target = fill(order.target, variables).text;
+  if (!healings_.services_of(*graph_, target).empty()) return target;
+  const std::optional<ServiceId> service = graph_->find(target);  // by its name, whose target may be another
+  return service ? graph_->at(*service).target() : target;
 }
 
 /// Whether a rule knows a target: a service is of it, or has its name.

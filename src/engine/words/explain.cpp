@@ -342,7 +342,10 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
   // The rule itself, which lies elsewhere in memory, is not looked at where all is well: many are asked at once.
   if (!last_run_bad(state)) return Condition::Running;
-  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
+  // What an event says is over when it was judged; for whom it stands is told elsewhere.
+  const bool of_event =
+      rule->mode == Mode::EachMatch && std::holds_alternative<Queried>(rule->condition->tests.front());
+  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts() && !of_event;
   return tells ? Condition::Failing : Condition::Running;
 }
 
