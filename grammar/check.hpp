@@ -104,13 +104,15 @@ struct member_group_name : token<Kind::Name> { static constexpr std::string_view
 struct composite_part : sor<seq<ahead<is_member>, token<Kind::Group>, member_group_name>, composite_member> {};
 struct check_composite : extension<"a service made of others", token<Kind::CheckComposite>, text<"composite">, service_name, text<"members">, plus<composite_part>> {};
 
-// check heartbeat NAME every D within D [token "..."]
+// check heartbeat NAME every D within D [token "..."] [certificate "..."]
 struct beat_interval  : duration {};
 struct lateness_number: number { static constexpr std::string_view kExpected = "'within' and a time"; };
 struct beat_lateness  : sor<seq<lateness_number, any_unit>, tight_duration> {};
 struct beat_token     : string_word {};
+struct beat_certificate : string_word {};
+struct beat_option    : sor<seq<text<"token">, beat_token>, seq<token<Kind::Certificate>, beat_certificate>> {};
 struct check_heartbeat : extension<"a heartbeat", token<Kind::CheckHeartbeat>, text<"heartbeat">, service_name, token<Kind::Every>, beat_interval, beat_lateness,
-                                   opt<text<"token">, beat_token>> {};
+                                   star<beat_option>> {};
 
 // check event NAME with hook "/hooks/aodh", and in any order: secret "A", "B"; token "T"; certificate "CN"; format aodh;
 // key json 'F'; state json 'F'; within 10 minutes, whose word is dropped; valid 1 hour

@@ -120,6 +120,9 @@ class Supervisor {
   /// Whether `given` is what `token` stands for, which is read anew; false where that cannot be read, or is empty.
   /// `done` is called once, on the loop thread and not from within.
   virtual void check_token(const std::string& token, std::string given, std::function<void(bool)> done) = 0;
+  /// What texts with `${secret:NAME}` stand for, read anew: in their order, and empty what cannot be read. `done` is
+  /// called once, on the loop thread and not from within.
+  virtual void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) = 0;
   /// The first value that a filter of jq makes of a text, by the helper that has no privileges. Errors: there is none,
   /// and why. `done` is called once, on the loop thread and not from within.
   virtual void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) = 0;

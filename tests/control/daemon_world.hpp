@@ -135,6 +135,9 @@ class DaemonWorld {
     void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
       world_.checks_.push_back([done, is_right = !token.empty() && token == given] { done(is_right); });
     }
+    void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) override {
+      world_.checks_.push_back([done, texts = std::move(texts)] { done(texts); });
+    }
     void reload(bool confirmed, ReloadDone done) override {
       world_.reload_confirmed = confirmed;
       world_.on_reload(std::move(done));

@@ -64,7 +64,8 @@ class ServiceCompiler {
       case engine::Target::Heartbeat:
         block_.other.edit().heartbeat = {.every = bounded(check.heartbeat->every.value),
                                          .within = bounded(check.heartbeat->within.value),
-                                         .token = check.heartbeat->token.value_or(Word{}).value};
+                                         .token = check.heartbeat->token.value_or(Word{}).value,
+                                         .certificate = check.heartbeat->certificate.value_or(Word{}).value};
         break;
       case engine::Target::Events: block_.other.edit().event = hook(check); break;
       case engine::Target::Path:

@@ -113,7 +113,7 @@ class Gatherer {
     all(spec.hook, spec.secrets, spec.token, spec.certificate, spec.format, spec.key, spec.state, spec.within,
         spec.valid, spec.fields, spec.filters);
   }
-  void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token); }
+  void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token, spec.certificate); }
   void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
   void add(const engine::OutputChanged& test) { all('o', test.negated); }
   void add(const engine::Test& test) {

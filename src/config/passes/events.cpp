@@ -46,12 +46,10 @@ void for_each_event_text(const CheckSyntax& check, Visit&& visit) {
   }
 }
 
-/// Whether only this machine can reach what is served over HTTP; and whether anything is served, and certificates are
-/// asked for.
+/// Whether only this machine can reach what is served over HTTP; and whether anything is served.
 struct Reach {
   bool is_served = false;
   bool is_local = true;
-  bool asks_for_certificates = false;
 };
 
 bool is_local_address(std::string_view address) {
@@ -67,8 +65,6 @@ Reach reach_of(const Document& document) {
     is_tls |= set.tls.value_or(false);
     has_address |= !set.addresses.empty();
     for (const Word& address : set.addresses) reach.is_local = reach.is_local && is_local_address(address.value);
-    for (const auto& [name, value] : set.tls_options)
-      reach.asks_for_certificates |= iequals(name.value, "clientpemfile");
   });
   if (has_port && is_tls && !has_address) reach.is_local = false;  // without TLS it is loopback alone
   return reach;
@@ -160,9 +156,7 @@ class EventChecker {
     if (ways > 1)
       error(Code::WrongPlace, hook.path.range, "a hook has one way to know its senders",
             "keep one of 'secret', 'token' and 'certificate'");
-    if (hook.certificate && !reach_.asks_for_certificates)
-      error(Code::WrongPlace, hook.certificate->range, "'set httpd' asks nobody for a certificate",
-            "add clientpemfile to the options of its ssl");
+    if (hook.certificate) check_certificate(*hook.certificate, document_, diagnostics_);
     if (ways == 0 && !reach_.is_local && document_.is_whole)
       error(Code::ExposedSecret, hook.path.range, "everybody who reaches this hook could send events to it",
             "add 'secret', 'token' or 'certificate'; without one it is allowed on loopback and unix sockets alone");

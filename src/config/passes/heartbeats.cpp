@@ -17,13 +17,14 @@ constexpr std::size_t kFewCharacters = 16;  // of a token that is written out: i
 
 class HeartbeatCheck {
  public:
-  explicit HeartbeatCheck(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  HeartbeatCheck(const Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {}
 
   void run(const CheckSyntax& check) {
     const HeartbeatSyntax& heartbeat = *check.heartbeat;
     length(heartbeat.every, "'every'");
     length(heartbeat.within, "'within'");
     if (heartbeat.token) check_token(*heartbeat.token, "token", diagnostics_);
+    if (heartbeat.certificate) check_certificate(*heartbeat.certificate, document_, diagnostics_);
     for (const ServiceStatement& statement : check.statements)
       if (const auto* every = std::get_if<EverySyntax>(&statement))
         say(DiagnosticSeverity::Error, Code::WrongPlace, every->range,
@@ -42,6 +43,7 @@ class HeartbeatCheck {
           fmt::format("the duration of {} must be longer than 0", what), "");
   }
 
+  const Document& document_;
   Diagnostics& diagnostics_;
 };
 
@@ -74,9 +76,31 @@ void check_token(const Word& token, std::string_view what, Diagnostics& diagnost
         "a long one is written by: openssl rand -hex 16");
 }
 
+void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics) {
+  constexpr std::string_view kHash = "sha256:";
+  constexpr std::size_t kDigits = 64;
+  bool is_asked_for = false;
+  for_each_set<SetHttpd>(document, [&](const SetHttpd& set, const SourceRange&) {
+    for (const auto& [name, value] : set.tls_options) is_asked_for |= iequals(name.value, "clientpemfile");
+  });
+  if (!is_asked_for && document.is_whole)
+    report(diagnostics, DiagnosticSeverity::Error, Code::WrongPlace, certificate.range,
+           "'set httpd' asks nobody for a certificate", "add clientpemfile to the options of its ssl");
+  const std::string_view text = certificate.value;
+  std::string digits;
+  if (text.size() >= kHash.size() && iequals(text.substr(0, kHash.size()), kHash))
+    for (const char c : text.substr(kHash.size()))
+      if (c != ':') digits += lower(c);
+  const bool is_hash = digits.size() == kDigits && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!digits.empty() ? !is_hash : text.empty() || iequals(text, kHash))
+    report(diagnostics, DiagnosticSeverity::Error, Code::InvalidValue, certificate.range,
+           fmt::format("\"{}\" names no certificate", printable(text)),
+           "write its common name, or sha256: and the 64 digits of: openssl x509 -noout -fingerprint -sha256");
+}
+
 void check_heartbeats(const Document& document, Diagnostics& diagnostics) {
   for_each_check(document, [&](const CheckSyntax& check) {
-    if (check.heartbeat) HeartbeatCheck(diagnostics).run(check);
+    if (check.heartbeat) HeartbeatCheck(document, diagnostics).run(check);
   });
 }
 

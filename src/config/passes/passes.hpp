@@ -132,6 +132,8 @@ void check_heartbeats(const Document& document, Diagnostics& diagnostics);
 /// A text that lets whoever knows it in, `what` for people: what it cannot be is an error, what can be guessed a
 /// warning.
 void check_token(const Word& token, std::string_view what, Diagnostics& diagnostics);
+/// The name or the hash of a certificate of a client, which `set httpd` must ask for: else an error.
+void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics);
 /// Hooks that cannot be, or that keep nobody out; rules of events that could not act; `${EVENT.a}` where there is none.
 void check_events(const Document& document, Diagnostics& diagnostics);
 

@@ -111,7 +111,7 @@ struct action<grammar::member_group_name> {
 template <>
 struct action<grammar::beat_interval> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
-    scratch.check.heartbeat = HeartbeatSyntax{.every = build.duration(matched(in, build)), .within = {}, .token = {}};
+    scratch.check.heartbeat = HeartbeatSyntax{.every = build.duration(matched(in, build)), .within = {}};
   }
 };
 
@@ -122,10 +122,30 @@ struct action<grammar::beat_lateness> {
   }
 };
 
+namespace {
+
+/// An option of a hook, or of a heartbeat, once.
+template <typename Value>
+void set_once(Build& build, const TokenRange& at, Rare<Value>& option, Value value, std::string_view name) {
+  if (option) build.complain(at, fmt::format("{} is given twice", name), "keep one of them");
+  option = std::move(value);
+}
+
+}  // namespace
+
 template <>
 struct action<grammar::beat_token> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
-    scratch.check.heartbeat->token = build.word(matched(in, build).begin);
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.heartbeat->token, build.word(at.begin), "'token'");
+  }
+};
+
+template <>
+struct action<grammar::beat_certificate> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.heartbeat->certificate, build.word(at.begin), "'certificate'");
   }
 };
 
@@ -136,17 +156,6 @@ struct action<grammar::hook_path> {
     scratch.check.hook->path = build.word(matched(in, build).begin);
   }
 };
-
-namespace {
-
-/// An option of a hook, once.
-template <typename Value>
-void set_hook_option(Build& build, const TokenRange& at, Rare<Value>& option, Value value, std::string_view name) {
-  if (option) build.complain(at, fmt::format("{} is given twice", name), "keep one of them");
-  option = std::move(value);
-}
-
-}  // namespace
 
 template <>
 struct action<grammar::hook_secrets> {
@@ -163,7 +172,7 @@ template <>
 struct action<grammar::hook_token> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->token, build.word(at.end - 1), "'token'");
+    set_once(build, at, scratch.check.hook->token, build.word(at.end - 1), "'token'");
   }
 };
 
@@ -171,7 +180,7 @@ template <>
 struct action<grammar::hook_certificate> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->certificate, build.word(at.end - 1), "'certificate'");
+    set_once(build, at, scratch.check.hook->certificate, build.word(at.end - 1), "'certificate'");
   }
 };
 
@@ -179,7 +188,7 @@ template <>
 struct action<grammar::hook_format> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->format, build.word(at.end - 1), "'format'");
+    set_once(build, at, scratch.check.hook->format, build.word(at.end - 1), "'format'");
   }
 };
 
@@ -187,7 +196,7 @@ template <>
 struct action<grammar::hook_key> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->key, build.word(at.end - 1), "'key'");
+    set_once(build, at, scratch.check.hook->key, build.word(at.end - 1), "'key'");
   }
 };
 
@@ -195,7 +204,7 @@ template <>
 struct action<grammar::hook_state> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->state, build.word(at.end - 1), "'state'");
+    set_once(build, at, scratch.check.hook->state, build.word(at.end - 1), "'state'");
   }
 };
 
@@ -203,7 +212,7 @@ template <>
 struct action<grammar::hook_window> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->within, build.duration(at), "'within'");
+    set_once(build, at, scratch.check.hook->within, build.duration(at), "'within'");
   }
 };
 
@@ -211,7 +220,7 @@ template <>
 struct action<grammar::hook_valid> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     const auto at = matched(in, build);
-    set_hook_option(build, at, scratch.check.hook->valid, build.duration({at.begin + 1, at.end}), "'valid'");
+    set_once(build, at, scratch.check.hook->valid, build.duration({at.begin + 1, at.end}), "'valid'");
   }
 };
 

@@ -269,11 +269,11 @@ using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAler
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
                                       ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
 
-/// `every 1 day within 30 minutes token "..."`, of a heartbeat.
+/// `every 1 day within 30 minutes token "..." certificate "..."`, of a heartbeat.
 struct HeartbeatSyntax {
   Located<Duration> every;
   Located<Duration> within;
-  Rare<Word> token;
+  Rare<Word> token{}, certificate{};
 };
 
 /// `hook "/hooks/aodh" token "..." format aodh within 10 minutes`, of a check of events.

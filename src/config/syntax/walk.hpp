@@ -41,6 +41,7 @@ class Walk {
       place(check.heartbeat->every);
       place(check.heartbeat->within);
       text(check.heartbeat->token);
+      text(check.heartbeat->certificate);
     }
     if (check.hook) (*this)(*check.hook);
     for (ServiceStatement& statement : check.statements) (*this)(statement);

@@ -334,6 +334,7 @@ class Printer {
     std::string text = fmt::format(" every {} within {}", written(spec.every), written(spec.within));
     const bool is_reference = spec.token.find("${") != std::string::npos;
     if (!spec.token.empty()) text += " token " + written_text(is_reference ? spec.token : kHidden);
+    if (!spec.certificate.empty()) text += " certificate " + written_text(spec.certificate);
     return text;
   }
 

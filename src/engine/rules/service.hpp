@@ -92,8 +92,9 @@ struct CompositeSpec {
 /// How often a heartbeat is to be heard.
 struct HeartbeatSpec {
   Duration every{0};
-  Duration within{0};  ///< how late it may be
-  std::string token;   ///< whoever gives it may beat; as written, with `${secret:NAME}`. Empty: there is none
+  Duration within{0};         ///< how late it may be
+  std::string token;          ///< whoever gives it may beat; as written, with `${secret:NAME}`. Empty: there is none
+  std::string certificate{};  ///< of whoever may beat over HTTP: "CN", or "sha256:..." of the certificate; or empty
 
   bool operator==(const HeartbeatSpec&) const = default;
 };
