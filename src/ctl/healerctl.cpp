@@ -266,7 +266,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
   CLI::App* history = add(app, arguments, Verb::History, "Show what happened, newest last");
-  history->add_option("name", request.names, "A service (default: all)")->type_name("NAME")->expected(0, 1);
+  history->add_option("name", request.names, "A service, a target or a group (default: all)")
+      ->type_name("NAME")
+      ->expected(0, 1);
+  auto* group = history->add_option("-g,--group", request.groups, "All services of this group")->expected(1);
   history->add_option("--since", arguments.since, "Only what happened since then, e.g. \"2 hours\" or yesterday")
       ->type_name("WHEN");
   history
@@ -283,7 +286,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing new records");
   history->add_option("--state", arguments.ask.state_file, "Read this state file instead of asking a daemon")
       ->type_name("PATH")
-      ->excludes(follow);
+      ->excludes(follow)
+      ->excludes(group);
 
   CLI::App* output = add(app, arguments, Verb::Output, "Show what the program of a service writes, or wrote last");
   output->add_option("name", request.names, "A service, or the number of a job or program")
