@@ -25,6 +25,7 @@
 #include "ctl/beat.hpp"
 #include "ctl/compare.hpp"
 #include "ctl/doctor.hpp"
+#include "ctl/event.hpp"
 #include "ctl/heal.hpp"
 #include "ctl/import.hpp"
 #include "ctl/output.hpp"
@@ -68,6 +69,7 @@ struct Arguments {
   std::string timeout;
   std::string overrides;  ///< heal: the words after --override
   BeatOptions beat;
+  EventOptions event;
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
@@ -266,10 +268,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
   CLI::App* history = add(app, arguments, Verb::History, "Show what happened, newest last");
-  history->add_option("name", request.names, "A service, a target or a group (default: all)")
-      ->type_name("NAME")
-      ->expected(0, 1);
-  auto* group = history->add_option("-g,--group", request.groups, "All services of this group")->expected(1);
+  history->add_option("name", request.names, "A service or group (default: all)")->type_name("NAME")->expected(0, 1);
+  auto* group = history->add_option("-g,--group", request.groups, "All services of the group")->expected(1);
   history->add_option("--since", arguments.since, "Only what happened since then, e.g. \"2 hours\" or yesterday")
       ->type_name("WHEN");
   history
@@ -277,9 +277,7 @@ void describe(CLI::App& app, Arguments& arguments) {
                    "Show the newest N records (default: 100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
-  history
-      ->add_option("--after", request.after,
-                   "Only records after that number, and how many of them are not kept any more; with -n the oldest N")
+  history->add_option("--after", request.after, "Only records after that number; with -n the oldest N")
       ->type_name("ID")
       ->check(number_between("--after", 0, kAnyNumber));
   history->add_flag("--ids", arguments.ask.ids, "Show the number of each record");
@@ -336,6 +334,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
   add_beat(app, request, arguments.beat);
+  add_event(app, request, arguments.event);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
@@ -434,6 +433,7 @@ std::string complaint(Arguments& arguments) {
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_beat(arguments.beat, request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_event(arguments.event, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_server(arguments.server, arguments.asked_server); !wrong.empty()) return wrong;
   if (arguments.doctor.wanted && !arguments.server.url.empty())
     return "doctor looks at the machine that it runs on: run it there, without --server";
