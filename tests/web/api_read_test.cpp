@@ -162,6 +162,10 @@ TEST_CASE("The history is read in pages, in both directions", "[api]") {
   CHECK(pages_of(world, "/history?limit=2", "records", "id") == backwards);
   CHECK(world.read("/history?service=db&fields=id,service").at("records").back().at("service") == "db");
   CHECK(world.read("/services/db/history").at("records").back().at("service") == "db");
+  CHECK(world.read("/history?group=databases").at("records").back().at("service") == "db");
+  CHECK(world.read("/services/databases/history").at("records").back().at("service") == "db");
+  CHECK(problem_of(world.get("/history?group=nobodies")).starts_with("404 unknown-group: "));
+  CHECK(problem_of(world.get("/history?group=databases&service=db")).starts_with("400 bad-request: "));
   CHECK(problem_of(world.get("/services/nobody/history")).starts_with("404 unknown-service: "));
   CHECK(world.read("/history?since_ms=1").at("records").size() < records.size());
   CHECK(world.read("/history?since_ms=100000000").at("records") == records);

@@ -32,4 +32,16 @@ struct UrlParts {
 /// The URL with "*****" for its password.
 [[nodiscard]] std::string shown_url(std::string_view url);
 
+/// Who asks with HTTP Basic. In both texts `${NAME}` stands for a value, and `$${` for `${`.
+struct Login {
+  std::string user, password;
+};
+
+/// The URL `http://HOST...` with a login in front of its host, which has none there. What `${NAME}` stands for is
+/// encoded when it is put in.
+[[nodiscard]] std::string url_with_login(std::string_view url, const Login& login);
+
+/// A URL without the login in front of its host, and that.
+[[nodiscard]] std::pair<std::string, std::optional<Login>> without_login(std::string_view url);
+
 }  // namespace healer::config

@@ -2,15 +2,41 @@
 // Requests over HTTP, of steps and of lists: whether they can be made.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/compile/url.hpp"
 #include "config/passes/passes.hpp"
 #include "config/passes/workflow_variables.hpp"
+#include "config/text/secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
+namespace {
+
+/// `username U password P`, where there is no other login.
+void check_login(const HttpRequestSyntax& request, Diagnostics& diagnostics) {
+  const auto error = [&](Code code, const SourceRange& range, std::string message, std::string remedy) {
+    report(diagnostics, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
+  };
+  if (request.url.value.starts_with("${"))
+    error(Code::InvalidUrl, request.url.range, "a login needs an address that begins with http:// or https://",
+          "write its beginning, as in \"https://${HOST}/\", or a header \"Authorization: ...\"");
+  else if (without_login(request.url.value).second)
+    error(Code::InvalidUrl, request.url.range, "there is a login in this address already",
+          "remove it there, or 'username' and 'password'");
+  for (const Word& header : request.headers)
+    if (iequals(trim(std::string_view(header.value).substr(0, header.value.find(':'))), "authorization"))
+      error(Code::InvalidValue, header.range, "there is a login already: 'username' and 'password'",
+            "keep one of them");
+  if (request.password->value == kHidden)
+    report(diagnostics, DiagnosticSeverity::Warning, Code::HiddenSecret, request.password->range,
+           std::string(kHiddenSecret), "write the secret");
+}
+
+}  // namespace
 
 void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics) {
   constexpr std::uint64_t kMostOfAnswer = std::uint64_t{64} << 20;
@@ -27,6 +53,7 @@ void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics) {
   if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
     error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
           "a URL is written http://HOST/PATH or https://HOST/PATH");
+  if (request.user) check_login(request, diagnostics);
   for (const Word& header : request.headers)
     if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
       error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");

@@ -114,7 +114,7 @@ std::string of_program(const step::Program& program) {
 }
 
 std::string of_request(const HttpRequest& request) {
-  std::string text = fmt::format("{} {}", request.method, request.url);
+  std::string text = fmt::format("{} {}", request.method, without_user(request.url));
   if (!request.body_file.empty()) text += ", body from " + request.body_file;
   if (!request.body.empty())
     text +=

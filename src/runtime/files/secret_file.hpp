@@ -9,9 +9,10 @@
 
 namespace healer::runtime {
 
-/// What the file of that name holds, without the line feed at its end. It is one of `directory`, or where that is empty
+/// What the file of that name holds, without the line feed at its end; of `NAME[2]` the second of the parts that commas
+/// separate in it. It is one of `directory`, or where that is empty
 /// of systemd's credentials directory, or of /etc/healer/secrets. Errors: it cannot be read, is larger than 64 kB, may
-/// be read by others than its owner, or the name is none.
+/// be read by others than its owner, has no such part, or the name is none.
 [[nodiscard]] Result<std::string> read_secret(const std::string& name, const std::string& directory);
 /// Whether it could be read.
 [[nodiscard]] Result<void> check_secret(const std::string& name, const std::string& directory);

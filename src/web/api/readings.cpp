@@ -153,8 +153,13 @@ Response history_page(const Outcome& outcome, HistoryPlace place, std::size_t li
 Reply history(const ApiRef& api, const Asked& asked) {
   const Query& query = asked.query;
   const std::vector<std::string> services = query.all("service");
-  if (services.size() > 1)
-    return problem({"bad-request", "the history is that of one service, or of all", "name one service, or none"});
+  const std::vector<std::string> groups = query.all("group");
+  if (services.size() + groups.size() > 1)
+    return problem({"bad-request", "the history is that of one service, of one group, or of all",
+                    "name one service or group, or none"});
+  if (const auto found = control::select(*api->backend.daemon.engine().graph(), {.groups = groups});
+      std::holds_alternative<Failure>(found))
+    return problem(std::get<Failure>(found));
   HistoryPlace place{.forwards = query.number("after").has_value(), .number = query.number("after").value_or(0)};
   if (const std::string cursor = query.text("cursor"); !cursor.empty()) {
     const auto found = history_place(cursor);
@@ -168,6 +173,8 @@ Reply history(const ApiRef& api, const Asked& asked) {
   if (const auto since = query.number("since_ms")) what.since = Duration{static_cast<Duration::rep>(*since)};
   if (!asked.request.names.empty()) what.name = asked.request.names.front();
   if (!services.empty()) what.name = services.front();
+  what.is_group = !groups.empty();
+  if (what.is_group) what.name = groups.front();
   auto answer = control::answer_history(api->backend.daemon, api->history, api->no_tail,
                                         api->backend.queries().history(what), nullptr, asked.call.wake);
   return gather(std::move(answer), [api, place, limit = query.limit(), fields = query.all("fields")](
@@ -346,7 +353,7 @@ void add_readings(std::vector<Operation>& all) {
   all.push_back(one);
   add_services(all);
   one = listed("/history", Verb::History, "What happened, newest last", "records", "RecordView");
-  one.parameters = {"service", "since_ms", "after", "fields", "limit", "cursor"};
+  one.parameters = {"service", "group", "since_ms", "after", "fields", "limit", "cursor"};
   one.paged = true;
   one.handle = history;
   all.push_back(one);
