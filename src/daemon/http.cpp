@@ -20,7 +20,8 @@
 namespace healer {
 
 Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Machine machine, const std::string& answers)
-    : beat_(loop.timer([this] { pulse_.tick(); })),
+    : loop_(loop),
+      beat_(loop.timer([this] { pulse_.tick(); })),
       pulse_([] { return runtime::now(); }, [this](Duration when) { beat_.set_deadline(when); }),
       side_(loop, machine),
       collectors_(loop, backend.daemon, machine.report) {
@@ -49,6 +50,13 @@ std::vector<std::string> Http::troubles() const {
   std::vector<std::string> texts = side_.troubles();
   std::ranges::move(collectors_.troubles(), std::back_inserter(texts));
   return texts;
+}
+
+void Http::when_quiet(runtime::Loop::Callback done) {
+  constexpr Duration kLook = milliseconds{5};
+  if (kept_->is_quiet() && side_.is_quiet()) return done();
+  quiet_ = loop_.timer([this, done = std::move(done)] { loop_.post([this, done] { when_quiet(done); }); });
+  quiet_.set_deadline(runtime::now().mono + kLook);
 }
 
 void Http::see(const Happening& what) {

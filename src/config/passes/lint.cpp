@@ -52,7 +52,7 @@ class Linter {
           for (const auto& [name, value] : program.environment) hidden(value);
         });
     }
-    lint_httpd(document, diagnostics_);
+    lint_httpd(document, sources_, diagnostics_);
   }
 
  private:
