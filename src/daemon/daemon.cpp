@@ -80,10 +80,15 @@ void Daemon::handle(const Event& event) {
 }
 
 void Daemon::perform(effect::Measure& effect) {
-  measurer_->measure(effect, engine_->graph()->slots[effect.service.index()]);
+  const auto& block = engine_->graph()->slots[effect.service.index()];
+  if (block->is_listed()) return lists_->look(effect, *block);
+  measurer_->measure(effect, block);
 }
 
-void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
+void Daemon::perform(effect::CancelRun& effect) {
+  measurer_->cancel(effect.run);
+  lists_->cancel(effect.run);
+}
 
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = *effect.command.identity;
@@ -414,7 +419,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
   if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
   compiler_->release(was);
-  lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
+  lists_->in_force(outcome.loaded.result, !outcome.plan->empty(), *engine_->graph());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) write_log(Severity::Info, "rules reloaded: nothing has changed");

@@ -51,7 +51,9 @@ void Http::see(const Happening& what) {
   const auto* const notified = std::get_if<happening::Notified>(&what);
   if (notified != nullptr) collectors_.see(notified->event);
   const auto* const asked = std::get_if<happening::Asked>(&what);
-  if (notified != nullptr && std::holds_alternative<engine::event::Measured>(notified->event)) pulse_.note_figures();
+  if (notified != nullptr && (std::holds_alternative<engine::event::Measured>(notified->event) ||
+                              std::holds_alternative<engine::event::RowsRead>(notified->event)))
+    pulse_.note_figures();
   if (asked == nullptr) return;
   if (std::holds_alternative<engine::effect::Commit>(asked->effect)) pulse_.note();
   collectors_.see(asked->effect);

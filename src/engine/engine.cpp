@@ -468,6 +468,10 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
       timetable_.stop(id);
       arrivals_.replace(id, old, turn);
     }
+    if (block.is_listed())
+      timetable_.stop(id);
+    else if (old.is_listed() && !block.is_heard() && running_)
+      begin(id, turn.now.mono, turn);
     Memory fresh = fresh_memory(block);
     state.memory =
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);

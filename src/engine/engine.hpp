@@ -158,6 +158,7 @@ class Engine {
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
   void on(const event::Arrived& event, Turn& turn);
+  void on(const event::RowsRead& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::NotSignalled& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -54,6 +55,12 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
+  const bool delayed = is_delayed(*this, id, seen, turn.now);
+  if (delayed && flight.reason != Reason::Healing) {
+    take(id, kept, turn);
+    commands_.run_ended(id, false, turn);
+    return;
+  }
   if (newly_missing(id, seen, turn.now)) {
     composites_.note(id);
     return settle(id, &seen, turn);
@@ -67,6 +74,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
+  } else if (delayed) {
+    // A look before a healing: it is seen, and nothing is judged.
   } else if (!state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen)) {
     // The common run, in which nothing happens.
     if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
@@ -103,7 +112,7 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
       if (!state.trouble->unknown) {
-        if (!graph_->at(id).has_members())
+        if (!graph_->at(id).has_members() && !graph_->at(id).is_listed())  // its list tells of that
           turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.trouble.set(&Trouble::unknown, Unknown{.since = turn.now.wall, .why = {}});
       }

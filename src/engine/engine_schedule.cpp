@@ -33,6 +33,7 @@ std::uint64_t Engine::cycle(Instant now) const {
 
 void Engine::begin(ServiceId id, Duration first, Turn& turn) {
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
+  if (graph_->at(id).is_listed()) return;
   timetable_.begin(id, first, services_[id.index()].monitored);
 }
 

@@ -292,6 +292,8 @@ class Player final : public EffectSink {
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!is_here(*id)) return;
+    if (seen && !claimed_ && graph_->at(*id).is_listed())  // nobody need have asked for it
+      return tell(event::RowsRead{.began = ran.begun, .rows = {{*id, seen}}});
     const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
     const bool waits = flight && !promised_.contains(flight->run) && graph_->at(*id).is_measured();
@@ -393,11 +395,9 @@ class Player final : public EffectSink {
     stopped_ = true;
     tell(reported);
   }
-
   void take(const recorded::Gap& gap, const recorded::Item& item) {
     note(item.wall, fmt::format("a gap in the recording: {}", gap.why));
   }
-
   void take(const ActionRecord& action_record, const recorded::Item&) {
     if (span_.holds(action_record.when) && lives_ > 0) then_done_.push_back(action_record);
   }

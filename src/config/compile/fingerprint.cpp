@@ -108,6 +108,7 @@ class Gatherer {
   void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
   void add(const engine::Queried& test) { all('j', test.test); }
   void add(const engine::HeartbeatIs& test) { all('b', test.what); }
+  void add(const engine::ListedSpec& spec) { all(spec.list, spec.row, spec.delay); }
   void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token); }
   void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
   void add(const engine::OutputChanged& test) { all('o', test.negated); }
@@ -167,6 +168,7 @@ class Gatherer {
         block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
         block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
     if (block.is_heard()) add(block.other->heartbeat);
+    if (block.is_listed()) add(block.other->listed);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

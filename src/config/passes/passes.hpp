@@ -129,6 +129,11 @@ void check_composites(const Document& document, Diagnostics& diagnostics);
 /// Times of heartbeats that cannot be, and tokens that are none: errors; tokens that can be guessed: warnings.
 void check_heartbeats(const Document& document, Diagnostics& diagnostics);
 
+/// A request that cannot be made: errors; a secret that others see: a warning.
+void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics);
+/// Schedules of rows, which run when their lists are read: errors.
+void check_rows(const Document& document, Diagnostics& diagnostics);
+
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 

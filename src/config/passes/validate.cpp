@@ -163,7 +163,8 @@ class Validator {
   void test(const CompareSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.name.value) == nullptr) {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
-      if (kind_->traits.is_run || !kind_->traits.is_measured()) return has_no_test(range, "resources");
+      if (kind_->traits.is_run || kind_->traits.is_listed || !kind_->traits.is_measured())
+        return has_no_test(range, "resources");
     }
     if (test.name.value == kStatus && kind_->traits.has_process && is_not_foreground())
       return error(Code::WrongPlace, range, "how a process ends is known only of one that healer runs itself",
@@ -221,7 +222,7 @@ class Validator {
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
   void test(const QueriedSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_run) return has_no_test(range, "JSON");
+    if (!kind_->traits.is_run && !kind_->traits.is_listed) return has_no_test(range, "JSON");
     const auto& [filter, comparison, value, quoted] = test.json;
     filters_.insert(filter.value);
     if (const std::string problem = jq_problem(filter.value); !problem.empty())
@@ -379,6 +380,12 @@ class Validator {
     if (watchdog.time.value < engine::kShortestWatchdog)
       error(Code::OutOfRange, watchdog.time.range,
             fmt::format("the time of a watchdog is {} at least", format_duration(engine::kShortestWatchdog)));
+  }
+
+  void statement(const DelaySyntax& delay) {
+    if (!kind_->traits.is_listed && !check_->broken)
+      return error(Code::WrongPlace, delay.range, "'delay' is only possible for a 'check row'", "remove it");
+    duration(delay.time);
   }
 
   void statement(const LeftoversSyntax& leftovers) {

@@ -16,6 +16,7 @@
 #include "grammar/errors.hpp"
 #include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
+#include "grammar/own_statement.hpp"
 #include "grammar/terminals.hpp"
 #include "util/text.hpp"
 
@@ -277,9 +278,8 @@ class Parser : Tokens {
       return skip_to_statement();
     }
     const auto meant = report_wrong_type();
-    const Kind type = meant == "composite"   ? Kind::CheckComposite
-                      : meant == "heartbeat" ? Kind::CheckHeartbeat
-                                             : grammar::kind_of_word(fmt::format("check\t{}", meant));
+    Kind type = grammar::kind_of_own_check(meant);
+    if (type == Kind::End) type = grammar::kind_of_word(fmt::format("check\t{}", meant));
     if (!meant.empty() && parsed_check(type)) {
       service_ = Service::Open;
       begin_service(broken_check(type, at_ + 2));
@@ -288,7 +288,7 @@ class Parser : Tokens {
     unknown_check({at_ + 1, at_ + 2});
     skip_to_statement();
   }
-  static bool is_own_check(Kind kind) { return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat; }
+  static bool is_own_check(Kind kind) { return kind >= Kind::CheckComposite && kind <= Kind::CheckRow; }
   static bool parsed_check(Kind kind) { return parsing::kind_of_check(kind) != nullptr; }
 
   /// A service that is not known has one of these tokens for its name.

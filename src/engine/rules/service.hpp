@@ -13,6 +13,7 @@
 
 #include "engine/rules/command.hpp"
 #include "engine/rules/kind.hpp"
+#include "engine/rules/listed.hpp"
 #include "engine/rules/plan.hpp"
 #include "engine/rules/recipient.hpp"
 #include "engine/rules/rule.hpp"
@@ -37,7 +38,7 @@ struct ProgramSpec {
   Command command;
   std::vector<std::string> patterns;   ///< at most kMaxPatterns
   std::uint32_t output_limit = 512;    ///< bytes of output kept (set limits programOutput)
-  std::vector<std::string> filters{};  ///< of jq, of what it writes on its standard output; at most kMaxFilters
+  std::vector<std::string> filters{};  ///< of jq, of what it writes, or of the row of a list; at most kMaxFilters
 
   bool operator==(const ProgramSpec&) const = default;
 };
@@ -126,6 +127,7 @@ struct OtherSubject {
   InterfaceSpec interface;  ///< Target::Interface
   CompositeSpec composite;  ///< Target::Members
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
+  ListedSpec listed;        ///< Target::Row
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -164,6 +166,7 @@ struct ServiceBlock {
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   [[nodiscard]] bool is_heard() const { return kind->traits.is_heard; }
+  [[nodiscard]] bool is_listed() const { return kind->traits.is_listed; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
