@@ -117,7 +117,8 @@ class Linter {
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
   void check(const SetMmonit&, const SourceRange&) {}  // see lint_httpd
   void check(const SetSsl&, const SourceRange& range) {
-    not_yet(ssl_, range, "'set ssl' is accepted, but only the options of each server are used yet");
+    not_yet(ssl_, range,
+            "'set ssl' counts for HTTP requests and alerts; tests of connections use only their own options yet");
   }
   void check(const SetMonit&, const SourceRange&) {}
   void check(const SetExpectBuffer& set, const SourceRange&) {
@@ -559,7 +560,7 @@ class Linter {
   void statement(const DelaySyntax& delay) { only_last(delay_, delay.range, "delay"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
-  bool ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
+  bool ssl_ = false, fips_ = false;  ///< it is told that they do little or nothing yet
   const Sources& sources_;
   Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();
