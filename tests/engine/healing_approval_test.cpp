@@ -27,7 +27,7 @@ RuleSet changed(const Fleet& fleet, const std::function<void(Workflow&)>& change
   Workflow plan = *rules.workflows.front();
   change(plan);
   plan.key = hash128("rebuild changed " + hash_of_plan(Healing{
-                                              .cause = {},
+                                              .cause = std::make_shared<const effect::Cause>(),
                                               .plan = std::make_shared<const Workflow>(plan),
                                           }));
   rules.workflows.front() = std::make_shared<const Workflow>(std::move(plan));
