@@ -36,7 +36,7 @@ using engine::event::Answered;
 namespace {
 
 constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer, or a value in it that people read
-constexpr Duration kSearchPatience{2'000};  // with the expressions of a step
+constexpr Duration kSearchPatience{2'000};                   // with the expressions of a step
 
 template <auto Function>
 struct FreeCurl {
