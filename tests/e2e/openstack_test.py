@@ -51,7 +51,8 @@ class Case(support.Case):
     def example(self) -> str:
         """As shipped, at these services, and quicker."""
         text = (EXAMPLES / "openstack-heat.rules").read_text()
-        for old, new in (("https://keystone.example:5000", self.cloud.url), ("https://nova.example:8774", self.cloud.url),
+        for old, new in (("set httpd port 2812 use", f"set httpd port {self.port} use"), ("https://nova.example:8774", self.cloud.url),
+                         ("https://keystone.example:5000", self.cloud.url),
                          ("https://heat.example:8004", self.cloud.url), ("https://mistral.example:8989", self.cloud.url),
                          ("/etc/healer/openstack-heat", str(self.place)), ("cooldown 10 minutes", f"cooldown {self.COOLDOWN}"),
                          ("every 10 seconds", "every 100 ms"), ("every 5 seconds", "every 100 ms")):
@@ -61,8 +62,8 @@ class Case(support.Case):
 
     def watch(self, **how) -> support.Daemon:
         """A daemon whose hooks listen."""
-        daemon = self.start(f'set secrets "{self.path("secrets")}"\nset httpd port {self.port} allow localhost\n'
-                            + self.example().replace("with rebuild_unit any target", f"with {self.WORKFLOW} any target"), **how)
+        rules = self.example().replace("with rebuild_unit any target", f"with {self.WORKFLOW} any target")
+        daemon = self.start(f'set secrets "{self.path("secrets")}"\n{rules}', **how)
         self.wait_hooks(daemon)
         return daemon
 
