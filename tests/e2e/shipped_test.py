@@ -13,8 +13,13 @@ EXAMPLES = support.TOP / "rules.d" / "examples"
 
 class Shipped(support.Case):
     def judge(self, rules) -> subprocess.CompletedProcess:
-        return subprocess.run([support.BUILD / "healerd", "-t", "--offline", "--strict", "-c", rules],
-                              capture_output=True, text=True)
+        # The secrets that the examples name.
+        secrets = self.path("credentials")
+        secrets.mkdir(mode=0o700, exist_ok=True)
+        (secrets / "kubernetes").write_text("token\n")
+        (secrets / "kubernetes").chmod(0o600)
+        return subprocess.run([support.BUILD / "healerd", "-t", "--offline", "--strict", "-c", rules], capture_output=True, text=True,
+                              env={**os.environ, "CREDENTIALS_DIRECTORY": str(secrets)})
 
     def test_the_rules_as_shipped_are_accepted(self):
         rules = self.path("rules.d")
@@ -47,7 +52,8 @@ class Shipped(support.Case):
         together = self.path("rules.d")
         shutil.copytree(support.TOP / "rules.d", together)
         files = sorted(EXAMPLES.rglob("*.rules"))
-        self.assertLessEqual({"apache", "backups", "bind", "certificates", "cron", "disks", "docker", "dovecot", "haproxy", "machine",
+        self.assertLessEqual({"apache", "backups", "bind", "certificates", "cron", "disks", "docker", "dovecot", "haproxy",
+                              "kubernetes-nodes", "kubernetes-repair", "liveness", "machine",
                               "mariadb", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog",
                               "self-healing-vms", "ssh", "vm"}, {file.stem for file in files})
         for file in files:
