@@ -19,7 +19,7 @@ class Shipped(support.Case):
         """Where the secrets that examples name are there."""
         secrets = self.path("secrets")
         secrets.mkdir(mode=0o700, exist_ok=True)
-        for name in ("cloudify", "aodh", "zaqar"):
+        for name in ("cloudify", "aodh", "zaqar", "kubernetes"):
             (secrets / name).write_text("user,password,tenant\n")
             (secrets / name).chmod(0o600)
         return subprocess.run([support.BUILD / "healerd", "-t", "--offline", "--strict", "-c", rules],
@@ -57,7 +57,8 @@ class Shipped(support.Case):
         shutil.copytree(support.TOP / "rules.d", together)
         files = sorted(EXAMPLES.rglob("*.rules"))
         self.assertLessEqual({"apache", "backups", "bind", "certificates", "cloudify", "cron", "disks", "docker", "dovecot",
-                              "gke-repair", "haproxy", "haproxy-servers", "keepalived", "liveness-probes", "machine", "mariadb",
+                              "gke-repair", "haproxy", "haproxy-servers", "keepalived", "kubernetes-nodes", "kubernetes-repair",
+                              "liveness", "liveness-probes", "machine", "mariadb",
                               "nagios-plugins", "openstack-heat", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog",
                               "self-healing-vms", "ssh", "vm"}, {file.stem for file in files})
         for file in files:

@@ -193,6 +193,21 @@ expect not list NODE tells "the row 'n2' leaves" by 74 minutes
 expect list NODE tells "the row 'n2' is being removed although it has failed: it was missing from 3 readings" by 75 minutes
 """, 6)
 
+    def test_rows_are_judged_where_their_list_never_changes(self):
+        self.list_rules()
+        text = self.rules.read_text()
+        self.rules.write_text(text[:text.index("for each")] + """for each NODE from http "https://api.example/nodes" every 15 seconds {
+  check row row_${NODE}
+    group nodes
+    if json '.state' != "up" for 1 minute then heal with rebuild
+}
+""")
+        self.assert_met(self.LISTED + """at 10 minutes n2 fails
+expect healing n2 begun by 12 minutes
+expect healing n2 recovered
+expect row_n1 running
+""", 3)
+
     def test_a_row_leaves_while_its_healing_waits_for_that(self):
         self.list_rules()
         self.rules.write_text(self.rules.read_text().replace("recovered within 5 minutes", "recovered or gone within 30 minutes"))

@@ -161,7 +161,10 @@ void DaemonLists::take_services(const engine::Graph& graph) {
 
 /// A reading is due while another is under way, which may be for looks alone.
 void DaemonLists::put_off(One& list, bool counts) {
-  if (counts && list.declared) list.due.set_deadline(runtime::mono_now() + kBetweenLooks);
+  if (counts && list.declared) {
+    list.overdue = true;
+    list.due.set_deadline(runtime::mono_now() + kBetweenLooks);
+  }
   if (!counts) list.again = true;
 }
 
@@ -184,6 +187,8 @@ void DaemonLists::read_http(const ListSource& source, bool counts) {
                      .fields = needs.kept.fields,
                      .filters = needs.filters});
   }
+  // Looks may be wanted all the time: they hold no reading up that is due.
+  for (const ListSource& one : sources) counts = std::exchange(lists_.at(one).overdue, false) || counts;
   for (const ListSource& one : sources) {
     One& list = lists_.at(one);
     list.reading = true;

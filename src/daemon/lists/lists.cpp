@@ -239,7 +239,7 @@ void DaemonLists::read(const ListSource& source, bool counts) {
   if (list.source.http) return read_http(source, counts);
   if (list.reading) return put_off(list, counts);
   list.reading = true;
-  list.counts = counts;
+  list.counts = std::exchange(list.overdue, false) || counts;
   list.began = runtime::mono_now();
   const auto done = [this, source](Result<std::string> text) { take(source, {.text = std::move(text)}); };
   if (source.command.empty())

@@ -164,9 +164,10 @@ class DaemonLists {
     std::optional<WallTime> read;                     ///< when, successfully
     runtime::Loop::Timer due;
     bool reading = false;
-    bool counts = true;  ///< the reading under way; else it is for looks alone, and nothing is believed of it
-    bool again = false;  ///< another one is wanted after it, for looks
-    Duration began{0};   ///< mono: that reading, or the last
+    bool counts = true;    ///< the reading under way; else it is for looks alone, and nothing is believed of it
+    bool again = false;    ///< another one is wanted after it, for looks
+    bool overdue = false;  ///< one that counts was put off: the next one does
+    Duration began{0};     ///< mono: that reading, or the last
     config::ListSource source;
     std::vector<std::string> fields;   ///< that the rules name
     bool keeps_all = true;             ///< fields, whether they are named or not
