@@ -112,7 +112,11 @@ struct beat_token     : string_word {};
 struct check_heartbeat : extension<"a heartbeat", token<Kind::CheckHeartbeat>, text<"heartbeat">, service_name, token<Kind::Every>, beat_interval, beat_lateness,
                                    opt<text<"token">, beat_token>> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check unit NAME with name "nginx.service"
+struct unit_name      : string_word { static constexpr std::string_view kExpected = "the name of a unit, as in \"nginx.service\""; };
+struct check_unit     : extension<"a unit of systemd", token<Kind::CheckUnit>, text<"unit">, service_name, text<"name">, unit_name> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_unit, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

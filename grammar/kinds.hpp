@@ -50,6 +50,7 @@ enum class Kind : std::uint8_t {
   CheckProgram,
   CheckComposite,  ///< `check` before `composite NAME`, which Monit has not: has no spelling of its own
   CheckHeartbeat,  ///< the same before `heartbeat NAME`
+  CheckUnit,       ///< and before `unit NAME`
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,

@@ -69,6 +69,16 @@ std::size_t pieces_of_heal(std::string_view text, std::size_t end) {
 
 }  // namespace
 
+Kind own_check_of(std::string_view word) {
+  if (iequals(word, "composite")) return Kind::CheckComposite;
+  if (iequals(word, "heartbeat")) return Kind::CheckHeartbeat;
+  return iequals(word, "unit") ? Kind::CheckUnit : Kind::End;
+}
+
+bool is_own_check(Kind kind) {
+  return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat || kind == Kind::CheckUnit;
+}
+
 OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begin, std::size_t end, Kind before,
                                          std::string_view ending_word, std::string_view gap, bool is_first) {
   if (form_ != Form::None && ends(text, begin, end, ending_word, gap, is_first)) form_ = Form::None;

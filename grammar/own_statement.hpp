@@ -11,6 +11,11 @@
 
 namespace healer::grammar {
 
+/// The token before a word behind `check` that makes a service Monit has not: `composite`, `heartbeat`, `unit`;
+/// Kind::End: it is none of these.
+[[nodiscard]] Kind own_check_of(std::string_view word);
+[[nodiscard]] bool is_own_check(Kind kind);
+
 class OwnStatement {
  public:
   /// What a word is to the lexer.

@@ -37,27 +37,28 @@ syntax keyword healerOption ldap3 le leftovers less limit limits link lmtp
 syntax keyword healerOption log logfile loglimit lt mail mails mailserver maintenance
 syntax keyword healerOption manual maxforward md5 member members memcache method missed
 syntax keyword healerOption mmonit mongodb monit more mqtt mtime mx mysql
-syntax keyword healerOption mysqls ne networktimeout newer nntp nostart notequal notify
-syntax keyword healerOption ns ntp3 offset oid older once operator operators
-syntax keyword healerOption origin overlapping pagein pageins pageout pageouts parallel passive
-syntax keyword healerOption password patch path pause pemchain pemfile pemkey perm
-syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
-syntax keyword healerOption pop pops port portnumber post ppid probation programoutput
-syntax keyword healerOption programtimeout proto protocol proxy ptr put query radius
-syntax keyword healerOption ramp rdate read readonly ready redirects redis register
-syntax keyword healerOption reject reminder repeatable replylimit request requestlimit responsetime restarttimeout
-syntax keyword healerOption retry rsakey rsync run runs saturation save secret
-syntax keyword healerOption secrets security selfsigned send sendexpectbuffer service servicetime settle
-syntax keyword healerOption sha1 sha256 sha512 shadow sieve signal signature sip
-syntax keyword healerOption size skip slot slots smtp smtps snmp soa
-syntax keyword healerOption socket space spamassassin srv ssh ssl sslauto sslv2
-syntax keyword healerOption sslv3 startlimit starttimeout starttls statefile step stoptimeout syslog
-syntax keyword healerOption target tcp tcpssl terabyte terabytes terminal thread threads
-syntax keyword healerOption time timeout timestamp tls tlsv1 tlsv11 tlsv12 tlsv13
-syntax keyword healerOption tns token total tries trust txt type udp
-syntax keyword healerOption uid unix unixsocket until up upload uploaded uptime
-syntax keyword healerOption url username valid verify version wait waitlimit watchdog
-syntax keyword healerOption websocket week weeks when while write
+syntax keyword healerOption mysqls name ne networktimeout newer nntp nostart notequal
+syntax keyword healerOption notify ns ntp3 offset oid older once operator
+syntax keyword healerOption operators origin overlapping pagein pageins pageout pageouts parallel
+syntax keyword healerOption passive password patch path pause pemchain pemfile pemkey
+syntax keyword healerOption perm permission pgsql pid pidfile ping ping4 ping6
+syntax keyword healerOption polls pop pops port portnumber post ppid probation
+syntax keyword healerOption programoutput programtimeout proto protocol proxy ptr put query
+syntax keyword healerOption radius ramp rdate read readonly ready redirects redis
+syntax keyword healerOption register reject reminder repeatable replylimit request requestlimit responsetime
+syntax keyword healerOption restarttimeout retry rsakey rsync run runs saturation save
+syntax keyword healerOption secret secrets security selfsigned send sendexpectbuffer service servicetime
+syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signature
+syntax keyword healerOption sip size skip slot slots smtp smtps snmp
+syntax keyword healerOption soa socket space spamassassin srv ssh ssl sslauto
+syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls state statefile step
+syntax keyword healerOption stoptimeout substate syslog target tasks tcp tcpssl terabyte
+syntax keyword healerOption terabytes terminal thread threads time timeout timestamp tls
+syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns token total tries
+syntax keyword healerOption trust txt type udp uid unit unix unixsocket
+syntax keyword healerOption until up upload uploaded uptime url username valid
+syntax keyword healerOption verify version wait waitlimit watchdog websocket week weeks
+syntax keyword healerOption when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

@@ -43,6 +43,8 @@ MADE = {
     "ready": lambda make: "",
     "composite": lambda make: "check composite one with members two, three, of group four",
     "heartbeat": lambda make: "check heartbeat one every 1 day within 1 hour token \"two\"",
+    "check-unit": lambda make: 'check unit one with name "two.service"',
+    "unit-restarts": lambda make: "restarts > 3" + make.pick(["", " within 10 minutes"]),
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),

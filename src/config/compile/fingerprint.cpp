@@ -167,6 +167,7 @@ class Gatherer {
         block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
         block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
     if (block.is_heard()) add(block.other->heartbeat);
+    if (block.is_unit()) add(block.other->unit);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

@@ -130,6 +130,13 @@ struct action<grammar::beat_token> {
 };
 
 template <>
+struct action<grammar::unit_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.unit = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::foreground> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::foreground>(in, build);
@@ -307,10 +314,10 @@ struct action<grammar::on_reboot> {
 
 const engine::CheckKind* kind_of_check(Kind check) {
   static constexpr std::pair<Kind, std::string_view> kWords[] = {
-      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},          {Kind::CheckDirectory, "directory"},
-      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},          {Kind::CheckHost, "host"},
-      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},    {Kind::CheckNetwork, "network"},
-      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}};
+      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},           {Kind::CheckDirectory, "directory"},
+      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},           {Kind::CheckHost, "host"},
+      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},     {Kind::CheckNetwork, "network"},
+      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}, {Kind::CheckUnit, "unit"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

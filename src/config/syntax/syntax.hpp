@@ -58,7 +58,7 @@ struct DiffersSyntax {
   bool is_text = false;   ///< the value is any text, not a name or a number
   bool is_loose = false;  ///< Monit takes any text for it, though nothing can be equal to that
 };
-/// `security attribute =~ "..."`.
+/// `security attribute =~ "..."`, `state = "..."`.
 struct TextSyntax {
   std::string what;
   ComparisonWord comparison = ComparisonWord::Equal;  ///< Equal or NotEqual
@@ -130,14 +130,17 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-/// `missed`, `failed`, of a heartbeat.
+/// `missed`, `failed`, of a heartbeat; `failed` of a unit, too.
 struct HeartbeatTestSyntax {
   bool missed = false;
 };
 
+/// `active`, of a unit.
+struct ActiveSyntax {};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
                                 MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
-                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax>;
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, ActiveSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -282,6 +285,7 @@ struct CheckSyntax {
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
+  Rare<Word> unit;                  ///< Unit: its name
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not

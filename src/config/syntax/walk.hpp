@@ -42,6 +42,7 @@ class Walk {
       place(check.heartbeat->within);
       text(check.heartbeat->token);
     }
+    text(check.unit);
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -144,6 +145,7 @@ class Walk {
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
   void operator()(HeartbeatTestSyntax&) {}
+  void operator()(ActiveSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

@@ -12,6 +12,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
@@ -314,6 +315,7 @@ class Printer {
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
+      case engine::Target::Unit: return fmt::format("{} with name {}", begin, written_text(block.other->unit));
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -345,7 +347,8 @@ class Printer {
   }
 
   void command(std::string_view what, const Rare<engine::Command>& command) {
-    if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
+    if (command && !engine::unit_order(*command))  // systemd's own jobs are what is not written
+      line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
   void foreground(const engine::ForegroundSpec& spec) {

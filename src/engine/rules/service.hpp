@@ -126,6 +126,7 @@ struct OtherSubject {
   InterfaceSpec interface;  ///< Target::Interface
   CompositeSpec composite;  ///< Target::Members
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
+  std::string unit;         ///< Target::Unit: its name, with the type
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -165,6 +166,7 @@ struct ServiceBlock {
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   [[nodiscard]] bool is_heard() const { return kind->traits.is_heard; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
+  [[nodiscard]] bool is_unit() const { return kind->traits.is_unit; }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.
