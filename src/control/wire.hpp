@@ -33,6 +33,7 @@
 
 #include "control/wire_healing.hpp"
 #include "control/wire_heartbeat.hpp"
+#include "control/wire_unit.hpp"
 #include "util/time.hpp"
 
 namespace healer::control {
@@ -392,6 +393,7 @@ struct ServiceStatus : ServiceSummary {
   std::vector<std::string> depends;          ///< names of the services that must be up before it
   std::vector<MemberView> members;           ///< of a composite
   std::optional<HeartbeatView> heartbeat{};  ///< where it is one
+  std::optional<UnitView> unit{};            ///< the same
   std::string place;
   std::string schedule;                     ///< as written; empty: every cycle
   std::optional<RunView> last;              ///< none: not run yet

@@ -383,6 +383,7 @@ void fields(Walk walk, T& v) {
   walk("depends", v.depends);
   if_any(walk, "members", v.members);
   if_any(walk, "heartbeat", v.heartbeat);
+  if_any(walk, "unit", v.unit);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);

@@ -59,6 +59,7 @@ SCHEMA(StaleView);
 SCHEMA(StartsView);
 SCHEMA(TakenOutView);
 SCHEMA(Totals);
+SCHEMA(UnitView);
 SCHEMA(WorkflowReport);
 #undef SCHEMA
 
