@@ -134,7 +134,11 @@ struct check_event    : extension<"a check of events", token<Kind::CheckEvent>, 
 // check row NAME
 struct check_row      : extension<"a row of a list", token<Kind::CheckRow>, text<"row">, service_name> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_row, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check unit NAME with name "nginx.service"
+struct unit_name      : string_word { static constexpr std::string_view kExpected = "the name of a unit, as in \"nginx.service\""; };
+struct check_unit     : extension<"a unit of systemd", token<Kind::CheckUnit>, text<"unit">, service_name, text<"name">, unit_name> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_row, check_unit, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

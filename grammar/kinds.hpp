@@ -54,6 +54,7 @@ enum class Kind : std::uint8_t {
   CheckHeartbeat,  ///< the same before `heartbeat NAME`
   CheckEvent,      ///< the same before `event NAME`
   CheckRow,        ///< the same before `row NAME`
+  CheckUnit,       ///< the same before `unit NAME`
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,

@@ -91,7 +91,13 @@ Kind own_check_of(std::string_view word) {
   if (iequals(word, "composite")) return Kind::CheckComposite;
   if (iequals(word, "heartbeat")) return Kind::CheckHeartbeat;
   if (iequals(word, "event")) return Kind::CheckEvent;
-  return iequals(word, "row") ? Kind::CheckRow : Kind::End;
+  if (iequals(word, "row")) return Kind::CheckRow;
+  return iequals(word, "unit") ? Kind::CheckUnit : Kind::End;
+}
+
+bool is_own_check(Kind kind) {
+  return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat || kind == Kind::CheckEvent ||
+         kind == Kind::CheckRow || kind == Kind::CheckUnit;
 }
 
 OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begin, std::size_t end, Kind before,

@@ -13,6 +13,8 @@ namespace healer::grammar {
 
 /// Of `check composite`, `check event` and the like, whose names stand behind such a word. Kind::End: of no other.
 [[nodiscard]] Kind own_check_of(std::string_view word);
+/// Whether it is one of those.
+[[nodiscard]] bool is_own_check(Kind kind);
 
 class OwnStatement {
  public:

@@ -18,7 +18,8 @@
   KIND(kComposite) \
   KIND(kHeartbeat) \
   KIND(kEvent) \
-  KIND(kRow)
+  KIND(kRow) \
+  KIND(kUnit)
 // clang-format on
 
 namespace healer {

@@ -53,12 +53,13 @@ syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signat
 syntax keyword healerOption sip size skip slot slots smtp smtps snmp
 syntax keyword healerOption soa socket space spamassassin srv ssh ssl sslauto
 syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls state statefile step
-syntax keyword healerOption stoptimeout syslog target tcp tcpssl terabyte terabytes terminal
-syntax keyword healerOption thread threads time timeout timestamp tls tlsv1 tlsv11
-syntax keyword healerOption tlsv12 tlsv13 tns token total tries trust txt
-syntax keyword healerOption type udp uid unix unixsocket until up upload
-syntax keyword healerOption uploaded uptime url username valid verify version wait
-syntax keyword healerOption waitlimit watchdog websocket week weeks when while write
+syntax keyword healerOption stoptimeout substate syslog target tasks tcp tcpssl terabyte
+syntax keyword healerOption terabytes terminal thread threads time timeout timestamp tls
+syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns token total tries
+syntax keyword healerOption trust txt type udp uid unit unix unixsocket
+syntax keyword healerOption until up upload uploaded uptime url username valid
+syntax keyword healerOption verify version wait waitlimit watchdog websocket week weeks
+syntax keyword healerOption when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

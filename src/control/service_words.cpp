@@ -78,6 +78,8 @@ std::string describe_check(const engine::CheckKind& kind, const engine::Facts& f
   }
   if (facts.further->row) return facts.further->values.empty() ? "in its list" : values_text(facts);
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
+  for (const auto& [what, value] : facts.attributes)
+    if (what == engine::Attribute::UnitStanding) text = engine::format_value(value);
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
     const auto value = engine::figure_of(facts, metric);

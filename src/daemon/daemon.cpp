@@ -20,6 +20,7 @@
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
+#include "engine/rules/unit.hpp"
 #include "engine/words/explain.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -93,6 +94,7 @@ void Daemon::perform(effect::CancelRun& effect) {
 }
 
 void Daemon::perform(effect::Exec& effect) {
+  if (auto order = unit_order(effect.command)) return units_->start(effect.action, std::move(*order));
   const Identity& identity = *effect.command.identity;
   const bool of_job = effect.job != JobId{};
   const bool of_healing = effect.healing != HealingId{};
@@ -159,7 +161,9 @@ void Daemon::action_ended(const event::ActionEnded& ended) {
   });
 }
 
-void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
+void Daemon::perform(effect::EndAction& effect) {
+  if (!units_->end(effect.action)) actions_->end(effect.action, std::move(effect.signals));
+}
 
 void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
 
@@ -168,6 +172,8 @@ void Daemon::perform(effect::Signal& effect) { inspector_->signal(effect); }
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) receive_notices();
   const auto running = engine_->programs().all().find(effect.action.number());
+  if (running != engine_->programs().all().end())
+    if (auto order = unit_order(running->second.exec.command)) return units_->adopt(effect.action, std::move(*order));
   const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
   actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
                   of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,

@@ -44,6 +44,7 @@
 #include "runtime/process/reaper.hpp"
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
+#include "runtime/units/units.hpp"
 #include "store/sqlite_store.hpp"
 
 namespace healer {
@@ -176,6 +177,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> inspector_;
+  std::unique_ptr<runtime::Units> units_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::DocumentReader> documents_;
   std::unique_ptr<runtime::ActionRunner> actions_;

@@ -471,8 +471,11 @@ void Daemon::open_shells() {
       });
   documents_ =
       std::make_unique<runtime::DocumentReader>(loop_, "/proc/self/exe", [this](const Event& event) { handle(event); });
-  measurer_ =
-      std::make_unique<runtime::Measurer>(*runs_, *inspector_, *connections_, [this](const ServiceBlock& block) {
+  units_ = std::make_unique<runtime::Units>(
+      loop_, runtime::SystemBus::Options{}, [this](const Event& event) { handle(event); },
+      [this](bool is_well, const std::string& text) { write_log(is_well ? Severity::Info : Severity::Warning, text); });
+  measurer_ = std::make_unique<runtime::Measurer>(
+      *runs_, *inspector_, *connections_, *units_, [this](const ServiceBlock& block) {
         std::vector<std::string> environment =
             actions::check_environment(base_, *block.program->command.identity, block.name);
         if (block.row) actions::add_row(environment, *block.row);

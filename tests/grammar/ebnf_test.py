@@ -47,6 +47,8 @@ MADE = {
         ['secret "a", "b" within 5 minutes', 'token "two" format json key json ".id"', "valid 1 hour state json '.s'"]),
     "row": lambda make: "check row one",
     "delay": lambda make: "delay 20 minutes",
+    "check-unit": lambda make: 'check unit one with name "two.service"',
+    "unit-restarts": lambda make: "restarts > 3" + make.pick(["", " within 10 minutes"]),
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),

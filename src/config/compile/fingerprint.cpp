@@ -176,6 +176,7 @@ class Gatherer {
     if (block.is_heartbeat()) add(block.other->heartbeat);
     if (block.is_event()) add(block.other->event);
     if (block.is_listed()) add(block.other->listed);
+    if (block.is_unit()) add(block.other->unit);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

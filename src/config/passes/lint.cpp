@@ -326,7 +326,7 @@ class Linter {
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
       if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) pattern(test->pattern);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
-          total != nullptr && total->span.value == Duration{0})
+          total != nullptr && total->span.value == Duration{0} && !check_->kind->traits.is_unit)
         warn(Code::Clamped, total->span.range, "a total over no time is read as that of the last 24 hours");
     }
     action(rule.action, false);
@@ -455,7 +455,8 @@ class Linter {
   void startable(const ActionSyntax& action) {
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
                         (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
-    if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken && !check_->lacks_statements)
+    const bool has_none = programs_.start == nullptr && !check_->foreground && !check_->kind->traits.is_unit;
+    if (starts && has_none && !check_->broken && !check_->lacks_statements)
       warn(Code::NoStartProgram, action.range,
            fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");

@@ -21,6 +21,7 @@
 #include "config/text/rule_text.hpp"
 #include "engine/occurrence.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "protocols/digest.hpp"
 #include "util/jq.hpp"
 #include "util/network.hpp"
@@ -96,6 +97,7 @@ class Validator {
       error(Code::WrongPlace, check.command->timeout->range, "a process that healer runs itself has no timeout",
             "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
+    if (check.unit) unit(*check.unit);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
     if (!check.kind->needed_test.empty() && !tested_ && !is_broken(check.range, next))
@@ -111,6 +113,14 @@ class Validator {
             fmt::format("{} has {} different filters of jq: at most {} are possible", in_quotes(check.name.value),
                         filters_.size(), engine::kMaxFilters),
             "let one filter judge, as in json '.a > 1 or .b > 2' = true");
+  }
+
+  void unit(const Word& name) {
+    const std::string problem = engine::unit_name_problem(name.value);
+    if (!problem.empty())
+      error(Code::InvalidValue, name.range,
+            fmt::format("{} is not the name of a unit: {}", in_quotes(name.value), problem),
+            "systemctl list-units --all lists them");
   }
 
   /// A name means one service. Where a row from outside makes a second one, it is that row that is wrong: the later
@@ -177,8 +187,10 @@ class Validator {
   void test(const TotalSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.amount.name.value) == nullptr) return has_no_test(range, "a total");
     this->test(test.amount, range);
+    if (kind_->traits.is_unit && test.span.value <= Duration{0}) return duration(test.span);
     if (test.span.value > engine::kLongestTotal)
-      error(Code::OutOfRange, test.span.range, "a total is kept for 24 hours at most", "write 'in last day', or less");
+      error(Code::OutOfRange, test.span.range, "a total is kept for 24 hours at most",
+            kind_->traits.is_unit ? "write 'within 24 hours', or less" : "write 'in last day', or less");
   }
   void test(const LinkSyntax&, const SourceRange& range) {
     if (!kind_->traits.has_link) has_no_test(range, "a link");
@@ -199,7 +211,14 @@ class Validator {
   void test(const TextSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || row->form != engine::Form::Text) return has_no_test(range, topic_of(test.what));
-    if (test.is_pattern) regex(test.value);
+    if (test.is_pattern) return regex(test.value);
+    const auto& states = engine::kUnitStates;
+    if (row->attribute != engine::Attribute::UnitState || std::ranges::count(states, test.value.value) > 0) return;
+    const std::string_view near = nearest_word(test.value.value, states);
+    report(diagnostics_, DiagnosticSeverity::Warning, Code::InvalidValue, test.value.range,
+           fmt::format("systemd has no state {}", in_quotes(test.value.value)),
+           near.empty() ? fmt::format("the states are {}", fmt::join(states, ", "))
+                        : fmt::format("did you mean '{}'?", near));
   }
   void test(const OutputChangedSyntax&, const SourceRange& range) {
     if (!kind_->traits.is_run) has_no_test(range, "a changed content");
@@ -243,8 +262,14 @@ class Validator {
             fmt::format("at most {} events are counted", engine::kMostCountedEvents - 1));
   }
   void test(const HeartbeatTestSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_heard || is_event())
-      has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
+    if ((kind_->traits.is_heard && !is_event()) || (!test.missed && kind_->traits.is_unit)) return;
+    has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
+  }
+  void test(const ActiveSyntax&, const SourceRange& range) {
+    if (kind_->traits.is_unit) return;
+    if (!kind_->presence) return has_no_test(range, "the state of a unit");
+    error(Code::WrongTest, range, fmt::format("'check {}' has no test of the state of a unit", kind_->word),
+          "a test that it is there is 'exist': if does not exist then alert");
   }
   void test(const MembersSyntax& test, const SourceRange& range) {
     if (!kind_->traits.has_members) return has_no_test(range, "members");

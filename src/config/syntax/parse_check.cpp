@@ -225,6 +225,13 @@ struct action<grammar::hook_valid> {
 };
 
 template <>
+struct action<grammar::unit_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.unit = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::foreground> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::foreground>(in, build);
@@ -415,7 +422,7 @@ const engine::CheckKind* kind_of_check(Kind check) {
       {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},           {Kind::CheckHost, "host"},
       {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},     {Kind::CheckNetwork, "network"},
       {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}, {Kind::CheckEvent, "event"},
-      {Kind::CheckRow, "row"}};
+      {Kind::CheckRow, "row"},               {Kind::CheckUnit, "unit"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

@@ -59,7 +59,7 @@ struct DiffersSyntax {
   bool is_text = false;   ///< the value is any text, not a name or a number
   bool is_loose = false;  ///< Monit takes any text for it, though nothing can be equal to that
 };
-/// `security attribute =~ "..."`.
+/// `security attribute =~ "..."`, `state = "..."`.
 struct TextSyntax {
   std::string what;
   ComparisonWord comparison = ComparisonWord::Equal;  ///< Equal or NotEqual
@@ -131,7 +131,7 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-/// `missed`, `failed`, of a heartbeat.
+/// `missed`, `failed`, of a heartbeat; `failed` of a unit, too.
 struct HeartbeatTestSyntax {
   bool missed = false;
 };
@@ -142,9 +142,12 @@ struct EventCountSyntax {
   Located<Duration> within;
 };
 
+/// `active`, of a unit.
+struct ActiveSyntax {};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
                                 MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
-                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax>;
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax, ActiveSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -307,6 +310,7 @@ struct CheckSyntax {
   Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
   Rare<HookSyntax> hook;            ///< Events
   Rare<engine::ListedSpec> listed;  ///< Row: of which list, and its name; config/passes/expand says
+  Rare<Word> unit;                  ///< Unit: its name
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not

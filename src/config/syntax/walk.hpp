@@ -44,6 +44,7 @@ class Walk {
       text(check.heartbeat->certificate);
     }
     if (check.hook) (*this)(*check.hook);
+    text(check.unit);
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -165,6 +166,7 @@ class Walk {
     if (hook.within) place(*hook.within);
     if (hook.valid) place(*hook.valid);
   }
+  void operator()(ActiveSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

@@ -12,6 +12,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
@@ -317,6 +318,7 @@ class Printer {
       case engine::Target::Row: return begin;
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
       case engine::Target::Events: return begin + hook(block.other->event);
+      case engine::Target::Unit: return fmt::format("{} with name {}", begin, written_text(block.other->unit));
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -364,7 +366,8 @@ class Printer {
   }
 
   void command(std::string_view what, const Rare<engine::Command>& command) {
-    if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
+    if (command && !engine::unit_order(*command))  // systemd's own jobs are what is not written
+      line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
   void foreground(const engine::ForegroundSpec& spec) {

@@ -90,7 +90,8 @@ struct RowsRead {
 };
 
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
-/// descriptors left; the next look finds it then.
+/// descriptors left; the next look finds it then. Of a unit, by the word of systemd: it has changed, and is looked at
+/// once more; no process is named (`pid` is 0).
 struct ProcessDied {
   ServiceId service;
   std::int64_t pid = 0;

@@ -158,6 +158,7 @@ struct OtherSubject {
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
   EventSpec event;          ///< Target::Events
   ListedSpec listed;        ///< Target::Row
+  std::string unit;         ///< Target::Unit: its name, with the type
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -201,6 +202,7 @@ struct ServiceBlock {
   [[nodiscard]] bool is_heartbeat() const { return kind->target == Target::Heartbeat; }
   [[nodiscard]] bool is_listed() const { return kind->traits.is_listed; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
+  [[nodiscard]] bool is_unit() const { return kind->traits.is_unit; }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.

@@ -176,6 +176,7 @@ Kind kind_of(const engine::CheckKind& kind) {
   if (kind.word == "heartbeat") title = "Heartbeat";
   if (kind.word == "event") title = "Event";
   if (kind.word == "row") title = "Row";
+  if (kind.word == "unit") title = "Unit";
   return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 
