@@ -310,16 +310,12 @@ std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
   if (request.names.size() + request.groups.size() > 1)
     return refuse({"bad-request", "the history is that of one service, of one group, or of all", ""});
-  const bool is_group = !request.groups.empty();
-  if (is_group) {
-    const Selection chosen = select(*daemon.engine().graph(), {.groups = request.groups});
-    if (const auto* const failure = std::get_if<Failure>(&chosen)) return refuse(*failure);
-  }
+  const Selection of_groups = select(*daemon.engine().graph(), {.groups = request.groups});
+  if (const auto* const failure = std::get_if<Failure>(&of_groups)) return refuse(*failure);
+  const std::vector<std::string>& named = request.groups.empty() ? request.names : request.groups;
   const bool goes_on = request.after.has_value();
-  store::HistoryQuery query = Queries(daemon).history({.name = is_group                ? request.groups.front()
-                                                               : request.names.empty() ? std::string{}
-                                                                                       : request.names.front(),
-                                                       .is_group = is_group,
+  store::HistoryQuery query = Queries(daemon).history({.name = named.empty() ? std::string{} : named.front(),
+                                                       .is_group = !request.groups.empty(),
                                                        .since = request.since,
                                                        .after = request.after.value_or(0),
                                                        .oldest_first = goes_on,

@@ -93,7 +93,7 @@ def bench(build: Path, folder: Path, count: int) -> None:
             time.sleep(0.05)
         share = (cpu(pid) - used) / (time.monotonic() - begin)
         pings.sort()
-        print(f"{count} nodes, {4 * count} services: {100 * share:.0f} % of a core, {memory(pid):.0f} MB; a ping of healerctl takes "
+        print(f"{count} nodes, {4 * count} services: {100 * share:.1f} % of a core, {memory(pid):.0f} MB; a ping of healerctl takes "
               f"{pings[len(pings) * 99 // 100] * 1000:.0f} ms at p99, {pings[-1] * 1000:.0f} ms at most; {runs()['cycles']} cycles")
 
         broken = names[:BROKEN]
