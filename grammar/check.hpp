@@ -104,15 +104,34 @@ struct member_group_name : token<Kind::Name> { static constexpr std::string_view
 struct composite_part : sor<seq<ahead<is_member>, token<Kind::Group>, member_group_name>, composite_member> {};
 struct check_composite : extension<"a service made of others", token<Kind::CheckComposite>, text<"composite">, service_name, text<"members">, plus<composite_part>> {};
 
-// check heartbeat NAME every D within D [token "..."]
+// check heartbeat NAME every D within D [token "..."] [certificate "..."]
 struct beat_interval  : duration {};
 struct lateness_number: number { static constexpr std::string_view kExpected = "'within' and a time"; };
 struct beat_lateness  : sor<seq<lateness_number, any_unit>, tight_duration> {};
 struct beat_token     : string_word {};
+struct beat_certificate : string_word {};
+struct beat_option    : sor<seq<text<"token">, beat_token>, seq<token<Kind::Certificate>, beat_certificate>> {};
 struct check_heartbeat : extension<"a heartbeat", token<Kind::CheckHeartbeat>, text<"heartbeat">, service_name, token<Kind::Every>, beat_interval, beat_lateness,
-                                   opt<text<"token">, beat_token>> {};
+                                   star<beat_option>> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check event NAME with hook "/hooks/aodh", and in any order: secret "A", "B"; token "T"; certificate "CN"; format aodh;
+// key json 'F'; state json 'F'; within 10 minutes, whose word is dropped; valid 1 hour
+struct hook_path      : token<Kind::Path, Kind::Quoted> { static constexpr std::string_view kExpected = "a path in quotes such as \"/hooks/aodh\""; };
+struct hook_text      : token<Kind::Quoted, Kind::Path, Kind::Address> { static constexpr std::string_view kExpected = "a text in quotes"; };
+struct hook_format_name : token<Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a format: json, aodh, zaqar, alertmanager or cloudevents"; };
+struct hook_filter    : token<Kind::String, Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a filter of jq in quotes"; };
+struct hook_secrets   : seq<token<Kind::Secret>, plus<hook_text>> {};
+struct hook_token     : seq<text<"token">, string_word> {};
+struct hook_certificate : seq<token<Kind::Certificate>, string_word> {};
+struct hook_format    : seq<text<"format">, hook_format_name> {};
+struct hook_key       : seq<text<"key">, text<"json">, hook_filter> {};
+struct hook_state     : seq<text<"state">, text<"json">, hook_filter> {};
+struct hook_window    : duration {};
+struct hook_valid     : seq<token<Kind::Valid>, duration> {};
+struct hook_option    : sor<hook_secrets, hook_token, hook_certificate, hook_format, hook_key, hook_state, hook_window, hook_valid> {};
+struct check_event    : extension<"a check of events", token<Kind::CheckEvent>, text<"event">, service_name, text<"hook">, hook_path, star<hook_option>> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };

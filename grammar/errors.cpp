@@ -433,8 +433,9 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
 }
 
 WrongKind wrong_kind_of_check(std::string_view word) {
-  static constexpr std::string_view kTypes[] = {"process", "file",    "directory", "filesystem", "fifo",      "host",
-                                                "system",  "program", "network",   "composite",  "heartbeat", "device"};
+  static constexpr std::string_view kTypes[] = {"process",   "file",   "directory", "filesystem", "fifo",
+                                                "host",      "system", "program",   "network",    "composite",
+                                                "heartbeat", "event",  "device"};
   // What other programs call it, and its kind here.
   static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"service", "process"},   {"daemon", "process"},
@@ -456,7 +457,9 @@ WrongKind wrong_kind_of_check(std::string_view word) {
       {"memory", "system"},     {"cpu", "system"},
       {"load", "system"},       {"loadavg", "system"},
       {"cluster", "composite"}, {"group", "composite"},
-      {"beat", "heartbeat"},    {"cron", "heartbeat"}};
+      {"beat", "heartbeat"},    {"cron", "heartbeat"},
+      {"events", "event"},      {"hook", "event"},
+      {"webhook", "event"}};
   WrongKind found{{fmt::format("'{}' is not a kind of check", printable(word.substr(0, kLongestShown))), {}}, {}};
   if (iequals(word, "systemd") || iequals(word, "unit")) {
     found.complaint.remedy =
@@ -468,8 +471,8 @@ WrongKind wrong_kind_of_check(std::string_view word) {
   found.meant = other != std::end(kOthers) ? other->second : nearest_word(word, kTypes);
   found.complaint.remedy =
       found.meant.empty()
-          ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network, composite and "
-            "heartbeat"
+          ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network, composite, "
+            "heartbeat and event"
           : fmt::format("did you mean '{}'?", found.meant);
   return found;
 }

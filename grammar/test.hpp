@@ -215,6 +215,10 @@ struct counted_members: text<"member", "members"> { static constexpr std::string
 struct members_test   : extension<"a test of members", sor<seq<sor<members_some, members_share>, members_word>, seq<members_number, counted_members>>,
                                   token<Kind::Failed>> {};
 
+// more than 5 events within 1 minute, of a check event
+struct counted_events : text<"event", "events"> { static constexpr std::string_view kExpected = "'members' or 'events'"; };
+struct event_count    : extension<"a test of events", ahead<is_more>, token<Kind::Operator>, number, counted_events, duration> {};
+
 // missed, failed, duration > 2 hours, of a heartbeat
 struct missed_word    : text<"missed"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
 struct missed_test    : extension<"a test of a heartbeat", missed_word> {};

@@ -16,7 +16,8 @@
   KIND(kNetwork) \
   KIND(kHost) \
   KIND(kComposite) \
-  KIND(kHeartbeat)
+  KIND(kHeartbeat) \
+  KIND(kEvent)
 // clang-format on
 
 namespace healer {

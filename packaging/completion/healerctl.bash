@@ -92,8 +92,8 @@ _healerctl() {
 
   case $command in
     "")
-      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs events report graph names ping \
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat event open diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -112,6 +112,7 @@ _healerctl() {
     replay) options="--since --until --rules --throughout --state --all" ;;
     reload) options="--confirm" ;;
     beat) options="--text" ;;
+    event) options="--dry-run" ;;
     open) options="--print" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;
@@ -149,6 +150,14 @@ _healerctl() {
         _healerctl_offer "$current" < <(printf '%s\n' start fail exit)
       fi
       ;;
+    events) _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    event)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names; echo again)
+      else
+        compopt -o default 2>/dev/null
+      fi
+      ;;
     report)
       [[ -z $second ]] &&
         _healerctl_offer "$current" < <(printf '%s\n' up down unknown initialising unmonitored total)
@@ -174,8 +183,8 @@ _healerctl() {
       fi
       ;;
     help)
-      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs events report graph names ping \
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat event open diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

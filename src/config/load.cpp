@@ -66,6 +66,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   check_contacts(document, result.sources, diagnostics);
   check_composites(document, diagnostics);
   check_heartbeats(document, diagnostics);
+  check_events(document, diagnostics);
   lint(document, result.sources, diagnostics);
   lint_versions(document, diagnostics);
   if (options.advice) advise(document, result.sources, diagnostics);

@@ -15,6 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
+#include "control/event_desk.hpp"
 #include "control/permissions.hpp"
 #include "control/queries.hpp"
 #include "control/readers/history_reader.hpp"
@@ -208,7 +209,11 @@ class PendingAnswer : public Answer {
 }  // namespace
 
 struct Commands::Impl {
-  Impl(Supervisor& supervisor, TailBounds bounds) : daemon(supervisor), reader(daemon.store()), tail(bounds) {}
+  Impl(Supervisor& supervisor, TailBounds bounds)
+      : daemon(supervisor),
+        reader(daemon.store()),
+        tail(bounds),
+        events(daemon, [this] { return engine::CommandId{next_command++}; }) {}
 
   [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
   using Followers = std::vector<std::weak_ptr<Follower>>;
@@ -233,6 +238,7 @@ struct Commands::Impl {
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
   RecordTail tail;
+  EventDesk events;
   Followers of_history, of_programs;
   bool ending = false;
 };
@@ -383,7 +389,7 @@ std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer&
   const auto heartbeat_of = [this](const std::string& its) -> std::optional<ServiceId> {
     const Graph& graph = *daemon.engine().graph();
     const std::optional<ServiceId> id = graph.find(its);
-    return id && graph.at(*id).is_heard() ? id : std::nullopt;
+    return id && graph.at(*id).is_heartbeat() ? id : std::nullopt;
   };
   const std::optional<ServiceId> heartbeat = heartbeat_of(name);
   if (is_known && !heartbeat) {
@@ -510,6 +516,8 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
   if (verb == Verb::Open) return impl_->open(peer);
   if (verb == Verb::Beat) return impl_->beat(request, peer, std::move(wake));
+  if (verb == Verb::Event) return impl_->events.send(request, peer, std::move(wake));
+  if (verb == Verb::Events) return impl_->events.list(request);
   if (verb == Verb::Forget) return impl_->forget(request, peer);
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
@@ -548,6 +556,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
 }
 
 void Commands::reply(const engine::effect::Reply& reply) {
+  if (impl_->events.reply(reply)) return;
   const auto found = impl_->pending.extract(reply.command.number());
   if (found.empty()) return;
   const auto asked = found.mapped().lock();

@@ -16,6 +16,7 @@
 #include "engine/words/cause.hpp"
 #include "engine/words/explain.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -54,6 +55,10 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_check(const engine::CheckKind& kind, const engine::Facts& facts) {
   if (facts.further->members) return describe(*facts.further->members);
+  if (facts.further->event)
+    return facts.further->event->number == 0
+               ? std::string()
+               : engine::describe_event(facts.further->event->key, facts.further->event->state);
   if (facts.further->beat) {
     const engine::Heartbeat& heartbeat = facts.further->beat->heartbeat;
     const std::string_view beat = cut_line(trim(heartbeat.text));
@@ -177,6 +182,28 @@ std::string describe_heartbeat(const engine::Engine& engine, engine::ServiceId s
                        line.empty() ? "" : ": ", line);
   }
   if (heartbeat->started) text += fmt::format("; a run for {}", lasting(now.wall - *heartbeat->started));
+  return text;
+}
+
+std::string describe_events(const engine::Engine& engine, engine::ServiceId service, Instant now) {
+  if (!engine.graph()->at(service).is_event()) return {};
+  std::string text = "no event yet";
+  const engine::Occurrences& events = engine.occurrences();
+  if (const engine::Occurrence* const event = events.newest(service))
+    text = fmt::format("last event {} ago: {}",
+                       format_duration(std::chrono::floor<seconds>(std::max(now.wall - event->last, Duration{0}))),
+                       engine::describe_event(event->key, event->state));
+  if (const std::size_t waiting = events.waiting(service); waiting > 0) {
+    const std::string held = events.held(service, now);
+    text += fmt::format("; {} wait{}{}{}", waiting, waiting == 1 ? "s" : "", held.empty() ? "" : ": ", held);
+  }
+  std::vector<std::string> targets;
+  for (const auto& [target, until] : events.standing(service)) targets.push_back(target);
+  constexpr std::size_t kMostNamed = 3;
+  if (targets.size() > kMostNamed)
+    text += fmt::format("; stands for {} targets", targets.size());
+  else if (!targets.empty())
+    text += fmt::format("; stands for {}", fmt::join(targets, ", "));
   return text;
 }
 

@@ -25,6 +25,7 @@
 #include "ctl/beat.hpp"
 #include "ctl/compare.hpp"
 #include "ctl/doctor.hpp"
+#include "ctl/event.hpp"
 #include "ctl/heal.hpp"
 #include "ctl/import.hpp"
 #include "ctl/output.hpp"
@@ -68,6 +69,7 @@ struct Arguments {
   std::string timeout;
   std::string overrides;  ///< heal: the words after --override
   BeatOptions beat;
+  EventOptions event;
   SimulateOptions simulate;
   bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
@@ -332,6 +334,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
   add_beat(app, request, arguments.beat);
+  add_event(app, request, arguments.event);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
@@ -430,6 +433,7 @@ std::string complaint(Arguments& arguments) {
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_beat(arguments.beat, request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_event(arguments.event, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_server(arguments.server, arguments.asked_server); !wrong.empty()) return wrong;
   if (arguments.doctor.wanted && !arguments.server.url.empty())
     return "doctor looks at the machine that it runs on: run it there, without --server";

@@ -80,10 +80,15 @@ void Daemon::handle(const Event& event) {
 }
 
 void Daemon::perform(effect::Measure& effect) {
-  measurer_->measure(effect, engine_->graph()->slots[effect.service.index()]);
+  const auto& block = engine_->graph()->slots[effect.service.index()];
+  if (effect.document != nullptr) return documents_->measure(effect, block);
+  measurer_->measure(effect, block);
 }
 
-void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
+void Daemon::perform(effect::CancelRun& effect) {
+  documents_->cancel(effect.run);
+  measurer_->cancel(effect.run);
+}
 
 void Daemon::perform(effect::Exec& effect) {
   const Identity& identity = *effect.command.identity;

@@ -27,6 +27,7 @@
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/document_reader.hpp"
 #include "runtime/files/pid_file.hpp"
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/log/log.hpp"
@@ -176,6 +177,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> inspector_;
   std::unique_ptr<runtime::Measurer> measurer_;
+  std::unique_ptr<runtime::DocumentReader> documents_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;

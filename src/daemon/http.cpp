@@ -12,6 +12,8 @@
 #include "runtime/clock.hpp"
 #include "web/api/api.hpp"
 #include "web/basic.hpp"
+#include "web/hooks/beats.hpp"
+#include "web/hooks/hooks.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/monit/routes.hpp"
 
@@ -33,6 +35,8 @@ Http::Http(runtime::Loop& loop, const web::Backend& backend, web::HttpSide::Mach
   side_.add(web::monit::monit_routes(backend));
   side_.add(web::monit::monit_pages(backend));
   side_.add(web::metrics_routes(backend));
+  side_.add(web::hook_routes(backend));
+  side_.add(web::beat_routes(backend));
   side_.add(web::api_routes(backend, pulse_, *kept_));
 }
 

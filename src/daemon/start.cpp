@@ -469,6 +469,8 @@ void Daemon::open_shells() {
         const auto* measured = std::get_if<engine::event::Measured>(&event);
         if (measured == nullptr || !connections_->checked(*measured)) handle(event);
       });
+  documents_ =
+      std::make_unique<runtime::DocumentReader>(loop_, "/proc/self/exe", [this](const Event& event) { handle(event); });
   measurer_ =
       std::make_unique<runtime::Measurer>(*runs_, *inspector_, *connections_, [this](const ServiceBlock& block) {
         std::vector<std::string> environment =

@@ -65,6 +65,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   absent_.restore(found_.services);
   pauses_.restore(std::move(found_.wide_pauses));
   healings_.index(*graph_);
+  occurrences_.restore(std::move(found_.occurrences), now);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
   rules_.reserve(rules);
@@ -145,6 +146,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (alerts_.next()) earlier(*alerts_.next());
   if (arrivals_.next()) earlier(*arrivals_.next());
+  if (occurrences_.next()) earlier(*occurrences_.next());
   if (return_at_) earlier(*return_at_);
   return next;
 }
@@ -200,6 +202,15 @@ void Engine::save_services(Turn& turn) {
   for (const ServiceId id : turn.heard)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))
       turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
+  keep_once(turn.occurrences);
+  for (const std::uint64_t number : turn.occurrences) {
+    const Occurrence* const event = occurrences_.find(number);
+    if (event == nullptr) continue;
+    turn.commit.occurrences.push_back(*event);
+    auto& document = turn.commit.occurrences.back().document;
+    const bool is_dropped = document != nullptr && document->empty();
+    if (number != turn.new_occurrence && !is_dropped) document = nullptr;  // it is saved already
+  }
 }
 
 // ---- start, stop, reload ------------------------------------------------------------------------------------------
@@ -418,6 +429,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     pauses_.remove(id);
     alerts_.remove(id);
     arrivals_.remove(id);
+    occurrences_.remove(id, before.at(id).name, turn);
     state = {};
     timetable_.forget(id);
     composites_.forget(id);
@@ -461,13 +473,13 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (other) state.trouble.set(&Trouble::unknown, {});
     if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
-    if (old.is_heard() && !block.is_heard()) {
-      arrivals_.remove(id);
-      if (running_) begin(id, turn.now.mono, turn);
-    } else if (block.is_heard()) {
-      timetable_.stop(id);
+    if (!block.is_heartbeat()) arrivals_.remove(id);
+    if (!block.is_event()) occurrences_.remove(id, old.name, turn);
+    if (block.is_heard()) timetable_.stop(id);
+    if (block.is_heartbeat())
       arrivals_.replace(id, old, turn);
-    }
+    else if ((old.is_heard() || block.is_heard()) && running_)
+      begin(id, turn.now.mono, turn);
     Memory fresh = fresh_memory(block);
     state.memory =
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);

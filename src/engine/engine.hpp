@@ -50,6 +50,7 @@
 #include "engine/parts/holds.hpp"
 #include "engine/parts/leftovers.hpp"
 #include "engine/parts/maintenance.hpp"
+#include "engine/parts/occurrences.hpp"
 #include "engine/parts/pauses.hpp"
 #include "engine/parts/programs.hpp"
 #include "engine/parts/proofs.hpp"
@@ -114,6 +115,8 @@ class Engine {
   [[nodiscard]] const ProcessProofs& proofs() const { return proofs_; }
   /// Heartbeats, and what was heard of them.
   [[nodiscard]] const Arrivals& arrivals() const { return arrivals_; }
+  /// Events, and what became of them.
+  [[nodiscard]] const Occurrences& occurrences() const { return occurrences_; }
   /// Composites, and the health of all services as they count it.
   [[nodiscard]] const Composites& composites() const { return composites_; }
   /// Why it is not monitored; null: it is, or nobody knows.
@@ -184,6 +187,8 @@ class Engine {
   void on(const fact::LookWanted& fact, Turn& turn);
   void on(const fact::RunDue& fact, Turn& turn);
   void on(const fact::RunAsked& fact, Turn& turn);
+  void on(const fact::EventRefused& fact, Turn& turn);
+  void on(const fact::StandingEnded& fact, Turn& turn);
   void on(const fact::JournalTurned& fact, Turn& turn);
   void on(const fact::NeverBegun& fact, Turn& turn);
 
@@ -204,6 +209,12 @@ class Engine {
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
+  // events (engine_arrivals.cpp)
+  [[nodiscard]] Evidence with_event(ServiceId id, const Evidence& seen, Instant now) const;
+  void judge_event(ServiceId id, const Evidence& seen, const Flight& flight, Turn& turn);
+  void tell_of_event(ServiceId id, std::vector<RuleDecision>& decisions) const;
+  void go_on_with_events(Turn& turn);
+
   [[nodiscard]] std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause,
                                                                       const Action& action, Hold held) const;
 
@@ -360,6 +371,7 @@ class Engine {
   Arrivals arrivals_{graph_, services_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
+  Occurrences occurrences_{graph_, services_, pauses_, maintenance_, healings_, ids_};
   Holds holds_{graph_, pauses_, maintenance_, healings_};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
   StartLeftovers leftovers_{graph_, services_, programs_};

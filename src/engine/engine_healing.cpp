@@ -39,8 +39,10 @@ class Engine::HealingContext final : public HealingWorld {
     const Health health = engine_.composites_.health(service);
     return health == Health::GivenUp ? Health::Unmonitored : health;
   }
-  [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
+  [[nodiscard]] bool stands(ServiceId service, Hash128 rule, std::string_view target) const override {
     const auto found = engine_.healing_rule(service, rule);
+    if (found && graph().at(service).is_event() && (*found->second)->mode == Mode::EachMatch)
+      return engine_.occurrences_.stands(service, rule, target);
     return found && ((*found->second)->mode != Mode::Latched ||
                      engine_.rules(service)[found->first].status == RuleStatus::Failed);
   }
@@ -77,7 +79,8 @@ class Engine::HealingContext final : public HealingWorld {
       for (const ServiceId member : graph().members[service.index()])
         for (const ServiceId one : seen_by(member))
           if (std::ranges::find(seen, one) == seen.end()) seen.push_back(one);
-    } else if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty()) {
+    } else if (engine_.services_[service.index()].monitored && !graph().at(service).rules.empty() &&
+               !graph().at(service).is_event()) {
       seen.push_back(service);
     }
     return seen;
@@ -360,6 +363,12 @@ void Engine::healing_program_ended(const effect::Exec& exec, const event::Action
                            .saved = event.saved,
                            .elapsed = event.unseen ? std::nullopt : std::optional(event.elapsed)});
   if (!healings_.all().contains(exec.healing)) healings_.reevaluate(context);  // it may have held another one back
+}
+
+void Engine::on(const fact::StandingEnded& fact, Turn& turn) {
+  if (healings_.idle() || graph_->block(fact.service) == nullptr) return;
+  HealingContext context(*this, turn);
+  healings_.unsettled(context, {graph_->at(fact.service).name, fact.rule}, fact.target, fact.lapsed);
 }
 
 std::optional<Event> Engine::without_secrets(const Event& event) const {

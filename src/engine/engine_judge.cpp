@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/healing/variables.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -42,6 +43,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     kept = std::make_shared<const Evidence>(*std::move(without));
   if (std::optional<Evidence> with = with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
+  if (graph_->at(id).is_event()) kept = std::make_shared<const Evidence>(with_event(id, *kept, turn.now));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
@@ -63,6 +65,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
+  if (graph_->at(id).is_event()) return judge_event(id, seen, flight, turn);
   if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
@@ -148,6 +151,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
                       .in_maintenance = maintenance_.in_force(id, turn.now),
                       .now = turn.now};
   auto [decisions, failed, changed, tolerated] = rules_.judge(id, run);
+  if (block.is_event()) tell_of_event(id, decisions);
   if (changed) turn.save(id);
   for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
   for (const RuleDecision& decision : decisions) {
@@ -190,6 +194,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
 
 namespace {
 
+/// With the values of an event in what is written of a mail.
+void fill_format(MailFormat& format, const effect::Cause& cause) {
+  const Variables values(cause.fields.begin(), cause.fields.end());
+  for (std::optional<std::string>* const part : {&format.subject, &format.message})
+    if (*part) *part = fill(**part, values).text;
+}
+
 /// Names the firing of a rule: the same until it has recovered.
 std::string incident_of(const ServiceBlock& block, const Rule& rule, WallTime fired) {
   return to_string(
@@ -224,6 +235,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     if (decision.what != What::Repeat && (!reminds || due)) recipients.push_back(recipient);
   }
   if (reminds && recipients.empty()) return;
+  if (decision.cause->occurrence != 0)
+    for (Recipient& recipient : recipients) fill_format(recipient.format, *decision.cause);
   if (decision.what == What::Tell) {
     rules_.notified(id, decision.rule);
     turn.save(id);

@@ -58,7 +58,7 @@ SavedService heard_on(SavedService saved, const HeartbeatSpec& spec, std::option
 
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const ServiceBlock& block = graph_->at(id);
-  if (saved.heartbeat && !block.is_heard()) {  // what has its name is another thing
+  if (saved.heartbeat && !block.is_heartbeat()) {  // what has its name is another thing
     SavedService other = saved;
     other.heartbeat = {};
     other.first.reset();
@@ -66,7 +66,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     return restore(id, other, now);
   }
   std::optional<SavedService> heard;
-  if (block.is_heard()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
+  if (block.is_heartbeat()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
   const SavedService& kept = heard ? *heard : saved;
   ServiceState& state = services_[id.index()];
   state.monitored = kept.monitored;
@@ -91,7 +91,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.saved_whole = same_boot && state.memory == kept.memory && kept.heartbeat == saved.heartbeat;
   timetable_.restore(id, kept.cron_minute, same_boot && has_phase(*block.schedule) ? kept.first : std::nullopt);
 
-  const bool go_on = counts_go_on(kept, *block.schedule, period(id), civil_, now);
+  const bool go_on =
+      block.is_event() ? kept.boot == now.boot : counts_go_on(kept, *block.schedule, period(id), civil_, now);
   const bool judged = rules_.restore(id, kept, go_on);
   // What is known of a heartbeat is kept: it is judged by that over a boot, too.
   if ((same_boot || block.is_heard()) && judged) state.initialising = false;
@@ -122,7 +123,7 @@ SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
   proofs_.save(id, saved);
   pauses_.save(id, saved);
   alerts_.save(id, saved);
-  if (graph.at(id).is_heard()) saved.first = now.mono;  // see heard_on
+  if (graph.at(id).is_heartbeat()) saved.first = now.mono;  // see heard_on
   arrivals_.save(id, saved);
   rules_.save(id, graph.at(id), saved);
   return saved;

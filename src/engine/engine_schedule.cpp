@@ -15,12 +15,14 @@ namespace healer::engine {
 
 std::optional<Duration> Engine::period(ServiceId id) const {
   const ServiceBlock& block = graph_->at(id);
+  if (block.is_event()) return std::nullopt;
   if (block.is_heard()) return block.other->heartbeat.every;
   return period_of(*block.schedule, graph_->settings->cycle_length());
 }
 
 std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
   if (!graph_->at(id).is_heard()) return timetable_.until_next(id, *graph_->at(id).schedule, now);
+  if (graph_->at(id).is_event()) return std::nullopt;
   const std::optional<Duration> deadline = arrivals_.deadline(id);
   return deadline ? std::optional(std::max(*deadline - now.mono, Duration{0})) : std::nullopt;
 }
@@ -32,6 +34,10 @@ std::uint64_t Engine::cycle(Instant now) const {
 }
 
 void Engine::begin(ServiceId id, Duration first, Turn& turn) {
+  if (graph_->at(id).is_event()) {
+    services_[id.index()].initialising = false;  // that nothing has come says nothing of it
+    return occurrences_.begin(id, turn);
+  }
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
   timetable_.begin(id, first, services_[id.index()].monitored);
 }
@@ -58,6 +64,8 @@ void Engine::on(const event::Wake&, Turn& turn) {
   take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   arrivals_.hear_time(turn);
+  occurrences_.hear_time(turn);
+  drain(turn);
   wake_jobs(turn);
   wake_healings(turn);
   alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);

@@ -3,10 +3,12 @@
 // told, when the part that told them has returned.
 #pragma once
 
+#include <string>
 #include <variant>
 
 #include "engine/ids.hpp"
 #include "engine/parts/timetable.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -32,6 +34,20 @@ struct RunAsked {
   RunId run;
 };
 
+/// An event was refused, or was dropped before it was judged: people are told.
+struct EventRefused {
+  ServiceId service;
+  std::string text;
+};
+
+/// A condition by which an event has asked for a healing does not stand for its target any more.
+struct StandingEnded {
+  ServiceId service;
+  Hash128 rule;
+  std::string target;
+  std::string lapsed;  ///< why, where no event has said that all is well; or empty
+};
+
 /// The journal cannot be written any more, or can be again.
 struct JournalTurned {
   bool sick = false;
@@ -44,6 +60,7 @@ struct NeverBegun {
 
 }  // namespace fact
 
-using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::JournalTurned, fact::NeverBegun>;
+using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::EventRefused, fact::StandingEnded,
+                          fact::JournalTurned, fact::NeverBegun>;
 
 }  // namespace healer::engine

@@ -46,6 +46,11 @@ std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::opti
     if (!begun) return std::nullopt;
     return recorded::Ran{known->service.number(), *begun, known->evidence};
   }
+  if (const auto* known = std::get_if<event::Arrived>(&event); known != nullptr && known->document != nullptr) {
+    if (known->refused != 0) return std::nullopt;
+    return recorded::Told{known->service.number(), known->key,    known->state,
+                          *known->document,        known->fields, known->again};
+  }
   if (const auto* known = std::get_if<event::Arrived>(&event))
     return recorded::Heard{known->service.number(), known->state, known->evidence->status,
                            known->evidence->output ? *known->evidence->output : std::string()};

@@ -19,6 +19,7 @@ Service service_of(const ServiceBlock& block) {
     service.patterns.push_back((pattern.negated ? "!" : "") + pattern.text);
   // Filters are found again by their texts; here they tell whether they were asked.
   for (const std::string& filter : block.program->filters) service.patterns.push_back("json\n" + filter);
+  for (const std::string& filter : block.other->event.filters) service.patterns.push_back("json\n" + filter);
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule->condition->tests) {
       const auto* reached = std::get_if<Reached>(&asked);

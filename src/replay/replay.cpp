@@ -294,7 +294,8 @@ class Player final : public EffectSink {
     if (!is_here(*id)) return;
     const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
-    const bool waits = flight && !promised_.contains(flight->run) && graph_->at(*id).is_measured();
+    const bool waits =
+        flight && !promised_.contains(flight->run) && (graph_->at(*id).is_measured() || graph_->at(*id).is_event());
     const std::optional<RunId> run = claimed_ ? claimed_ : waits ? std::optional(flight->run) : std::nullopt;
     if (!run) return;
     if (seen) return answer(*id, *run, *seen);
@@ -325,6 +326,13 @@ class Player final : public EffectSink {
   void take(const recorded::Woke&, const recorded::Item&) { tell(event::Wake{}); }
   void take(const recorded::Heard& heard, const recorded::Item&) {
     if (const auto id = here(heard.service)) tell(event::arrived(*id, heard.state, heard.status, heard.text));
+  }
+  void take(const recorded::Told& told, const recorded::Item&) {
+    const auto id = here(told.service);
+    if (!id) return;
+    event::Arrived arrived = event::occurred(*id, told.key, told.state, told.document, told.fields);
+    arrived.again = told.again;
+    tell(std::move(arrived));
   }
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});

@@ -146,6 +146,9 @@ void ScriptReader::service() {
   if (blocks_.at(name)->has_members())
     return fail(first.offset, fmt::format("'{}' is a composite: it is not checked itself", printable(raw)),
                 "write the runs of its members");
+  if (blocks_.at(name)->is_event())
+    return fail(first.offset, fmt::format("'{}' is a check of events: these come, it is not checked", printable(raw)),
+                fmt::format("write at 5 minutes event {} '{{...}}'", printable(raw)));
   if (blocks_.at(name)->is_heard())
     return fail(first.offset, fmt::format("'{}' is a heartbeat: it is heard, not checked", printable(raw)),
                 fmt::format("write at 5 minutes beat {}", printable(raw)));

@@ -242,7 +242,8 @@ struct ScriptedCommand {
     ListSays,    ///< a list says something else from now on
     AcceptList,  ///< a person's word that it is right
     ForgetRow,
-    Beat  ///< of a heartbeat
+    Beat,   ///< of a heartbeat
+    Occurs  ///< an event for a `check event`
   };
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
@@ -258,7 +259,9 @@ struct ScriptedCommand {
   Overrides overrides{};              ///< Heal
   BeatWord word = BeatWord::Good;     ///< Beat, as are the next
   std::int64_t status = 0;
-  std::string text{};
+  std::string text{};   ///< Occurs: the event's document
+  std::string key{};    ///< Occurs: of what it is about; empty: a hash of the document
+  std::string state{};  ///< Occurs: of that
 };
 
 /// What a script says that is to come of it.

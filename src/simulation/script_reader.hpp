@@ -97,6 +97,7 @@ class ScriptReader : private ScriptLine {
   void services_of(ScriptedCommand& command);
   void healing_command(ScriptedCommand& command);
   void beat(ScriptedCommand& command);
+  void occurs(ScriptedCommand& command);
   bool is_known(const Word& word);
   void name_all(ScriptedCommand& command) const;
   bool another_hand(ScriptedCommand& command);

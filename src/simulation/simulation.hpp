@@ -128,6 +128,7 @@ class Simulation final : public EffectSink {
   void perform(const effect::Reply& reply);
   void perform(const ScriptedCommand& command);
   void beat(const ScriptedCommand& command);
+  void occurs(const ScriptedCommand& command);
   void fall_silent(ServiceId id);
   void another_hand(ServiceId id, ScriptedCommand::Kind kind);
 

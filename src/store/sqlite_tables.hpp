@@ -11,6 +11,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
+#include "store/sqlite_occurrences.hpp"
 #include "store/sqlite_pauses.hpp"
 #include "store/sqlite_services.hpp"
 #include "store/store.hpp"
@@ -54,6 +55,7 @@ class TableWriter {
   ServiceWriter services_;
   HealingWriter healings_;
   PauseWriter pauses_;
+  OccurrenceWriter occurrences_;
 };
 
 /// Drops all that is open: acts, jobs and healings. False: the error is in the database.

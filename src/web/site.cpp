@@ -267,7 +267,8 @@ Reply Site::serve(const Request& request, const Way& way, const Route& route, st
                               .token = logins_->form_token(visitor.who.name, visitor.cookie),
                               .captured = std::move(captured),
                               .wake = std::move(wake),
-                              .known_by = visitor.known_by});
+                              .known_by = visitor.known_by,
+                              .read_only = way.read_only});
   if (auto* const response = std::get_if<Response>(&reply)) return finish(request, std::move(*response));
   const auto end = [this, &request, who](Response response) { return finish(request, std::move(response)); };
   return std::make_unique<Finished<decltype(end)>>(std::move(std::get<std::unique_ptr<Deferred>>(reply)), end);

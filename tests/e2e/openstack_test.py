@@ -4,6 +4,8 @@ network and of the services, healerd killed at each step. What the services were
 import json
 import shutil
 import signal
+import urllib.error
+import urllib.request
 
 import openstack
 import support
@@ -13,6 +15,17 @@ from openstack import EXECUTIONS, FULL, TOKENS
 EXAMPLES = support.TOP / "rules.d" / "examples"
 USER, PASSWORD = "healer", "pa55word-of-keystone"
 UNIT, SERVER = "unit1", "i-unit1-1"
+TOKENS_OF_HOOKS = {"aodh": "token-of-the-hook-of-aodh", "zaqar": "token-of-the-hook-of-zaqar"}
+
+
+def alarm(server: str, number: str = "44fe5c1c", current: str = "alarm") -> dict:
+    """As aodh-notifier sends it."""
+    return {"alarm_name": "vm-down", "alarm_id": number, "severity": "critical", "previous": "insufficient data", "current": current,
+            "reason": "Event <id=b3,event_type=compute.instance.update> hits the query <query=[]>.",
+            "reason_data": {"type": "event", "event": {
+                "event_type": "compute.instance.update", "message_id": "b3", "message_signature": "x",
+                "generated": "2026-11-21T04:47:14.915354",
+                "traits": [["state", 1, "stopped"], ["instance_id", 1, server], ["project_id", 1, "p1"]], "raw": {}}}}
 
 
 class Case(support.Case):
@@ -28,12 +41,18 @@ class Case(support.Case):
         auth = self.place / "auth.json"
         auth.write_text(auth.read_text().replace("CHANGE-ME", PASSWORD))
         auth.chmod(0o600)
-        self.alarm = self.path("alarm")
+        secrets = self.path("secrets")
+        secrets.mkdir(mode=0o700)
+        for name, token in TOKENS_OF_HOOKS.items():
+            (secrets / name).write_text(token)
+            (secrets / name).chmod(0o600)
+        self.port = self.own_port()
 
     def example(self) -> str:
         """As shipped, at these services, and quicker."""
         text = (EXAMPLES / "openstack-heat.rules").read_text()
-        for old, new in (("https://keystone.example:5000", self.cloud.url), ("https://nova.example:8774", self.cloud.url),
+        for old, new in (("set httpd port 2812 use", f"set httpd port {self.port} use"), ("https://nova.example:8774", self.cloud.url),
+                         ("https://keystone.example:5000", self.cloud.url),
                          ("https://heat.example:8004", self.cloud.url), ("https://mistral.example:8989", self.cloud.url),
                          ("/etc/healer/openstack-heat", str(self.place)), ("cooldown 10 minutes", f"cooldown {self.COOLDOWN}"),
                          ("every 10 seconds", "every 100 ms"), ("every 5 seconds", "every 100 ms")):
@@ -42,13 +61,36 @@ class Case(support.Case):
         return text
 
     def watch(self, **how) -> support.Daemon:
-        """A daemon to which an alarm comes where the file `alarm` is."""
-        return self.start(self.example() + f'check program {SERVER} with path "{self.script("look", f"test ! -e {self.alarm}")}"\n'
-                          f"  if status != 0 then heal with {self.WORKFLOW}\n", **how)
+        """A daemon whose hooks listen."""
+        rules = self.example().replace("with rebuild_unit any target", f"with {self.WORKFLOW} any target")
+        daemon = self.start(f'set secrets "{self.path("secrets")}"\n{rules}', **how)
+        self.wait_hooks(daemon)
+        return daemon
+
+    def wait_hooks(self, daemon: support.Daemon) -> None:
+        def listens() -> bool:
+            try:
+                return self.tell("none", {}) == 404
+            except OSError:
+                return False
+        self.wait_for(listens, "an answer over HTTP", detail=daemon.log_text)
+
+    def tell(self, hook: str, body: dict) -> int:
+        """The status of the answer."""
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/hooks/{hook}?token={TOKENS_OF_HOOKS.get(hook)}",
+                                       data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(asked, timeout=support.LIMIT) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def sound_alarm(self, server: str = SERVER, **how) -> None:
+        self.assertEqual(self.tell("aodh", alarm(server, **how)), 202)
 
     def break_unit(self) -> None:
         self.cloud.servers[SERVER] = "SHUTOFF"
-        self.alarm.touch()
+        self.sound_alarm()
 
     def texts(self, daemon: support.Daemon) -> list[str]:
         return [record["text"] for record in daemon.ask("history", "--lines", "1000")["records"]]
@@ -85,7 +127,7 @@ class Case(support.Case):
         shown = "".join(daemon.ctl(*words).stdout for words in (["history"], ["healing", "status"], ["jobs"], ["status"]))
         for place in [path for path in daemon.folder.rglob("*") if path.is_file()]:
             shown += place.read_bytes().decode(errors="replace")
-        for secret in (PASSWORD, "gAAAAAB"):
+        for secret in (PASSWORD, "gAAAAAB", *TOKENS_OF_HOOKS.values()):
             self.assertNotIn(secret, shown)
 
 
@@ -104,9 +146,39 @@ class Heat(Case):
         self.assertEqual((self.marks(), self.updates()), (1, 1))
         self.shows_no_secret(daemon)
 
+    def test_the_same_alarm_again_and_by_the_queue_is_one_healing(self):
+        daemon = self.watch()
+        self.break_unit()
+        self.sound_alarm()
+        self.assertEqual(self.tell("zaqar", {"ttl": 300, "body": alarm(SERVER), "Message_Type": "Notification", "queue_name": "heal"}), 202)
+        self.wait_updating(daemon)
+        self.sound_alarm(number="another-alarm-on-the-same-server")
+        self.wait_polled(daemon)
+        self.cloud.finish()
+        self.wait_told(daemon, f"healing of {SERVER} with rebuild_unit done")
+        self.sound_alarm()
+        came = {(one["service"], one["id"]): one["count"] for one in daemon.ask("events")["events"]}
+        self.assertEqual(sorted(came.values()), [1, 1, 3], came)
+        self.assertIn(("unit_gone", "another-alarm-on-the-same-server"), came)
+        cycles = lambda: daemon.ask("summary")["daemon"]["cycles"]  # noqa: E731
+        wanted = cycles() + 4
+        self.wait_for(lambda: cycles() >= wanted, "some more cycles")
+        self.assertEqual((self.marks(), self.updates()), (1, 1))
+
+    def test_an_alarm_that_has_ended_and_who_has_no_token_heal_nothing(self):
+        daemon = self.watch()
+        self.cloud.servers[SERVER] = "SHUTOFF"
+        self.sound_alarm(current="ok")
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/hooks/aodh", data=json.dumps(alarm(SERVER)).encode())
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked, timeout=support.LIMIT)
+        self.assertEqual(refused.exception.code, 401)
+        self.wait_until(daemon, lambda: daemon.ask("events")["events"], "the events")
+        self.assertEqual((daemon.ask("healing", "status")["healings"], self.marks(), self.updates()), ([], 0, 0))
+
     def test_a_server_that_is_well_again_is_left_alone(self):
         daemon = self.watch()
-        self.alarm.touch()
+        self.sound_alarm()
         self.wait_told(daemon, f"refused by its guard: exited with status 1: {SERVER} is ACTIVE")
         self.assertEqual((self.marks(), self.updates()), (0, 0))
 

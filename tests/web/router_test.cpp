@@ -44,6 +44,11 @@ TEST_CASE("A path is answered by the route with the longest text before its firs
   CHECK(pattern_for(router, Method::Get, "/api/v1/services/web/other") == "unknown");
   CHECK(pattern_for(router, Method::Get, "/badge/web.svg") == "/badge/{name}.svg");
   CHECK(pattern_for(router, Method::Get, "/") == "unknown");
+
+  router.add({route(Method::Get, "/hooks/{path...}", "hook")});
+  CHECK(pattern_for(router, Method::Get, "/hooks/a") == "/hooks/{path...}");
+  CHECK(pattern_for(router, Method::Get, "/hooks/a/b/") == "/hooks/{path...}");
+  CHECK(pattern_for(router, Method::Get, "/hooks/") == "unknown");
 }
 
 TEST_CASE("The lines of an answer become one response, and a failure too", "[router]") {

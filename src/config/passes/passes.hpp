@@ -129,6 +129,14 @@ void check_composites(const Document& document, Diagnostics& diagnostics);
 /// Times of heartbeats that cannot be, and tokens that are none: errors; tokens that can be guessed: warnings.
 void check_heartbeats(const Document& document, Diagnostics& diagnostics);
 
+/// A text that lets whoever knows it in, `what` for people: what it cannot be is an error, what can be guessed a
+/// warning.
+void check_token(const Word& token, std::string_view what, Diagnostics& diagnostics);
+/// The name or the hash of a certificate of a client, which `set httpd` must ask for: else an error.
+void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics);
+/// Hooks that cannot be, or that keep nobody out; rules of events that could not act; `${EVENT.a}` where there is none.
+void check_events(const Document& document, Diagnostics& diagnostics);
+
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 

@@ -226,6 +226,9 @@ void check_secrets(const Document& document, const Environment& environment, Dia
   });
   for_each_check(document, [&](const CheckSyntax& check) {
     if (check.heartbeat && check.heartbeat->token) look(check.heartbeat->token->value, check.heartbeat->token->range);
+    if (!check.hook) return;
+    for (const Word& secret : check.hook->secrets) look(secret.value, secret.range);
+    if (check.hook->token) look(check.hook->token->value, check.hook->token->range);
   });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);

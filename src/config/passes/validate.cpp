@@ -19,6 +19,7 @@
 #include "config/passes/silence.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/rules/service.hpp"
 #include "protocols/digest.hpp"
 #include "util/jq.hpp"
@@ -221,7 +222,7 @@ class Validator {
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
   void test(const QueriedSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_run) return has_no_test(range, "JSON");
+    if (!kind_->traits.is_run && !is_event()) return has_no_test(range, "JSON");
     const auto& [filter, comparison, value, quoted] = test.json;
     filters_.insert(filter.value);
     if (const std::string problem = jq_problem(filter.value); !problem.empty())
@@ -231,8 +232,17 @@ class Validator {
       error(Code::InvalidValue, value.range, fmt::format("{} is not a JSON value", in_quotes(value.value)),
             "put a text in quotes; others are numbers, true, false and null");
   }
+  [[nodiscard]] bool is_event() const { return kind_->target == engine::Target::Events; }
+  void test(const EventCountSyntax& test, const SourceRange& range) {
+    if (!is_event()) return has_no_test(range, "events");
+    duration(test.within);
+    if (test.above.value >= engine::kMostCountedEvents)
+      error(Code::OutOfRange, test.above.range,
+            fmt::format("at most {} events are counted", engine::kMostCountedEvents - 1));
+  }
   void test(const HeartbeatTestSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_heard) has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
+    if (!kind_->traits.is_heard || is_event())
+      has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
   }
   void test(const MembersSyntax& test, const SourceRange& range) {
     if (!kind_->traits.has_members) return has_no_test(range, "members");

@@ -96,7 +96,7 @@ class WorkflowChecker {
 
   /// Whom it heals: a target, else a service.
   void target(const CheckSyntax& check, const ActionSyntax& action) {
-    if (action.kind != ActionSyntax::Kind::Heal || !action.target || !document_.is_whole) return;
+    if (action.kind != ActionSyntax::Kind::Heal || !action.target || action.any_target || !document_.is_whole) return;
     engine::Variables known{{"SERVICE", check.name.value},
                             {"TARGET", check.row ? check.row->target : check.name.value}};
     if (check.row) known.insert(check.row->variables.begin(), check.row->variables.end());

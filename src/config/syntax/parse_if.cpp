@@ -12,6 +12,7 @@
 #include "config/syntax/parse_build.hpp"
 #include "config/syntax/parse_condition.hpp"
 #include "config/syntax/parse_connection.hpp"
+#include "config/syntax/parse_own_rules.hpp"
 #include "config/syntax/parse_test.hpp"
 #include "config/text/rule_text.hpp"
 #include "grammar/condition.hpp"
@@ -19,27 +20,8 @@
 #include "util/text.hpp"
 
 namespace healer::config::parsing {
-namespace {
 
 using grammar::Kind;
-
-struct IfScratch : ConnectionScratch {
-  IfSyntax statement;
-  ActionSyntax action;
-  Word heal_target, heal_workflow;
-  bool heal_dry_run = false;
-  CompareSyntax total;  ///< the amount of a total, which ends before this token:
-  std::size_t total_end = 0;
-  bool has_else = false;     ///< whether the condition may have an `else` branch
-  WrittenCondition written;  ///< where its tests are
-};
-
-void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
-  scratch.statement.condition.terms.push_back({.test = std::move(test), .range = build.range(at)});
-  scratch.written.terms.push_back(at);
-}
-
-}  // namespace
 
 template <>
 struct action<grammar::status_test> {
@@ -457,43 +439,6 @@ struct action<grammar::exec_word> {
   static void apply(const auto&, Build&, IfScratch& scratch) {
     scratch.action = {};
     scratch.action.kind = ActionSyntax::Kind::Exec;
-  }
-};
-
-template <>
-struct action<grammar::heal_target> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    scratch.heal_target = build.word(matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::heal_workflow> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    scratch.heal_workflow = build.word(matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::heal_named> {
-  static void apply(const auto&, Build&, IfScratch& scratch) {
-    scratch.action = {};
-    scratch.action.target = std::exchange(scratch.heal_target, {});
-  }
-};
-
-template <>
-struct action<grammar::heal_dry_run> {
-  static void apply(const auto&, Build&, IfScratch& scratch) { scratch.heal_dry_run = true; }
-};
-
-template <>
-struct action<grammar::heal> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::heal>(in, build);
-    scratch.action.kind = ActionSyntax::Kind::Heal;
-    scratch.action.workflow = std::exchange(scratch.heal_workflow, {});
-    scratch.action.dry_run = std::exchange(scratch.heal_dry_run, false);
   }
 };
 

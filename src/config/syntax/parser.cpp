@@ -277,9 +277,8 @@ class Parser : Tokens {
       return skip_to_statement();
     }
     const auto meant = report_wrong_type();
-    const Kind type = meant == "composite"   ? Kind::CheckComposite
-                      : meant == "heartbeat" ? Kind::CheckHeartbeat
-                                             : grammar::kind_of_word(fmt::format("check\t{}", meant));
+    const Kind own = grammar::own_check_of(meant);
+    const Kind type = own != Kind::End ? own : grammar::kind_of_word(fmt::format("check\t{}", meant));
     if (!meant.empty() && parsed_check(type)) {
       service_ = Service::Open;
       begin_service(broken_check(type, at_ + 2));
@@ -288,7 +287,7 @@ class Parser : Tokens {
     unknown_check({at_ + 1, at_ + 2});
     skip_to_statement();
   }
-  static bool is_own_check(Kind kind) { return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat; }
+  static bool is_own_check(Kind kind) { return kind >= Kind::CheckComposite && kind <= Kind::CheckEvent; }
   static bool parsed_check(Kind kind) { return parsing::kind_of_check(kind) != nullptr; }
 
   /// A service that is not known has one of these tokens for its name.

@@ -135,9 +135,15 @@ struct HeartbeatTestSyntax {
   bool missed = false;
 };
 
+/// `more than 5 events within 1 minute`, of a check of events.
+struct EventCountSyntax {
+  Number above;
+  Located<Duration> within;
+};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
                                 MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
-                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax>;
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -164,6 +170,7 @@ struct ActionSyntax {
   Rare<Word> workflow;              ///< Heal, and always there
   Rare<Word> target;                ///< Heal: of another than the service's own
   bool dry_run = false;             ///< Heal
+  bool any_target = false;          ///< Heal: `any target`
   Rare<Number> repeat;              ///< `repeat every N cycles`
   Rare<Located<Duration>> lasting;  ///< Unmonitor: `unmonitor for 1 hour`
   bool overlapping = false;
@@ -262,11 +269,20 @@ using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAler
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
                                       ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
 
-/// `every 1 day within 30 minutes token "..."`, of a heartbeat.
+/// `every 1 day within 30 minutes token "..." certificate "..."`, of a heartbeat.
 struct HeartbeatSyntax {
   Located<Duration> every;
   Located<Duration> within;
-  Rare<Word> token;
+  Rare<Word> token{}, certificate{};
+};
+
+/// `hook "/hooks/aodh" token "..." format aodh within 10 minutes`, of a check of events.
+struct HookSyntax {
+  Word path;
+  std::vector<Word> secrets;
+  Rare<Word> token, certificate, format;
+  Rare<Word> key, state;  ///< filters of jq
+  Rare<Located<Duration>> within, valid;
 };
 
 struct CheckSyntax {
@@ -282,6 +298,7 @@ struct CheckSyntax {
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
+  Rare<HookSyntax> hook;            ///< Events
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not

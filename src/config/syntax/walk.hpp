@@ -41,7 +41,9 @@ class Walk {
       place(check.heartbeat->every);
       place(check.heartbeat->within);
       text(check.heartbeat->token);
+      text(check.heartbeat->certificate);
     }
+    if (check.hook) (*this)(*check.hook);
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -144,6 +146,21 @@ class Walk {
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
   void operator()(HeartbeatTestSyntax&) {}
+  void operator()(EventCountSyntax& test) {
+    place(test.above);
+    place(test.within);
+  }
+  void operator()(HookSyntax& hook) {
+    path(hook.path);
+    for (Word& secret : hook.secrets) text(secret);
+    text(hook.token);
+    text(hook.certificate);
+    text(hook.format);
+    if (hook.key) filter(*hook.key);
+    if (hook.state) filter(*hook.state);
+    if (hook.within) place(*hook.within);
+    if (hook.valid) place(*hook.valid);
+  }
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

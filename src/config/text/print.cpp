@@ -314,6 +314,7 @@ class Printer {
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
+      case engine::Target::Events: return begin + hook(block.other->event);
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -333,7 +334,23 @@ class Printer {
     std::string text = fmt::format(" every {} within {}", written(spec.every), written(spec.within));
     const bool is_reference = spec.token.find("${") != std::string::npos;
     if (!spec.token.empty()) text += " token " + written_text(is_reference ? spec.token : kHidden);
+    if (!spec.certificate.empty()) text += " certificate " + written_text(spec.certificate);
     return text;
+  }
+
+  static std::string hook(const engine::EventSpec& spec) {
+    const auto shown = [](const std::string& secret) {
+      return written_text(secret.find("${") != std::string::npos ? secret : std::string(kHidden));
+    };
+    std::string text = " with hook " + written_text(spec.hook);
+    for (const std::string& secret : spec.secrets)
+      text += (&secret == &spec.secrets.front() ? " secret " : ", ") + shown(secret);
+    if (!spec.token.empty()) text += " token " + shown(spec.token);
+    if (!spec.certificate.empty()) text += " certificate " + written_text(spec.certificate);
+    text += fmt::format(" format {}", engine::to_string(spec.format));
+    if (!spec.key.empty()) text += " key json " + written_text(spec.key);
+    if (!spec.state.empty()) text += " state json " + written_text(spec.state);
+    return text + fmt::format(" within {} valid {}", written(spec.within), written(spec.valid));
   }
 
   static std::string members(const engine::CompositeSpec& composite) {

@@ -69,6 +69,10 @@ struct TestText {
     return fmt::format("json {} {} {}", written_text(json.filter.value), to_symbol(comparison(json.comparison)),
                        json.quoted ? written_text(json.value.value) : json.value.value);
   }
+  std::string operator()(const EventCountSyntax& test) const {
+    return fmt::format("more than {} event{} within {}", test.above.value, test.above.value == 1 ? "" : "s",
+                       written(test.within.value));
+  }
   std::string operator()(const HeartbeatTestSyntax& test) const { return test.missed ? "missed" : "failed"; }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
@@ -98,8 +102,9 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Restart: return "restart";
     case ActionSyntax::Kind::Ignore: return "ignore";
     case ActionSyntax::Kind::Heal:
-      return fmt::format("heal {}with {}{}", action.target ? written_name(action.target->value) + ' ' : "",
-                         written_name(action.workflow->value), action.dry_run ? " dry run" : "");
+      return fmt::format("heal {}with {}{}{}", action.target ? written_name(action.target->value) + ' ' : "",
+                         written_name(action.workflow->value), action.dry_run ? " dry run" : "",
+                         action.any_target ? " any target" : "");
     case ActionSyntax::Kind::Exec: break;
   }
   std::string text = "exec " + written(action.command->arguments);

@@ -98,6 +98,10 @@ class Server::Impl {
     std::uint64_t idle_since = 0;           // uv_now at which it was given its place, or its last answer
   };
 
+  /// Who may send events may send large ones.
+  [[nodiscard]] static std::size_t most_of(const Client& client) {
+    return is_at_least(client.peer.who, least_for(Verb::Event)) ? kMaxEventRequest : kMaxRequest;
+  }
   void watch();
   using Among = std::function<bool(const Peer&)>;
   [[nodiscard]] Client* idlest(const Among& among = {});
@@ -374,7 +378,7 @@ void Server::Impl::received(Client& client, std::string_view bytes) {
   if (client.last) return;
   client.in += bytes;
   // While an answer is under way at most one more request may lie here.
-  if (client.in.size() > kMaxRequest + 1 && (client.answer || client.writing || client.queued)) return drop(client);
+  if (client.in.size() > most_of(client) + 1 && (client.answer || client.writing || client.queued)) return drop(client);
   serve(client);
 }
 
@@ -394,7 +398,7 @@ void Server::Impl::ended(Client& client) {
 void Server::Impl::serve(Client& client) {
   if (client.answer || client.writing || client.last) return;
   const std::size_t end = client.in.find('\n');
-  if (std::min(end, client.in.size()) > kMaxRequest) return refuse(client, too_large());
+  if (std::min(end, client.in.size()) > most_of(client)) return refuse(client, too_large());
   if (end == std::string::npos) {
     if (client.half_closed) drop(client);
     return;

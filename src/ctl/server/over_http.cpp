@@ -74,6 +74,8 @@ std::optional<Failure> refusal(const Request& request) {
   if (!request.overrides.empty()) return not_over_http("brakes are not overridden over HTTP", std::string(kThere));
   if (request.verb == Verb::Beat)
     return not_over_http("healerctl sends beats over the socket alone", std::string(kThere));
+  if (request.verb == Verb::Event || request.verb == Verb::Events)
+    return not_over_http("healerctl sends and lists events over the socket alone", std::string(kThere));
   if (request.verb == Verb::Open)
     return not_over_http("a login is only made on the machine of healerd", "open URL/login in a browser");
   if (request.verb == Verb::Follow || (request.verb == Verb::Output && request.follow))

@@ -130,6 +130,16 @@ struct BeatSeen {
   bool operator==(const BeatSeen&) const = default;
 };
 
+/// By what a `check event` is judged, beside what its filters find.
+struct EventSeen {
+  std::uint64_t number = 0;      ///< of the event; 0: there is none, time alone has gone by
+  std::string key;               ///< of what it is about
+  std::string state;             ///< of that
+  std::vector<Duration> ages{};  ///< how long ago distinct events came, the newest first, as far as rules ask for them
+
+  bool operator==(const EventSeen&) const = default;
+};
+
 /// What a filter of jq has made of what a program wrote.
 struct ValueSeen {
   std::string filter;
@@ -151,6 +161,7 @@ struct FurtherFacts {
   Rare<MembersSeen> members{};  ///< of a composite
   Few<ValueSeen> values{};      ///< of the output of a program: by ProgramSpec::filters
   Rare<BeatSeen> beat{};        ///< of a heartbeat
+  Rare<EventSeen> event{};      ///< of a `check event`
 
   bool operator==(const FurtherFacts&) const = default;
 };

@@ -94,6 +94,9 @@ class Healings {
             HealingId healing = {}, std::string_view workflow = {});
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
+  /// The condition of a rule of a `check event` does not stand for that target any more. `lapsed`: why, where no event
+  /// has said that all is well; what has not begun is dropped then, and people are told.
+  void unsettled(HealingWorld& world, const Trigger& trigger, const std::string& target, const std::string& lapsed);
   void wake(HealingWorld& world);
   /// Those that rules after an edit leave without a target.
   [[nodiscard]] std::set<HealingId> taken_by(const Graph& now, const Graph& next) const;
@@ -238,7 +241,7 @@ class Healings {
   void take(HealingWorld& world, Healing& healing);
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
-  [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Trigger& trigger);
+  [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger);
   [[nodiscard]] static const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);

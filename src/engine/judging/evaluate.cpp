@@ -9,6 +9,7 @@
 
 #include "engine/judging/clear.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/regex.hpp"
 
 namespace healer::engine {
@@ -98,6 +99,12 @@ class Evaluation {
     if (facts == nullptr || !facts->further->beat) return std::nullopt;
     const Heartbeat& heartbeat = facts->further->beat->heartbeat;
     return test.what == HeartbeatIs::What::Missed ? heartbeat.missed.has_value() : heartbeat.failed();
+  }
+
+  std::optional<bool> operator()(const EventCount& test) const {
+    const Facts* facts = seen_.run.facts.get();
+    if (facts == nullptr || !facts->further->event) return std::nullopt;
+    return count_of(*facts->further->event, test) > test.above;
   }
 
   std::optional<bool> operator()(const Members& test) const {

@@ -122,6 +122,7 @@ class RunningPrograms {
   void supersede(const effect::Exec& exec, Turn& turn);
   void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
   [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
+  [[nodiscard]] bool is_event_held(const effect::Exec& exec, Instant now) const;
   bool cancel_queued(const event::Command& command, Turn& turn);
 
   const std::shared_ptr<const Graph>& graph_;

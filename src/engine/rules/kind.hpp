@@ -87,7 +87,8 @@ enum class Target : std::uint8_t {
   Interface,  ///< `with interface NAME` or `with address IP`: ServiceBlock::interface
   Host,       ///< `with address HOST`: ServiceBlock::host
   Members,    ///< `with members A, B, of group G`: ServiceBlock::composite
-  Heartbeat   ///< `every D within D`: ServiceBlock::heartbeat
+  Heartbeat,  ///< `every D within D`: ServiceBlock::heartbeat
+  Events      ///< `with hook PATH`: ServiceBlock::event
 };
 
 /// Which connections tests of a kind ask for.

@@ -10,6 +10,7 @@
 #include "engine/events/event.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -198,6 +199,11 @@ class Account {
   std::string operator()(const Members& /*test*/) const { return std::string(output_of(seen_.run)); }
 
   std::string operator()(const Queried& test) const { return describe(seen_.run, test); }
+
+  std::string operator()(const EventCount& test) const {
+    if (seen_.run.facts == nullptr || !seen_.run.facts->further->event) return {};
+    return describe(*seen_.run.facts->further->event, test);
+  }
 
   std::string operator()(const HeartbeatIs& test) const {
     if (seen_.run.facts == nullptr || !seen_.run.facts->further->beat) return {};

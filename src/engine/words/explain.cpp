@@ -11,6 +11,7 @@
 #include "engine/rules/service.hpp"
 #include "engine/words/cause.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 
 namespace healer::engine {
 namespace {
@@ -240,6 +241,27 @@ void add_heartbeat(const Engine& engine, ServiceId service, Instant now, std::ve
   else if (heartbeat->ran)
     notes.push_back(fmt::format("Its last run took {}.", format_duration(*heartbeat->ran)));
 }
+/// What is known of the events of a check, and of what they have come to.
+void add_events(std::vector<std::string>& notes, const Engine& engine, ServiceId service, Instant now) {
+  const Occurrences& events = engine.occurrences();
+  const Occurrence* const newest = events.newest(service);
+  if (newest == nullptr) {
+    notes.emplace_back("No event has come yet.");
+  } else {
+    notes.push_back(fmt::format("The last event came {} ago: {}{}.", lasting(now.wall - newest->last),
+                                describe_event(newest->key, newest->state),
+                                newest->count > 1 ? fmt::format(" ({} times)", newest->count) : ""));
+    if (!newest->outcome.empty()) notes.push_back(fmt::format("What became of it: {}.", newest->outcome));
+  }
+  if (const std::size_t waiting = events.waiting(service); waiting > 0) {
+    const std::string held = events.held(service, now);
+    notes.push_back(fmt::format("{} event{} to be judged{}{}.", waiting, waiting == 1 ? " is" : "s are",
+                                held.empty() ? "" : ", and held back: ", held));
+  }
+  for (const auto& [target, until] : events.standing(service))
+    notes.push_back(
+        fmt::format("Its condition stands for {}, for another {} at most.", target, lasting(until - now.wall)));
+}
 
 std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
@@ -281,6 +303,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
       text += fmt::format("; {} run{} skipped meanwhile", overruns, overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
+  if (block.is_event()) add_events(notes, engine, service, now);
   if (block.is_heard()) return notes;
   if (next_run) {
     std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
@@ -319,7 +342,10 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
   // The rule itself, which lies elsewhere in memory, is not looked at where all is well: many are asked at once.
   if (!last_run_bad(state)) return Condition::Running;
-  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
+  // What an event says is over when it was judged; for whom it stands is told elsewhere.
+  const bool of_event =
+      rule->mode == Mode::EachMatch && std::holds_alternative<Queried>(rule->condition->tests.front());
+  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts() && !of_event;
   return tells ? Condition::Failing : Condition::Running;
 }
 

@@ -153,6 +153,7 @@ Kind kind_of(const engine::CheckKind& kind) {
   std::string_view title = kind.word;
   if (kind.word == "composite") title = "Composite";
   if (kind.word == "heartbeat") title = "Heartbeat";
+  if (kind.word == "event") title = "Event";
   return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 

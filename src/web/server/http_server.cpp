@@ -374,6 +374,7 @@ Exchange* HttpServer::Impl::begin(MHD_Connection* connection, const char* url, c
   MHD_get_connection_values_n(connection, MHD_COOKIE_KIND, &take_field, &request.cookies);
   request.peer = of->from.peer;
   request.secure = of->from.secure;
+  request.certificate = of->from.certificate;
   exchanges.emplace(exchange.id, std::move(owned));
   of->exchange = &exchange;
   return &exchange;

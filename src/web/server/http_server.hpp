@@ -46,11 +46,12 @@ class HttpServer {
 
   /// Where a connection comes from.
   struct From {
-    std::string peer;        ///< its address; empty: a unix socket
-    bool secure = false;     ///< what comes here has come by TLS
-    bool local = false;      ///< from this machine
-    bool read_only = false;  ///< nobody may change anything who comes this way
-    std::string door{};      ///< Endpoint::text() of where it has come in
+    std::string peer;                                        ///< its address; empty: a unix socket
+    bool secure = false;                                     ///< what comes here has come by TLS
+    bool local = false;                                      ///< from this machine
+    bool read_only = false;                                  ///< nobody may change anything who comes this way
+    std::string door{};                                      ///< Endpoint::text() of where it has come in
+    std::shared_ptr<const ClientCertificate> certificate{};  ///< that its client has shown; null: none
   };
   /// Answers a request. `wake` has a Deferred or a Stream asked again, from any thread.
   using Dispatch = std::function<Reply(const Request& request, const From& from, Wake wake)>;

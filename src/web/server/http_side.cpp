@@ -155,7 +155,10 @@ struct HttpSide::Impl {
     if (!by.tls) return server.serve(std::move(socket), std::move(from));
     from.secure = true;
     tls.begin(std::move(socket), from,
-              [this, from](runtime::Descriptor plain) { server.serve(std::move(plain), from); });
+              [this, from](runtime::Descriptor plain, std::shared_ptr<const ClientCertificate> shown) mutable {
+                from.certificate = std::move(shown);
+                server.serve(std::move(plain), std::move(from));
+              });
   }
 
   /// Those that have fired go with the next one.

@@ -103,6 +103,33 @@ Result<Context> make_context(const ServerTls& tls) {
   return made;
 }
 
+/// The common name of a certificate; empty: it has none, or it cannot be told which.
+std::string common_name(X509* certificate) {
+  X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return {};
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  if (size < 0) return {};
+  std::string name(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return name.find('\0') == std::string::npos ? name : std::string();
+}
+
+/// What the client has shown; null: no certificate. Where clients may sign their own, anybody could write any name into
+/// it: then it is known by its hash alone.
+std::shared_ptr<const ClientCertificate> shown_by(SSL* ssl) {
+  const std::unique_ptr<X509, FreeBy<X509_free>> certificate(SSL_get1_peer_certificate(ssl));
+  if (!certificate) return nullptr;
+  auto shown = std::make_shared<ClientCertificate>();
+  if (SSL_get_verify_result(ssl) == X509_V_OK) shown->name = common_name(certificate.get());
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) == 1)
+    for (unsigned at = 0; at < size; ++at) shown->sha256 += fmt::format("{:02x}", digest.at(at));
+  return shown;
+}
+
 /// Bytes on their way in one direction.
 struct Channel {
   std::array<char, kBuffer> bytes;
@@ -280,7 +307,7 @@ void TlsFront::Impl::shake(Session& session) {
   session.open = true;
   session.moved = runtime::now().mono;
   const Ready ready = std::exchange(session.ready, {});
-  ready(std::move(other));
+  ready(std::move(other), shown_by(session.ssl.get()));
   pump(session);
 }
 

@@ -48,8 +48,8 @@ struct TlsLimits {
 
 class TlsFront {
  public:
-  /// A connection as it is behind TLS.
-  using Ready = std::function<void(runtime::Descriptor plain)>;
+  /// A connection as it is behind TLS, and what its client has shown; null: no certificate.
+  using Ready = std::function<void(runtime::Descriptor plain, std::shared_ptr<const ClientCertificate> shown)>;
   using Report = std::function<void(bool failed, const std::string& text)>;
 
   TlsFront(runtime::Loop& loop, Report report, TlsLimits limits = TlsLimits::of_this_process());

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The words for events, and for what a `check event` was judged by.
+#pragma once
+
+#include <string>
+
+#include "engine/events/evidence.hpp"
+#include "engine/occurrence.hpp"
+#include "engine/rules/test.hpp"
+
+namespace healer::engine {
+
+/// "instance-7: alarm", "instance-7"; without its number.
+[[nodiscard]] std::string describe_event(const std::string& key, const std::string& state);
+
+/// "event 12 (instance-7: alarm)".
+[[nodiscard]] std::string name_of(const Occurrence& occurrence);
+
+/// "6 events in 1 m (limit 5)".
+[[nodiscard]] std::string describe(const EventSeen& seen, const EventCount& test);
+
+/// How many distinct events have come in the time that a test looks back on.
+[[nodiscard]] std::size_t count_of(const EventSeen& seen, const EventCount& test);
+
+/// HEALER_EVENT_A_B of EVENT.a.b.
+[[nodiscard]] std::string environment_name(std::string_view field);
+
+}  // namespace healer::engine
