@@ -435,7 +435,7 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
 WrongKind wrong_kind_of_check(std::string_view word) {
   static constexpr std::string_view kTypes[] = {"process",   "file",   "directory", "filesystem", "fifo",
                                                 "host",      "system", "program",   "network",    "composite",
-                                                "heartbeat", "event",  "device"};
+                                                "heartbeat", "event",  "row",    "device"};
   // What other programs call it, and its kind here.
   static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"service", "process"},   {"daemon", "process"},
@@ -459,7 +459,9 @@ WrongKind wrong_kind_of_check(std::string_view word) {
       {"cluster", "composite"}, {"group", "composite"},
       {"beat", "heartbeat"},    {"cron", "heartbeat"},
       {"events", "event"},      {"hook", "event"},
-      {"webhook", "event"}};
+      {"webhook", "event"},   {"node", "row"},
+
+      {"item", "row"}};
   WrongKind found{{fmt::format("'{}' is not a kind of check", printable(word.substr(0, kLongestShown))), {}}, {}};
   if (iequals(word, "systemd") || iequals(word, "unit")) {
     found.complaint.remedy =
@@ -472,7 +474,7 @@ WrongKind wrong_kind_of_check(std::string_view word) {
   found.complaint.remedy =
       found.meant.empty()
           ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network, composite, "
-            "heartbeat and event"
+            "heartbeat, event and row"
           : fmt::format("did you mean '{}'?", found.meant);
   return found;
 }

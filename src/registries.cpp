@@ -17,7 +17,8 @@
   KIND(kHost) \
   KIND(kComposite) \
   KIND(kHeartbeat) \
-  KIND(kEvent)
+  KIND(kEvent) \
+  KIND(kRow)
 // clang-format on
 
 namespace healer {

@@ -15,7 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 #include "control/permissions.hpp"
 #include "control/queries.hpp"
 #include "control/readers/history_reader.hpp"
@@ -414,7 +414,7 @@ std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer&
       if (!still) return;
       const std::optional<ServiceId> to = is_right ? heartbeat_of(name) : std::nullopt;
       if (to) return submit(*to, still);
-      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat {}", printable(name)),
+      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat named {}", printable(name)),
                                "HEALER_TOKEN must be the text after 'token' in its rules"};
       still->wake();
     };

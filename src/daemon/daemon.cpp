@@ -82,12 +82,14 @@ void Daemon::handle(const Event& event) {
 void Daemon::perform(effect::Measure& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
   if (effect.document != nullptr) return documents_->measure(effect, block);
+  if (block->is_listed()) return lists_->look(effect, *block);
   measurer_->measure(effect, block);
 }
 
 void Daemon::perform(effect::CancelRun& effect) {
   documents_->cancel(effect.run);
   measurer_->cancel(effect.run);
+  lists_->cancel(effect.run);
 }
 
 void Daemon::perform(effect::Exec& effect) {
@@ -304,7 +306,8 @@ void Daemon::compare() {
                                       .changes = std::move(outcome->changes)};
         loop_.post([this, answers, outcome, report = std::move(report)]() mutable {
           if (report.changes) {
-            if (outcome->plan) report.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            if (outcome->plan)
+              report.changes->healings = engine_->healings().lost_to(*engine_->graph(), *outcome->plan->graph);
             report.text +=
                 report.changes->services.empty() && !report.changes->settings && report.changes->healings.empty()
                     ? "a reload would change nothing"
@@ -404,7 +407,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
   recording_->observer().loaded_from(outcome.text);
-  outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
+  outcome.changes->healings = engine_->healings().lost_to(*engine_->graph(), *outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
@@ -419,7 +422,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
   if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
   compiler_->release(was);
-  lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
+  lists_->in_force(outcome.loaded.result, !outcome.plan->empty(), *engine_->graph());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) write_log(Severity::Info, "rules reloaded: nothing has changed");

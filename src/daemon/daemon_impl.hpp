@@ -17,7 +17,7 @@
 #include "control/socket/server.hpp"
 #include "daemon/background.hpp"
 #include "daemon/http.hpp"
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
 #include "daemon/publisher.hpp"

@@ -416,7 +416,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   declare_lists(loaded);
-  lists_->in_force(loaded.result, true);
+  lists_->in_force(loaded.result, true, *engine_->graph());
   if (!no_lists.empty()) report_no_lists(no_lists);
   background_.up();
   beat();

@@ -7,6 +7,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -43,7 +44,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     kept = std::make_shared<const Evidence>(*std::move(without));
   if (std::optional<Evidence> with = with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
-  if (graph_->at(id).is_event()) kept = std::make_shared<const Evidence>(with_event(id, *kept, turn.now));
+  if (graph_->at(id).is_event())
+    kept = std::make_shared<const Evidence>(arrivals_.events().complete(id, *kept, turn.now));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
@@ -56,6 +58,12 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
+  const bool delayed = is_delayed(*this, id, seen, turn.now);
+  if (delayed && flight.reason != Reason::Healing) {
+    take(id, kept, turn);
+    commands_.run_ended(id, false, turn);
+    return;
+  }
   if (newly_missing(id, seen, turn.now)) {
     composites_.note(id);
     return settle(id, &seen, turn);
@@ -65,11 +73,18 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
-  if (graph_->at(id).is_event()) return judge_event(id, seen, flight, turn);
-  if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
+  if (graph_->at(id).is_event()) {
+    arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
+    const std::size_t begin = turn.commit.records.size();
+    judge(id, seen, flight.counted, flight.reason, turn);
+    arrivals_.events().judged(id, seen, begin, turn);
+    programs_.run_queued(graph_->at(id).name, turn);
+  } else if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
+  } else if (delayed) {
+    // A look before a healing: it is seen, and nothing is judged.
   } else if (!state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen)) {
     // The common run, in which nothing happens.
     if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
@@ -106,7 +121,7 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
       if (!state.trouble->unknown) {
-        if (!graph_->at(id).has_members())
+        if (!graph_->at(id).has_members() && !graph_->at(id).is_listed())  // its list tells of that
           turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.trouble.set(&Trouble::unknown, Unknown{.since = turn.now.wall, .why = {}});
       }
@@ -151,7 +166,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
                       .in_maintenance = maintenance_.in_force(id, turn.now),
                       .now = turn.now};
   auto [decisions, failed, changed, tolerated] = rules_.judge(id, run);
-  if (block.is_event()) tell_of_event(id, decisions);
+  if (block.is_event()) arrivals_.events().tell_cause(id, decisions);
   if (changed) turn.save(id);
   for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
   for (const RuleDecision& decision : decisions) {

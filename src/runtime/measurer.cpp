@@ -25,6 +25,7 @@ void Measurer::measure(const engine::effect::Measure& effect,
             [&](const measure::FindProcess& wanted) { inspector_.search_process(effect, wanted, block); },
             [&](const measure::ReadSystem&) { inspector_.read_system(effect); },
             [&](const measure::ReadPath& wanted) { inspector_.read_path(effect, wanted, block); },
+            [&](const measure::ReadRow&) {},  // whoever reads lists does
             [&](const measure::ReadFilesystem&) { inspector_.read_filesystem(effect, block); },
             [&](const measure::ReadInterface& wanted) { inspector_.read_interface(effect, wanted, block); },
             [&](const measure::Connect& wanted) {

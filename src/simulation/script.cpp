@@ -163,7 +163,7 @@ void ScriptReader::service() {
     service.down = true;
     return want_end();
   }
-  if (!block.is_run())
+  if (!block.is_run() && !block.is_listed())
     return fail(here(), fmt::format("'{}' is not a program: it does not exit", printable(block.name)),
                 fmt::format("write {}{} QUANTITY: VALUES, for what a rule compares",
                             block.has_process() ? fmt::format("{}: down, or ", raw) : "", raw));

@@ -238,7 +238,7 @@ Evidence SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, playe
 Evidence SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
   const Played& played = played_[id.index()];
   const ServiceBlock& block = graph_->at(id);
-  if (block.is_run()) return answer(played, block, place);
+  if (block.is_run() || block.is_listed()) return answer(played, block, place);
   Evidence seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
   seen.facts = std::make_shared<const Facts>(facts(played, block, place, now));
   const bool missing = block.has_process() && !played.pid;
@@ -286,10 +286,12 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
   if (!block.program->filters.empty()) {
     auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
-    facts->further.edit().values =
-        run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
+    // Of a row an exit value says whether it is well, where it is not written out.
+    const bool usual = run == &kGood || run == &kBad || (block.is_listed() && run->output.empty());
+    facts->further.edit().values = usual ? usual_values(block, run->status != 0) : found_values(block, seen);
     seen.facts = std::move(facts);
   }
+  if (block.is_listed()) seen.status = 0;
   return seen;
 }
 

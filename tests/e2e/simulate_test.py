@@ -193,6 +193,19 @@ expect not list NODE tells "the row 'n2' leaves" by 74 minutes
 expect list NODE tells "the row 'n2' is being removed although it has failed: it was missing from 3 readings" by 75 minutes
 """, 6)
 
+    def test_a_row_leaves_while_its_healing_waits_for_that(self):
+        self.list_rules()
+        self.rules.write_text(self.rules.read_text().replace("recovered within 5 minutes", "recovered or gone within 30 minutes"))
+        told = self.assert_met(self.LISTED.replace("heals", "takes 19 minutes") + """at 1 minute n1 fails
+at 3 minutes list NODE loses n1
+expect healing n1 begun by 3 minutes
+expect not list NODE tells "the row 'n1' is being removed" by 21 minutes
+expect list NODE tells "the row 'n1' is being removed although it has failed" by 26 minutes
+expect healing n1 recovered by 26 minutes
+expect ping_n1 absent
+""", 5)
+        self.assertIn('step "verify": gone', told)
+
     def test_a_row_that_fails_after_it_was_missing_is_not_healed(self):
         self.list_rules()
         self.assert_met(self.LISTED + """at 20 minutes list NODE loses n1 n2

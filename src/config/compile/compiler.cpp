@@ -68,6 +68,9 @@ class ServiceCompiler {
                                          .certificate = check.heartbeat->certificate.value_or(Word{}).value};
         break;
       case engine::Target::Events: block_.other.edit().event = hook(check); break;
+      case engine::Target::Row:
+        if (check.listed) block_.other.edit().listed = *check.listed;
+        break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) limit_lines();
@@ -410,6 +413,7 @@ class ServiceCompiler {
     block_.process->foreground->by_notice = syntax.by_notice;
   }
   void add(const WatchdogSyntax& syntax) { block_.process->foreground->watchdog = bounded(syntax.time.value); }
+  void add(const DelaySyntax& syntax) { block_.other.edit().listed.delay = bounded(syntax.time.value); }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
   void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }

@@ -2,6 +2,9 @@
 #include "config/compile/url.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -81,6 +84,14 @@ bool is_monit_host(std::string_view host) {
     if (!is_part(host.substr(0, dot))) return false;
   return is_part(host);
 }
+
+bool is_port(std::string_view port) {
+  std::uint16_t number = 0;
+  const auto [rest, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return port.empty() || (wrong == std::errc{} && rest == port.data() + port.size() && number != 0);
+}
+
+bool is_wrong_port(std::string_view port) { return std::ranges::all_of(port, is_digit) && !is_port(port); }
 
 std::string shown_url(std::string_view url) {
   const auto [begin, end] = password_in_url(url);

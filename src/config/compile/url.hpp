@@ -26,6 +26,12 @@ struct UrlParts {
 /// Whether Monit takes the name of the host in a URL: letters, digits and '-', in parts with '.' between them.
 [[nodiscard]] bool is_monit_host(std::string_view host);
 
+/// Whether UrlParts::port can be: a number from 1 to 65535, or none.
+[[nodiscard]] bool is_port(std::string_view port);
+
+/// Whether it is a number, but none of a port.
+[[nodiscard]] bool is_wrong_port(std::string_view port);
+
 /// Where the password is in a URL, in bytes from its beginning: [first, second). Both 0: there is none.
 [[nodiscard]] std::pair<std::size_t, std::size_t> password_in_url(std::string_view url);
 

@@ -51,6 +51,8 @@ std::vector<engine::JsonTest> json_tests(const std::vector<JsonTestSyntax>& synt
   return result;
 }
 
+}  // namespace
+
 engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
   engine::HttpRequest result;
   result.method = syntax.method.value;
@@ -64,6 +66,8 @@ engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
   if (syntax.limit) result.limit = syntax.limit->value;
   return result;
 }
+
+namespace {
 
 /// What a step without a name of its own is called.
 struct StepTitle {

@@ -234,6 +234,16 @@ void check_secrets(const Document& document, const Environment& environment, Dia
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);
     for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, text); });
   });
+  for (const ListDeclaration& list : document.expansion.lists) {
+    const auto request = [&](const engine::HttpRequest& of) {
+      look(of.url, list.range);
+      for (const std::string& header : of.headers) look(header, list.range);
+      look(of.body, list.range);
+    };
+    if (!list.source.http) continue;
+    request(list.source.http->request);
+    if (list.source.http->token) request(list.source.http->token->request);
+  }
 }
 
 }  // namespace healer::config

@@ -23,6 +23,7 @@
 #include "engine/rules/service.hpp"
 #include "protocols/digest.hpp"
 #include "util/jq.hpp"
+#include "util/network.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -164,7 +165,8 @@ class Validator {
   void test(const CompareSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.name.value) == nullptr) {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
-      if (kind_->traits.is_run || !kind_->traits.is_measured()) return has_no_test(range, "resources");
+      if (kind_->traits.is_run || kind_->traits.is_listed || !kind_->traits.is_measured())
+        return has_no_test(range, "resources");
     }
     if (test.name.value == kStatus && kind_->traits.has_process && is_not_foreground())
       return error(Code::WrongPlace, range, "how a process ends is known only of one that healer runs itself",
@@ -222,7 +224,7 @@ class Validator {
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
   void test(const QueriedSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_run && !is_event()) return has_no_test(range, "JSON");
+    if (!kind_->traits.is_run && !kind_->traits.is_listed && !is_event()) return has_no_test(range, "JSON");
     const auto& [filter, comparison, value, quoted] = test.json;
     filters_.insert(filter.value);
     if (const std::string problem = jq_problem(filter.value); !problem.empty())
@@ -391,6 +393,12 @@ class Validator {
             fmt::format("the time of a watchdog is {} at least", format_duration(engine::kShortestWatchdog)));
   }
 
+  void statement(const DelaySyntax& delay) {
+    if (!kind_->traits.is_listed && !check_->broken)
+      return error(Code::WrongPlace, delay.range, "'delay' is only possible for a 'check row'", "remove it");
+    duration(delay.time);
+  }
+
   void statement(const LeftoversSyntax& leftovers) {
     if (!kind_->traits.has_process && !check_->broken)
       error(Code::WrongPlace, leftovers.range, "'leftovers ended' is only possible for a process",
@@ -442,10 +450,7 @@ class Validator {
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
   void check(const SetOperators&) {}
-  void check(const SetUrl& set) {
-    if (const UrlParts parts = split_url(set.url.value); !parts.wrong.empty())
-      error(Code::InvalidUrl, set.url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
-  }
+  void check(const SetUrl& set) { url(set.url, DiagnosticSeverity::Error); }
   void check(const SetLimits& set) {
     for (const SetLimits::Item& item : set.items)
       if (const auto* time = std::get_if<Duration>(&item.value);
@@ -467,6 +472,10 @@ class Validator {
           !std::ranges::all_of(allow.password->value, [](char c) { return c > ' ' && c < '\x7f'; }))
         error(Code::InvalidValue, allow.password->range, "a token has only visible ASCII characters and no blanks",
               "a role stands after its quotes, as in token \"TEXT\" read-only");
+    for (const Word& proxy : set.proxies)
+      if (!Network::parse(proxy.value))
+        error(Code::InvalidValue, proxy.range, fmt::format("{} is not an address", in_quotes(proxy.value)),
+              "a proxy is named by its address or network, as in 192.0.2.7 or 192.0.2.0/24");
     if (set.permission && !permission_of(set.permission->value))
       error(Code::InvalidValue, set.permission->range,
             fmt::format("{} is not a permission", in_quotes(set.permission->value)),
@@ -481,12 +490,21 @@ class Validator {
             "add 'pemfile: PATH' to its options");
   }
   void check(const SetMmonit& set) {
-    for (const Word& url : set.urls)
-      if (const UrlParts parts = split_url(url.value); !parts.wrong.empty())
-        error(Code::InvalidUrl, url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+    for (const Word& one : set.urls) url(one, DiagnosticSeverity::Warning);
     if (set.tls) tls(*set.tls);
     if (set.checksum) checksum(set.checksum_type, *set.checksum);
   }
+  /// `of_port`: how bad a port is that cannot be. Monit takes it.
+  void url(const Word& word, DiagnosticSeverity of_port) {
+    const UrlParts parts = split_url(word.value);
+    if (!parts.wrong.empty())
+      return error(Code::InvalidUrl, word.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+    if (!is_port(parts.port))
+      report(diagnostics_, of_port, Code::InvalidUrl, word.range,
+             fmt::format("there is no port {}: nobody will ever answer there", in_quotes(parts.port)),
+             "ports go from 1 to 65535");
+  }
+
   void check(const SetMailFormat&) {}
   void check(const SetAlert&) {}
   void check(const SetSettle&) {}

@@ -11,11 +11,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/compile/url.hpp"
 #include "config/compile/workflow.hpp"
 #include "config/passes/passes.hpp"
 #include "config/passes/workflow_variables.hpp"
-#include "config/text/secret.hpp"
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
@@ -352,41 +350,7 @@ class WorkflowChecker {
             "choose another name");
   }
 
-  void request(const HttpRequestSyntax& request) {
-    const std::string& url = request.url.value;
-    const bool begins_with_value = url.starts_with("${");
-    // A URL that is a secret is known to its server.
-    if (holds_secret(url.substr(url.starts_with("${secret:") ? url.find('}') : 0)))
-      warn(Code::ExposedSecret, request.url.range, "a secret in a URL appears in the logs of the server",
-           "put it into a header or the body, if the server accepts it there");
-    if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
-      error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
-            "a URL is written http://HOST/PATH or https://HOST/PATH");
-    if (request.user) login(request);
-    for (const Word& header : request.headers)
-      if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
-        error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");
-    if (request.limit && (request.limit->value < 1 || request.limit->value > kMostOfAnswer))
-      error(Code::OutOfRange, request.limit->range, "the limit of an answer is between 1 byte and 64 MB");
-    if (request.body_file && !request.body_file->value.starts_with('/') && !holds_variable(request.body_file->value))
-      error(Code::InvalidValue, request.body_file->range,
-            fmt::format("{} is not an absolute path", in_quotes(request.body_file->value)), "it begins with '/'");
-  }
-
-  void login(const HttpRequestSyntax& request) {
-    if (request.url.value.starts_with("${"))
-      error(Code::InvalidUrl, request.url.range, "a login needs an address that begins with http:// or https://",
-            "write its beginning, as in \"https://${HOST}/\", or a header \"Authorization: ...\"");
-    else if (without_login(request.url.value).second)
-      error(Code::InvalidUrl, request.url.range, "there is a login in this address already",
-            "remove it there, or 'username' and 'password'");
-    for (const Word& header : request.headers)
-      if (iequals(trim(std::string_view(header.value).substr(0, header.value.find(':'))), "authorization"))
-        error(Code::InvalidValue, header.range, "there is a login already: 'username' and 'password'",
-              "keep one of them");
-    if (request.password->value == kHidden)
-      warn(Code::HiddenSecret, request.password->range, std::string(kHiddenSecret), "write the secret");
-  }
+  void request(const HttpRequestSyntax& request) { check_request(request, diagnostics_); }
 
   void json(const JsonTestSyntax& test) {
     filter(test.filter);
@@ -487,8 +451,6 @@ class WorkflowChecker {
     for (const std::string& name : document_.unknown) declared_->services.add(name);
     return *declared_;
   }
-
-  static constexpr std::uint64_t kMostOfAnswer = std::uint64_t{64} << 20;
 
   const Document& document_;
   const Sources& sources_;

@@ -16,6 +16,7 @@
 #include "grammar/errors.hpp"
 #include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
+#include "grammar/own_statement.hpp"
 #include "grammar/terminals.hpp"
 #include "util/text.hpp"
 
@@ -287,7 +288,7 @@ class Parser : Tokens {
     unknown_check({at_ + 1, at_ + 2});
     skip_to_statement();
   }
-  static bool is_own_check(Kind kind) { return kind >= Kind::CheckComposite && kind <= Kind::CheckEvent; }
+  static bool is_own_check(Kind kind) { return kind >= Kind::CheckComposite && kind <= Kind::CheckRow; }
   static bool parsed_check(Kind kind) { return parsing::kind_of_check(kind) != nullptr; }
 
   /// A service that is not known has one of these tokens for its name.

@@ -120,6 +120,10 @@ class Walk {
     visitor_.place(watchdog.range);
     visitor_.place(watchdog.time.range);
   }
+  void operator()(DelaySyntax& delay) {
+    visitor_.place(delay.range);
+    visitor_.place(delay.time.range);
+  }
   void operator()(LeftoversSyntax& leftovers) { visitor_.place(leftovers.range); }
   void operator()(IgnoreSyntax& ignore) {
     visitor_.place(ignore.range);

@@ -287,6 +287,7 @@ class Printer {
     if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
     if (!block.schedule->text.empty()) line("  " + block.schedule->text);
+    if (block.other->listed.delay > Duration{0}) line(fmt::format("  delay {}", written(block.other->listed.delay)));
     for (const engine::LinePattern& pattern : block.lines->ignored)
       line(fmt::format("  ignore content {} {}", pattern.negated ? "!=" : "=", written_text(pattern.text)));
     recipients(block, settings);
@@ -313,6 +314,7 @@ class Printer {
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Row: return begin;
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
       case engine::Target::Events: return begin + hook(block.other->event);
       case engine::Target::Interface:

@@ -41,6 +41,8 @@ struct BrakeVerdict {
 
 /// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
 [[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
+/// What the rule that asked says today; null: it is gone, or heals no more.
+[[nodiscard]] const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
 
 /// How a program of a step has ended.
 /// Of a program whose end nobody saw.
@@ -126,6 +128,8 @@ class Healings {
   [[nodiscard]] bool rests(std::string_view target, Instant now) const;
   /// Whether the runs of a service are a healing's, to see whether it has recovered.
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
+  /// When a healing of the target has ended that had done something; none: that is not remembered any more.
+  [[nodiscard]] std::optional<WallTime> healed(std::string_view target) const;
   /// Whether what the program writes, or the request is answered, is saved as a secret.
   [[nodiscard]] bool saves_secret(ActionId action) const;
   /// Takes out what its step saves as a secret, and what others could learn that from; that there was something stays,
@@ -242,7 +246,6 @@ class Healings {
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
   [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger);
-  [[nodiscard]] static const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;
@@ -349,6 +352,7 @@ class Healings {
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
+  [[nodiscard]] bool delays_rows(const HealingWorld& world, const TargetMemory& memory) const;
   void note_held(HealingWorld& world, Healing& healing, const BrakeVerdict& brake);
   void plan_wake(const HealingWorld& world);
   [[nodiscard]] std::optional<Duration> asked_again(const HealingWorld& world) const;

@@ -84,10 +84,15 @@ struct Connect {
   bool operator==(const Connect&) const = default;
 };
 
+/// Reads the list of the service (ServiceBlock::listed), and evaluates the filters of its rules for its row.
+struct ReadRow {
+  bool operator==(const ReadRow&) const = default;
+};
+
 }  // namespace measure
 
 using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath,
-                                 measure::ReadFilesystem, measure::ReadInterface, measure::Connect>;
+                                 measure::ReadFilesystem, measure::ReadInterface, measure::Connect, measure::ReadRow>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

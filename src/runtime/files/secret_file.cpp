@@ -64,6 +64,23 @@ Result<std::string> read_secret(const std::string& name, const std::string& dire
   return std::string(*part);
 }
 
+Result<std::string> with_secrets(const std::string& text, const std::string& directory) {
+  std::string whole;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t begin = rest.find(kSecretBegin);
+    whole.append(rest.substr(0, begin));
+    if (begin == std::string_view::npos) return whole;
+    rest.remove_prefix(begin + kSecretBegin.size());
+    const std::size_t end = rest.find('}');
+    if (end == std::string_view::npos) return Error{0, "'${secret:' without its brace"};
+    auto secret = read_secret(std::string(rest.substr(0, end)), directory);
+    if (!secret) return secret;
+    whole += *secret;
+    rest.remove_prefix(end + 1);
+  }
+}
+
 Result<void> check_secret(const std::string& name, const std::string& directory) {
   const Result<std::string> secret = read_secret(name, directory);
   return secret ? Result<void>() : Result<void>(secret.error());

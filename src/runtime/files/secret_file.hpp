@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "config/environment.hpp"
 #include "util/result.hpp"
@@ -14,6 +15,10 @@ namespace healer::runtime {
 /// of systemd's credentials directory, or of /etc/healer/secrets. Errors: it cannot be read, is larger than 64 kB, may
 /// be read by others than its owner, has no such part, or the name is none.
 [[nodiscard]] Result<std::string> read_secret(const std::string& name, const std::string& directory);
+/// How a secret begins in a text: `${secret:NAME}`.
+inline constexpr std::string_view kSecretBegin = "${secret:";
+/// A text with the secrets that it names. Reads files.
+[[nodiscard]] Result<std::string> with_secrets(const std::string& text, const std::string& directory);
 /// Whether it could be read.
 [[nodiscard]] Result<void> check_secret(const std::string& name, const std::string& directory);
 /// The same for whoever checks rules, perhaps not as the daemon does: where the directory is a default, and there is

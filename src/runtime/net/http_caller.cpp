@@ -311,6 +311,7 @@ void HttpCaller::completed(Call& call) {
   for (const std::string& header : call.call.headers)
     if (engine::has_controls(header))
       return fail(call, fmt::format("its header {} contains control characters", printable(header_name(header))));
+  if (!call.call.place.empty()) call.call.url = call.call.place;
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
     return fail(call, "this is not an HTTP URL");
@@ -585,7 +586,12 @@ void HttpCaller::fail(Call& call, std::string why) {
 void HttpCaller::finish(Call& call) {
   if (!call.call.hidden.empty()) hide(call.call.hidden, call.answer);
   auto answer = std::make_shared<Answered>(std::move(call.answer));
-  loop_.post([alive = std::weak_ptr<char>(alive_), done = std::move(call.done), answer] {
+  if (call.call.whole)
+    call.done = [take = std::move(call.call.whole), body = std::move(call.body), head = std::move(call.head),
+                 url = std::move(call.call.url)](const Answered& its) mutable {
+      take(its, std::move(body), head, url);
+    };
+  loop_.post([alive = std::weak_ptr<char>(alive_), done = std::move(call.done), answer]() mutable {
     if (!alive.expired()) done(std::move(*answer));
   });
   end(engine::ActionId{call.id});

@@ -20,6 +20,7 @@
 #include "web/api/events.hpp"
 #include "web/api/openapi.hpp"
 #include "web/api/operation.hpp"
+#include "web/api/output_events.hpp"
 #include "web/api/problem.hpp"
 #include "web/verbs.hpp"
 
@@ -258,6 +259,18 @@ Reply job(const ApiRef& api, const Asked& asked) {
   return list_document(head_of(api->backend, Verb::Jobs), "jobs", Json::array({Json(*view)}), Json::object());
 }
 
+Reply followed_job(const ApiRef& api, const Asked& asked) {
+  const std::string& id = asked.call.captured.front();
+  const auto number = whole_number(id);
+  if (!number)
+    return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
+                    fmt::format("GET {}/jobs lists what is", kApi)});
+  control::Request request = asked.request;
+  request.names.clear();
+  request.id = *number;
+  return output_events(api, {.call = asked.call, .query = asked.query, .request = std::move(request)});
+}
+
 Reply one_thing(const ApiRef& api, const Asked& asked) { return ask(api->backend, asked.call, asked.request, told); }
 
 Reply session(const ApiRef& /*api*/, const Asked& asked) {
@@ -303,6 +316,11 @@ void add_services(std::vector<Operation>& all) {
                "OutputView");
   one.handle = output;
   all.push_back(one);
+  one = operation(Method::Get, "/services/{name}/output/events", Verb::Output,
+                  "What the programs of a service write, as it is written");
+  one.streams = true;
+  one.handle = output_events;
+  all.push_back(one);
   one = listed("/services/{name}/history", Verb::History, "What happened to a service, newest last", "records",
                "RecordView");
   one.parameters = {"since_ms", "after", "fields", "limit", "cursor"};
@@ -341,6 +359,10 @@ void add_under_way(std::vector<Operation>& all) {
   one.paged = false;
   one.handle = job;
   all.push_back(one);
+  one = operation(Method::Get, "/jobs/{id}/events", Verb::Follow, "What the programs of a job write, as it is written");
+  one.streams = true;
+  one.handle = followed_job;
+  all.push_back(one);
 }
 
 }  // namespace
@@ -372,6 +394,7 @@ void add_readings(std::vector<Operation>& all) {
   all.push_back(other);
   other = operation(Method::Get, "/events", Verb::History, "Records as they come, and when anything has changed");
   other.parameters = {"service", "group", "after"};
+  other.streams = true;
   other.handle = events;
   all.push_back(other);
   other = Operation{.path = "/openapi.json", .least = Least::ReadOnly, .summary = "This document"};

@@ -112,7 +112,8 @@ Response accepted(const std::vector<Json>& events) {
 Response respond_to_events(const Visit& visit, const Outcome& outcome) {
   if (const auto* const failure = std::get_if<control::Failure>(&outcome)) {
     // The rules have changed since the hook was found.
-    if (failure->code == "unknown-service" || failure->code == "no-check-of-events") return refusal(404, failure->message);
+    if (failure->code == "unknown-service" || failure->code == "no-check-of-events")
+      return refusal(404, failure->message);
     return problem(*failure);
   }
   constexpr std::array<unsigned, 4> kWorst{503, 429, 404, 422};
