@@ -141,7 +141,7 @@ def main() -> None:
             check row node_${{NODE}} group nodes
               if json '.status.conditions[] | select(.type=="Ready") | .status' != "True" for 2 cycles then alert
               if json '.status.conditions[] | select(.type=="MemoryPressure") | .status' = "True" then alert
-              if json '.spec.unschedulable' = true for 100 cycles then alert
+              if json '.spec.unschedulable' = true for 10 cycles then alert
           }}
           """)
         daemons.append(daemon)

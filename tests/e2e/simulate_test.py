@@ -262,6 +262,34 @@ expect not healing x1 begun by 29 minutes
 expect healing x1 begun
 """, 3)
 
+    def test_rows_are_judged_at_each_reading_of_their_list_after_their_delay(self):
+        self.rules = self.write("rows.rules", """set daemon 30
+workflow repair {
+  guard program "/bin/true"
+  step "repair" program "/bin/true ${NODE}"
+  step "verify" recovered within 5 minutes
+  cooldown 1 minute
+}
+for each NODE from http "https://10.0.0.1/nodes" rows '.items[]' every 1 minute {
+  check row node_${NODE} group nodes delay 10 minutes
+    if json '.ready' != true for 2 cycles then heal with repair
+}
+""")
+        told = self.assert_met("""list NODE: n1 n2 n3
+node_n1: 0*3 1*4 0 ...
+node_n3: 0:'{"ready":true}'*5 0:'{"ready":false}'
+step repair repair heals
+run for 60 minutes
+at 20 minutes list NODE gains n4
+at 21 minutes n4 fails
+expect healing n1 begun with repair by 5 minutes
+expect healing n1 begun 1 time
+expect healing n3 begun with repair by 8 minutes
+expect not healing n4 begun by 30 minutes
+expect healing n4 begun
+""", 5)
+        self.assertIn("json .ready is false (!= true)", told)
+
     def test_a_list_is_remembered_over_a_crash(self):
         self.list_rules()
         self.assert_met(self.LISTED + """at 16 minutes list NODE: x1 x2 x3

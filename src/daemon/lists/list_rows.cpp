@@ -263,8 +263,7 @@ std::shared_ptr<const DaemonLists::Found> DaemonLists::found_of(const ListReadin
 void DaemonLists::tell_rows(const ListSource& source, One& list, Judged& judged) {
   answer_looks(list, judged.failure.empty() ? judged.found.get() : nullptr, judged.failure);
   if (judged.found) {
-    // Very many are not freed here.
-    if (list.found) judge_->submit([old = list.found] { return [] {}; }, [](const Error&) {});
+    if (list.found) let_go(std::move(list.found));
     list.found = judged.found;
     list.found_began = list.began;
     if (list.counts) {

@@ -258,7 +258,10 @@ void DaemonLists::take(const ListSource& source, Read read) {
        in_repair = hooks_.in_repair(source.name)]() -> runtime::Loop::Callback {
         auto judged =
             std::make_shared<Judged>(judge(memory, *rejected, std::move(*read), needs, failed, in_repair, *helper));
-        return [this, source, memory, judged] { offer(source, memory, std::move(*judged)); };
+        return [this, source, memory, judged]() mutable {
+          offer(source, memory, std::move(*judged));
+          let_go(std::pair(std::move(memory), std::move(judged)));
+        };
       },
       [this, source](const Error& why) {
         helper_ = std::make_shared<runtime::JqHelper>("/proc/self/exe");  // the worker may still be busy with the other
@@ -292,7 +295,7 @@ DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rej
 }
 
 /// Rows that are in the rules already are believed at once, others when it is known that they compile.
-void DaemonLists::offer(const ListSource& source, const Memory& before, Judged judged) {
+void DaemonLists::offer(const ListSource& source, const Memory& before, Judged&& judged) {
   const auto found = lists_.find(source);
   if (found == lists_.end()) return;
   One& list = found->second;

@@ -189,6 +189,17 @@ class DaemonLists {
   void read(const config::ListSource& source, bool counts);
   void read_http(const config::ListSource& source, bool counts);
   static void put_off(One& list, bool counts);
+  /// Has something destroyed beside the loop: there may be very many rows.
+  template <typename What>
+  void let_go(What what) {
+    auto shared = std::make_shared<What>(std::move(what));
+    judge_->submit(
+        [shared = std::move(shared)]() mutable -> runtime::Loop::Callback {
+          shared.reset();
+          return [] {};
+        },
+        [](const Error&) {});
+  }
   void take(const config::ListSource& source, Read read);
   static Judged judge(const Memory& memory, const Rejected& rejected, Read read, const Needs& needs,
                       const std::set<std::string>& failed, const std::set<std::string>& in_repair,
@@ -207,7 +218,7 @@ class DaemonLists {
   void tell_fresh(const config::ListSource& source, One& list);
   void answer_looks(One& list, const Found* found, const std::string& failure);
   void read_for_looks(const config::ListSource& source, One& list);
-  void offer(const config::ListSource& source, const Memory& before, Judged judged);
+  void offer(const config::ListSource& source, const Memory& before, Judged&& judged);
   void fail(One& list, const std::string& why);
   bool reject(const config::ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out);
   void end_reading();

@@ -36,8 +36,7 @@ using engine::event::Answered;
 namespace {
 
 constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer, or a value in it that people read
-constexpr long kKeptConnections = 16;
-constexpr Duration kSearchPatience{2'000};  // with the expressions of a step
+constexpr Duration kSearchPatience{2'000};                   // with the expressions of a step
 
 template <auto Function>
 struct FreeCurl {
@@ -130,7 +129,7 @@ struct HttpCaller::Curl {
     set(CURLMOPT_SOCKETDATA, this);
     set(CURLMOPT_TIMERFUNCTION, set_timer);
     set(CURLMOPT_TIMERDATA, this);
-    set(CURLMOPT_MAXCONNECTS, kKeptConnections);
+    set(CURLMOPT_MAXCONNECTS, 16L);  // that are kept
   }
 
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
@@ -434,6 +433,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
         if (its.call.discards_body) return size * count;
         its.too_large = its.body.size() + size * count > its.call.limit;
         if (its.too_large) return 0;
+        if (its.body.empty()) its.body.reserve(std::min(its.call.limit, told_length(its.easy.get())));
         its.body.append(bytes, size * count);
         return size * count;
       });
