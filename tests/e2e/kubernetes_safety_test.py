@@ -95,9 +95,11 @@ class Killed(Nodes):
 
     def kill_at_each(self, calls: list[tuple[str, int]], reboots: bool) -> None:
         daemon = self.watch(REBOOT_FAILS, {"  limit 4 within 6 hours\n": "", "  breaker 3 failed within 12 hours\n": ""})
-        kinds = (True, False) if os.environ.get("HEALER_LONG") else (True,)
-        cases = [(call, before, done) for call, before in calls for done in kinds]
-        for number, (call, before, done) in enumerate(cases):
+        # By default only at those that must not be repeated, and carried out; else all of them, and each also not carried out.
+        long = bool(os.environ.get("HEALER_LONG"))
+        cases = [(call, before, done) for call, before in calls for done in ((True, False) if long else (True,))
+                 if long or call in self.ONCE]
+        for call, before, done in cases:
             with self.subTest(call=call, done=done):
                 name = next(name for name in sorted(self.cluster.nodes) if name.startswith("worker") and self.fresh(daemon, name))
                 self.kill_at(daemon, name, call, before, done, reboots)
