@@ -199,7 +199,6 @@ class Engine {
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
 
   // judging (engine_judge.cpp)
-  [[nodiscard]] bool only_checks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);

@@ -73,6 +73,11 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
+  // In the minutes of its `not every` a service is judged where a person asks, not for a death or a start that was to
+  // be tried again: that is to know how things are, and no more.
+  const bool only_checks = (flight.reason == Reason::Death || flight.reason == Reason::Again) &&
+                           graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, turn.now) &&
+                           !commands_.awaits_run(id);
   if (graph_->at(id).is_event()) {
     arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
     const std::size_t begin = turn.commit.records.size();
@@ -81,7 +86,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     programs_.run_queued(graph_->at(id).name, turn);
   } else if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
-  } else if (only_checks(id, flight.reason, turn.now)) {
+  } else if (only_checks) {
     return;
   } else if (delayed) {
     // A look before a healing: it is seen, and nothing is judged.
@@ -105,13 +110,6 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
   Record& record = turn.record(RecordKind::RunTimedOut, Severity::Info, graph_->at(event.service).name,
                                "its program has written more before it ended");
   record.output = *event.output;
-}
-
-/// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
-/// service is judged where a person asks, not for a death or a start that was to be tried again.
-bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
-  if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) && !commands_.awaits_run(id);
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.

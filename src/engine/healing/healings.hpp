@@ -128,8 +128,6 @@ class Healings {
   [[nodiscard]] bool rests(std::string_view target, Instant now) const;
   /// Whether the runs of a service are a healing's, to see whether it has recovered.
   [[nodiscard]] bool verifies(ServiceId service) const { return verifying_.contains(service); }
-  /// When a healing of the target has ended that had done something; none: that is not remembered any more.
-  [[nodiscard]] std::optional<WallTime> healed(std::string_view target) const;
   /// Whether what the program writes, or the request is answered, is saved as a secret.
   [[nodiscard]] bool saves_secret(ActionId action) const;
   /// Takes out what its step saves as a secret, and what others could learn that from; that there was something stays,
@@ -352,7 +350,6 @@ class Healings {
   [[nodiscard]] std::string came_to(HealingId id) const;
   [[nodiscard]] std::string left_alone(const HealingWorld& world, std::string_view workflow) const;
   [[nodiscard]] const TargetMemory* target_memory(std::string_view target, bool rehearsed) const;
-  [[nodiscard]] bool delays_rows(const HealingWorld& world, const TargetMemory& memory) const;
   void note_held(HealingWorld& world, Healing& healing, const BrakeVerdict& brake);
   void plan_wake(const HealingWorld& world);
   [[nodiscard]] std::optional<Duration> asked_again(const HealingWorld& world) const;

@@ -273,8 +273,8 @@ void add_listed(const Engine& engine, ServiceId service, Instant now, std::vecto
                               block.other->listed.row, block.row ? block.row->lists.back() : std::string()));
   const auto from = state.last ? judged_from(engine, service, *state.last) : std::nullopt;
   if (!from || *from <= now.wall) return;
-  const auto healed = engine.healings().healed(block.target());
-  const bool is_healed = healed && *healed + block.other->listed.delay == *from;
+  const auto ended = healed(engine, block.target());
+  const bool is_healed = ended && *ended + block.other->listed.delay == *from;
   notes.push_back(fmt::format("It is not judged before {} have gone by (delay {}): {}.", lasting(*from - now.wall),
                               format_duration(block.other->listed.delay),
                               is_healed ? "it was healed" : "its name has not been in the list for so long yet"));
