@@ -194,7 +194,8 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
     if (std::holds_alternative<Router::Unknown>(found))
       return finish(request, plain(404, "There is nothing at this address"));
     if (const auto* const wrong = std::get_if<Router::WrongMethod>(&found)) {
-      Response response = plain(405, fmt::format("The method {} is not allowed at this address", to_string(request.method)));
+      Response response =
+          plain(405, fmt::format("The method {} is not allowed at this address", to_string(request.method)));
       std::string allowed;
       for (const Method method : wrong->allowed)
         allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(method));
