@@ -63,13 +63,12 @@ class Switches(Nodes):
         self.untouched(daemon, "worker-1: it was added less than 20 minutes ago")
 
     def test_a_worker_that_is_added_has_time_to_come_up(self):
-        daemon = self.watch({"delay 1 second": "delay 1 hour"})
-        self.cluster.add("worker-9", "127.0.0.150", False, created=now())
-        self.cluster.silence("worker-9")
-        explained = lambda: daemon.ctl("explain", "worker_worker-9").stdout  # noqa: E731
+        self.cluster.silence("worker-2")
+        daemon = self.start(self.rules({"delay 1 second": "delay 1 hour"}))  # to healer all of them are new
+        explained = lambda: daemon.ctl("explain", "worker_worker-2").stdout  # noqa: E731
         self.wait_for(lambda: "delay" in explained(), "its delay to be told of", detail=explained)
         self.more_readings()
-        self.assertIsNone(self.told(daemon, "healing of worker-9"))
+        self.assertIsNone(self.told(daemon, "healing of worker-2"))
         self.assertEqual(self.done(), [])
 
     def test_while_the_cluster_is_updated_nothing_is_healed(self):
