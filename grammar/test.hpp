@@ -216,7 +216,7 @@ struct members_test   : extension<"a test of members", sor<seq<sor<members_some,
                                   token<Kind::Failed>> {};
 
 // more than 5 events within 1 minute, of a check event
-struct counted_events : text<"event", "events"> { static constexpr std::string_view kExpected = "'members' or 'events'"; };
+struct counted_events : text<"event", "events"> { static constexpr std::string_view kExpected = "'events'"; };
 struct event_count    : extension<"a test of events", ahead<is_more>, token<Kind::Operator>, number, counted_events, duration> {};
 
 // missed, failed, duration > 2 hours, of a heartbeat

@@ -15,7 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 #include "control/permissions.hpp"
 #include "control/queries.hpp"
 #include "control/readers/history_reader.hpp"

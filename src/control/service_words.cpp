@@ -188,7 +188,7 @@ std::string describe_heartbeat(const engine::Engine& engine, engine::ServiceId s
 std::string describe_events(const engine::Engine& engine, engine::ServiceId service, Instant now) {
   if (!engine.graph()->at(service).is_event()) return {};
   std::string text = "no event yet";
-  const engine::Occurrences& events = engine.occurrences();
+  const engine::Occurrences& events = engine.arrivals().events();
   if (const engine::Occurrence* const event = events.newest(service))
     text = fmt::format("last event {} ago: {}",
                        format_duration(std::chrono::floor<seconds>(std::max(now.wall - event->last, Duration{0}))),

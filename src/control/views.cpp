@@ -8,7 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 #include "control/healing_views.hpp"
 #include "control/service_words.hpp"
 #include "engine/engine.hpp"
@@ -363,12 +363,13 @@ std::optional<EventCheckView> view_event_check(const Engine& engine, ServiceId s
                       .format = std::string(to_string(spec.format)),
                       .within = spec.within,
                       .valid = spec.valid,
-                      .waiting = engine.occurrences().waiting(service),
-                      .held = engine.occurrences().held(service, now),
+                      .waiting = engine.arrivals().events().waiting(service),
+                      .held = engine.arrivals().events().held(service, now),
                       .targets = {},
                       .last = {}};
-  for (const auto& [target, until] : engine.occurrences().standing(service)) view.targets.push_back(target);
-  if (const engine::Occurrence* const event = engine.occurrences().newest(service)) view.last = view_event(*event);
+  for (const auto& [target, until] : engine.arrivals().events().standing(service)) view.targets.push_back(target);
+  if (const engine::Occurrence* const event = engine.arrivals().events().newest(service))
+    view.last = view_event(*event);
   return view;
 }
 

@@ -304,7 +304,8 @@ void Daemon::compare() {
                                       .changes = std::move(outcome->changes)};
         loop_.post([this, answers, outcome, report = std::move(report)]() mutable {
           if (report.changes) {
-            if (outcome->plan) report.changes->healings = engine_->healings_lost_to(*outcome->plan->graph);
+            if (outcome->plan)
+              report.changes->healings = engine_->healings().lost_to(*engine_->graph(), *outcome->plan->graph);
             report.text +=
                 report.changes->services.empty() && !report.changes->settings && report.changes->healings.empty()
                     ? "a reload would change nothing"
@@ -404,7 +405,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   std::shared_ptr<const Graph> before = engine_->graph();
   declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
   recording_->observer().loaded_from(outcome.text);
-  outcome.changes->healings = engine_->healings_lost_to(*outcome.plan->graph);
+  outcome.changes->healings = engine_->healings().lost_to(*engine_->graph(), *outcome.plan->graph);
   handle(event::Swap{outcome.plan});
   for (const SlotChange& change : outcome.plan->changes)
     measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());

@@ -65,7 +65,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   absent_.restore(found_.services);
   pauses_.restore(std::move(found_.wide_pauses));
   healings_.index(*graph_);
-  occurrences_.restore(std::move(found_.occurrences), now);
+  arrivals_.events().restore(std::move(found_.occurrences), now);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
   rules_.reserve(rules);
@@ -131,7 +131,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
       commit.moved_jobs.push_back({.job = id,
                                    .position = job->second.position,
                                    .action = job->second.action,
-                                   .begun = begun(job->second, now)});
+                                   .begun = job->second.begun_at(now)});
   releases_.hold(commit.sequence, turn);
   sink.emit(std::move(commit));
 }
@@ -146,7 +146,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (!job_due_.empty()) earlier(job_due_.begin()->first);
   if (alerts_.next()) earlier(*alerts_.next());
   if (arrivals_.next()) earlier(*arrivals_.next());
-  if (occurrences_.next()) earlier(*occurrences_.next());
+  if (arrivals_.events().next()) earlier(*arrivals_.events().next());
   if (return_at_) earlier(*return_at_);
   return next;
 }
@@ -204,7 +204,7 @@ void Engine::save_services(Turn& turn) {
       turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
   keep_once(turn.occurrences);
   for (const std::uint64_t number : turn.occurrences) {
-    const Occurrence* const event = occurrences_.find(number);
+    const Occurrence* const event = arrivals_.events().find(number);
     if (event == nullptr) continue;
     turn.commit.occurrences.push_back(*event);
     auto& document = turn.commit.occurrences.back().document;
@@ -429,7 +429,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     pauses_.remove(id);
     alerts_.remove(id);
     arrivals_.remove(id);
-    occurrences_.remove(id, before.at(id).name, turn);
+    arrivals_.events().remove(id, before.at(id).name, turn);
     state = {};
     timetable_.forget(id);
     composites_.forget(id);
@@ -474,7 +474,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
     if (!block.is_heartbeat()) arrivals_.remove(id);
-    if (!block.is_event()) occurrences_.remove(id, old.name, turn);
+    if (!block.is_event()) arrivals_.events().remove(id, old.name, turn);
     if (block.is_heard()) timetable_.stop(id);
     if (block.is_heartbeat())
       arrivals_.replace(id, old, turn);

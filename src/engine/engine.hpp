@@ -50,7 +50,6 @@
 #include "engine/parts/holds.hpp"
 #include "engine/parts/leftovers.hpp"
 #include "engine/parts/maintenance.hpp"
-#include "engine/parts/occurrences.hpp"
 #include "engine/parts/pauses.hpp"
 #include "engine/parts/programs.hpp"
 #include "engine/parts/proofs.hpp"
@@ -113,10 +112,8 @@ class Engine {
   [[nodiscard]] const StartLeftovers& leftovers() const { return leftovers_; }
   /// Whose the processes are that pid files name.
   [[nodiscard]] const ProcessProofs& proofs() const { return proofs_; }
-  /// Heartbeats, and what was heard of them.
+  /// Heartbeats and events, and what was heard of them.
   [[nodiscard]] const Arrivals& arrivals() const { return arrivals_; }
-  /// Events, and what became of them.
-  [[nodiscard]] const Occurrences& occurrences() const { return occurrences_; }
   /// Composites, and the health of all services as they count it.
   [[nodiscard]] const Composites& composites() const { return composites_; }
   /// Why it is not monitored; null: it is, or nobody knows.
@@ -135,10 +132,6 @@ class Engine {
   [[nodiscard]] std::vector<std::string> unwell_of_closed(Instant now) const;
   /// The name of this machine.
   [[nodiscard]] const std::string& host() const { return host_; }
-  /// As Healings::lost_to(), by a swap to these rules.
-  [[nodiscard]] std::vector<std::string> healings_lost_to(const Graph& next) const {
-    return healings_.lost_to(*graph_, next);
-  }
   /// What a step saves of the output of its program.
   [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.
@@ -209,12 +202,6 @@ class Engine {
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
-  // events (engine_arrivals.cpp)
-  [[nodiscard]] Evidence with_event(ServiceId id, const Evidence& seen, Instant now) const;
-  void judge_event(ServiceId id, const Evidence& seen, const Flight& flight, Turn& turn);
-  void tell_of_event(ServiceId id, std::vector<RuleDecision>& decisions) const;
-  void go_on_with_events(Turn& turn);
-
   [[nodiscard]] std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause,
                                                                       const Action& action, Hold held) const;
 
@@ -252,7 +239,6 @@ class Engine {
   void set_due(Job& job, std::optional<Duration> due);
   void wake_jobs(Turn& turn);
   [[nodiscard]] effect::SavedJob save(const Job& job, Instant now) const;
-  [[nodiscard]] static WallTime begun(const Job& job, Instant now) { return now.wall - (now.mono - job.begun); }
   void restore_jobs(Turn& turn);
   void command_jobs(const event::Command& command, Turn& turn);
   std::uint32_t join(ActionKind kind, std::vector<ServiceId>& services, const event::Command& command, Turn& turn);
@@ -368,10 +354,9 @@ class Engine {
   Timetable timetable_;
   RuleStates rules_{graph_};
   Composites composites_{graph_, services_, rules_, timetable_};
-  Arrivals arrivals_{graph_, services_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
-  Occurrences occurrences_{graph_, services_, pauses_, maintenance_, healings_, ids_};
+  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healings_, ids_};
   Holds holds_{graph_, pauses_, maintenance_, healings_};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
   StartLeftovers leftovers_{graph_, services_, programs_};

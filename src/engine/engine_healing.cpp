@@ -42,7 +42,7 @@ class Engine::HealingContext final : public HealingWorld {
   [[nodiscard]] bool stands(ServiceId service, Hash128 rule, std::string_view target) const override {
     const auto found = engine_.healing_rule(service, rule);
     if (found && graph().at(service).is_event() && (*found->second)->mode == Mode::EachMatch)
-      return engine_.occurrences_.stands(service, rule, target);
+      return engine_.arrivals_.events().stands(service, rule, target);
     return found && ((*found->second)->mode != Mode::Latched ||
                      engine_.rules(service)[found->first].status == RuleStatus::Failed);
   }

@@ -484,7 +484,7 @@ effect::SavedJob Engine::save(const Job& job, Instant now) const {
                          .unmonitor = job.unmonitor,
                          .by = job.by,
                          .cause = job.cause,
-                         .begun = begun(job, now)};
+                         .begun = job.begun_at(now)};
   saved.steps.reserve(job.steps.size());
   for (const JobStep& step : job.steps) saved.steps.push_back({graph_->at(step.service).name, step.kind, step.named});
   return saved;

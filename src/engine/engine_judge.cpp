@@ -43,7 +43,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     kept = std::make_shared<const Evidence>(*std::move(without));
   if (std::optional<Evidence> with = with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
-  if (graph_->at(id).is_event()) kept = std::make_shared<const Evidence>(with_event(id, *kept, turn.now));
+  if (graph_->at(id).is_event())
+    kept = std::make_shared<const Evidence>(arrivals_.events().complete(id, *kept, turn.now));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
@@ -65,8 +66,13 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
-  if (graph_->at(id).is_event()) return judge_event(id, seen, flight, turn);
-  if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
+  if (graph_->at(id).is_event()) {
+    arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
+    const std::size_t begin = turn.commit.records.size();
+    judge(id, seen, flight.counted, flight.reason, turn);
+    arrivals_.events().judged(id, seen, begin, turn);
+    programs_.run_queued(graph_->at(id).name, turn);
+  } else if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
@@ -151,7 +157,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
                       .in_maintenance = maintenance_.in_force(id, turn.now),
                       .now = turn.now};
   auto [decisions, failed, changed, tolerated] = rules_.judge(id, run);
-  if (block.is_event()) tell_of_event(id, decisions);
+  if (block.is_event()) arrivals_.events().tell_cause(id, decisions);
   if (changed) turn.save(id);
   for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
   for (const RuleDecision& decision : decisions) {

@@ -103,7 +103,7 @@ void Engine::unmonitor_one(ServiceId id, TakenOut how, Turn& turn) {
   state.trouble.set(&Trouble::waits, {});
   timetable_.stop(id);
   arrivals_.stop(id);
-  occurrences_.stop(id, graph_->at(id).name + " is not monitored", turn);
+  arrivals_.events().stop(id, graph_->at(id).name + " is not monitored", turn);
   cancel_flight(id, turn);
   const bool along = how.given_up() && !iequals(how.service, graph_->at(id).name);
   std::string text = fmt::format("unmonitored by {}", words_of(how.by));

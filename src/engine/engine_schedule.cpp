@@ -36,7 +36,7 @@ std::uint64_t Engine::cycle(Instant now) const {
 void Engine::begin(ServiceId id, Duration first, Turn& turn) {
   if (graph_->at(id).is_event()) {
     services_[id.index()].initialising = false;  // that nothing has come says nothing of it
-    return occurrences_.begin(id, turn);
+    return arrivals_.events().begin(id, turn);
   }
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
   timetable_.begin(id, first, services_[id.index()].monitored);
@@ -64,7 +64,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
   take_back(turn);
   timetable_.take_due(turn.now.mono, [&](ServiceId id) { run_due(id, turn); });
   arrivals_.hear_time(turn);
-  occurrences_.hear_time(turn);
+  arrivals_.events().hear_time(turn);
   drain(turn);
   wake_jobs(turn);
   wake_healings(turn);

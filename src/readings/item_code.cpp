@@ -265,13 +265,13 @@ void ChunkWriter::write(const Item& item, std::string& bytes) {
   ByteWriter out(bytes);
   const auto* const begun = std::get_if<recorded::Begun>(&item.what);
   const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what);
-  // A run that was cancelled, since a reload has taken its service away, is nobody's.
-  const auto* const ran = std::get_if<Ran>(&item.what);
-  if (ran != nullptr && (ran->service >= rules_->slots.size() || !rules_->slots[ran->service])) return;
-  const auto* const heard = std::get_if<recorded::Heard>(&item.what);  // the same of a beat
-  if (heard != nullptr && (heard->service >= rules_->slots.size() || !rules_->slots[heard->service])) return;
-  const auto* const told = std::get_if<recorded::Told>(&item.what);  // and of an event
-  if (told != nullptr && (told->service >= rules_->slots.size() || !rules_->slots[told->service])) return;
+  // A run that was cancelled, since a reload has taken its service away, is nobody's; the same of a beat and an event.
+  const auto is_gone = [this](Number slot) { return slot >= rules_->slots.size() || !rules_->slots[slot]; };
+  if (const auto* const ran = std::get_if<Ran>(&item.what); ran != nullptr && is_gone(ran->service)) return;
+  const auto* const heard = std::get_if<recorded::Heard>(&item.what);
+  if (heard != nullptr && is_gone(heard->service)) return;
+  const auto* const told = std::get_if<recorded::Told>(&item.what);
+  if (told != nullptr && is_gone(told->service)) return;
   const std::shared_ptr<const Graph> former = rules_;
   if (begun != nullptr) take_rules(begun->rules);
   if (reloaded != nullptr) take_rules(reloaded->rules);
@@ -487,24 +487,15 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
   switch (static_cast<Tag>(tag)) {
     case Tag::Woke: return Woke{sum(mono_, -in.difference())};
     case Tag::WokeAtWill: return Woke{};
-    case Tag::Heard: {
-      recorded::Heard heard{.service = known(in.number(), in).number, .state = {}, .text = {}};
-      heard.state = in.text();
-      heard.status = in.difference();
-      heard.text = in.text();
-      return heard;
-    }
+    case Tag::Heard:  // from left to right
+      return recorded::Heard{known(in.number(), in).number, in.text(), in.difference(), in.text()};
     case Tag::Told: {
       recorded::Told told{.service = known(in.number(), in).number};
       told.key = in.text();
       told.state = in.text();
       told.document = in.text();
       told.again = in.number();
-      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
-        std::string field = in.text();
-        std::string value = in.text();
-        told.fields.emplace_back(std::move(field), std::move(value));
-      }
+      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) told.fields.push_back({in.text(), in.text()});
       return told;
     }
     case Tag::Died: {

@@ -55,6 +55,12 @@ std::vector<int> places(const std::vector<Asked>& then, const std::vector<Asked>
 
 }  // namespace
 
+event::Arrived as_event(const Told& told, ServiceId service) {
+  event::Arrived arrived = event::occurred(service, told.key, told.state, told.document, told.fields);
+  arrived.again = told.again;
+  return arrived;
+}
+
 bool asks_more(const Service& then, const Service& now) {
   const auto lacks = [](const auto& has, const auto& wants) { return std::ranges::count(places(has, wants), -1) > 0; };
   return lacks(then.patterns, now.patterns) || lacks(then.probes, now.probes);

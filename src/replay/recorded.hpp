@@ -66,6 +66,7 @@ struct Told {
   EventFields fields;
   std::uint64_t again = 0;
 };
+[[nodiscard]] event::Arrived as_event(const Told& told, ServiceId service);
 
 /// The engine was woken. `deadline` is the one that it had asked for.
 struct Woke {

@@ -328,11 +328,7 @@ class Player final : public EffectSink {
     if (const auto id = here(heard.service)) tell(event::arrived(*id, heard.state, heard.status, heard.text));
   }
   void take(const recorded::Told& told, const recorded::Item&) {
-    const auto id = here(told.service);
-    if (!id) return;
-    event::Arrived arrived = event::occurred(*id, told.key, told.state, told.document, told.fields);
-    arrived.again = told.again;
-    tell(std::move(arrived));
+    if (const auto id = here(told.service)) tell(recorded::as_event(told, *id));
   }
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
@@ -362,7 +358,6 @@ class Player final : public EffectSink {
     doubted_ = reported;  // for an engine that is yet to begin
     if (!known) tell(reported);
   }
-
   void take(const recorded::Ordered& ordered, const recorded::Item&) {
     event::Command command = ordered.command;
     command.id = CommandId{++commands_};
@@ -371,7 +366,6 @@ class Player final : public EffectSink {
     if (command.services.empty() && !ordered.services.empty()) return;
     tell(command);
   }
-
   void take(const recorded::Sick& sick, const recorded::Item&) {
     sick_ = sick.why;
     acknowledge();
@@ -401,11 +395,9 @@ class Player final : public EffectSink {
     stopped_ = true;
     tell(reported);
   }
-
   void take(const recorded::Gap& gap, const recorded::Item& item) {
     note(item.wall, fmt::format("a gap in the recording: {}", gap.why));
   }
-
   void take(const ActionRecord& action_record, const recorded::Item&) {
     if (span_.holds(action_record.when) && lives_ > 0) then_done_.push_back(action_record);
   }

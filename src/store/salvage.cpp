@@ -14,7 +14,6 @@
 #include "engine/state.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
-#include "store/sqlite_occurrences.hpp"
 #include "store/sqlite_pauses.hpp"
 #include "store/sqlite_services.hpp"
 #include "store/sqlite_tables.hpp"

@@ -11,7 +11,6 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/sqlite_healings.hpp"
-#include "store/sqlite_occurrences.hpp"
 #include "store/sqlite_pauses.hpp"
 #include "store/sqlite_services.hpp"
 #include "store/store.hpp"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "control/daemon_world.hpp"
-#include "control/event_fields.hpp"
+#include "control/events/event_fields.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 

@@ -103,7 +103,8 @@ TEST_CASE("what is read is the API's route, with its filters", "[control][server
 TEST_CASE("what HTTP does not do is refused, and nobody is asked", "[control][server]") {
   Fake way;
   for (const Request& one : {Request{.verb = Verb::Heal, .names = {"web"}, .overrides = {"limit"}},
-                             Request{.verb = Verb::Beat, .names = {"b"}}, Request{.verb = Verb::Open},
+                             Request{.verb = Verb::Beat, .names = {"b"}}, Request{.verb = Verb::Event, .names = {"e"}},
+                             Request{.verb = Verb::Events}, Request{.verb = Verb::Open},
                              Request{.verb = Verb::Follow, .id = 3}, Request{.verb = Verb::Output, .follow = true}})
     CHECK_THAT(lines_of(one, way), Catch::StartsWith(R"({"version":1,"error":{"code":"not-over-http")"));
   CHECK(way.asked.empty());

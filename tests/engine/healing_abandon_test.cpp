@@ -331,12 +331,12 @@ TEST_CASE("an edit that takes the target from the rules abandons its healing", "
   FleetWorld world(fleet);
   to_rebuild(world);
   const auto next = plan_swap(*world.engine->graph(), fleet_rules(without));
-  CHECK(world.engine->healings_lost_to(*next->graph) ==
+  CHECK(world.engine->healings().lost_to(*world.engine->graph(), *next->graph) ==
         std::vector{"healing " + number(world) +
                     " of n0 with rebuild: abandoned, as the rules no longer have it; step \"rebuild\" goes on to its "
                     "end, and nothing follows"});
   world.handle(event::Swap{next});
-  CHECK(world.engine->healings_lost_to(*next->graph).empty());
+  CHECK(world.engine->healings().lost_to(*world.engine->graph(), *next->graph).empty());
   CHECK_FALSE(world.engine->healings().idle());
   world.end_program(1);
   CHECK(last_end(world) ==

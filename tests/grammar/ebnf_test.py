@@ -43,6 +43,8 @@ MADE = {
     "ready": lambda make: "",
     "composite": lambda make: "check composite one with members two, three, of group four",
     "heartbeat": lambda make: "check heartbeat one every 1 day within 1 hour token \"two\"",
+    "event-check": lambda make: 'check event one with hook "/hooks/one" ' + make.pick(
+        ['secret "a", "b" within 5 minutes', 'token "two" format json key json ".id"', "valid 1 hour state json '.s'"]),
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),

@@ -41,6 +41,8 @@ struct BrakeVerdict {
 
 /// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
 [[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
+/// What the rule that asked says today; null: it is gone, or heals no more.
+[[nodiscard]] const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
 
 /// How a program of a step has ended.
 /// Of a program whose end nobody saw.
@@ -242,7 +244,6 @@ class Healings {
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
   [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger);
-  [[nodiscard]] static const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;

@@ -41,8 +41,7 @@ std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Heal
   return all;
 }
 
-/// What the rule that asked says today; null: it is gone, or heals no more.
-const HealOrder* Healings::order_of(const Graph& graph, const Trigger& trigger) {
+const HealOrder* order_of(const Graph& graph, const Trigger& trigger) {
   const std::optional<ServiceId> service = graph.find(trigger.service);
   if (!service) return nullptr;
   const std::vector<Rule>& rules = graph.at(*service).rules;

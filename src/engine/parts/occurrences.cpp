@@ -2,18 +2,25 @@
 #include "engine/parts/occurrences.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/judging/evaluate.hpp"
+#include "engine/parts/judge.hpp"
 #include "engine/parts/maintenance.hpp"
 #include "engine/parts/pauses.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/turn.hpp"
+#include "engine/words/cause.hpp"
 #include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
@@ -415,10 +422,46 @@ void Occurrences::clear(ServiceId id, const Rule& rule, const std::string& targe
   turn.tell(fact::StandingEnded{id, rule.key, target, {}});
 }
 
-void Occurrences::judged(ServiceId id, std::string outcome, Turn& turn) {
+Evidence Occurrences::complete(ServiceId id, const Evidence& seen, Instant now) const {
+  Evidence with = seen;
+  auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
+  EventSeen event = see(id, now);
+  with.output =
+      std::make_shared<const std::string>(event.number == 0 ? std::string() : describe_event(event.key, event.state));
+  facts->further.edit().event = std::move(event);
+  with.facts = std::move(facts);
+  return with;
+}
+
+void Occurrences::weigh(ServiceId id, const Seen& run, Turn& turn) {
+  const Occurrence* const event = under_way(id);
+  if (event == nullptr) return;
+  const ServiceBlock& block = graph_->at(id);
+  for (const Rule& rule : block.rules) {
+    if (rule->action.heal == nullptr || rule->mode != Mode::EachMatch) continue;
+    const std::string target = target_of(block, *rule->action.heal, event->fields);
+    const std::optional<bool> is_met = holds(*rule->condition, run);
+    if (is_met == true) stand(id, rule, target, turn);
+    if (is_met == false) clear(id, rule, target, turn);
+  }
+}
+
+void Occurrences::tell_cause(ServiceId id, std::vector<RuleDecision>& decisions) const {
+  const Occurrence* const event = under_way(id);
+  if (event == nullptr) return;
+  for (RuleDecision& decision : decisions) {
+    if (decision.cause == nullptr || decision.what == RuleDecision::What::Recover) continue;
+    auto cause = std::make_shared<effect::Cause>(*decision.cause);
+    cause->occurrence = event->number;
+    cause->fields = event->fields;
+    decision.cause = std::move(cause);
+  }
+}
+
+void Occurrences::judged(ServiceId id, const Evidence& seen, std::size_t begin, Turn& turn) {
   Known& its = known_[id];
   if (its.departed && !its.waiting.empty()) {
-    drop_first(id, its, OccurrenceStage::Judged, std::move(outcome), turn);
+    drop_first(id, its, OccurrenceStage::Judged, outcome_of(graph_->at(id), turn.commit.records, begin, seen), turn);
     ++judged_then_;
   }
   its.departed = false;

@@ -48,6 +48,8 @@ class Pauses;
 struct Graph;
 struct HealOrder;
 struct Rule;
+struct RuleDecision;
+struct Seen;
 struct ServiceBlock;
 struct Turn;
 
@@ -91,6 +93,10 @@ class Occurrences {
   [[nodiscard]] std::vector<std::pair<std::string, WallTime>> standing(ServiceId id) const;
   /// What a `check event` is judged by now, beside what its filters find.
   [[nodiscard]] EventSeen see(ServiceId id, Instant now) const;
+  /// What was seen of a `check event`, with what is known of the event that is judged.
+  [[nodiscard]] Evidence complete(ServiceId id, const Evidence& seen, Instant now) const;
+  /// Programs, alerts and healings that rules ask for know the event that they come of.
+  void tell_cause(ServiceId id, std::vector<RuleDecision>& decisions) const;
   /// Mono: when something is due next; none: nothing is.
   [[nodiscard]] std::optional<Duration> next() const;
   /// How an event would be answered, if it came now. Changes nothing.
@@ -111,11 +117,11 @@ class Occurrences {
   void stop(ServiceId id, const std::string& why, Turn& turn);
   /// A run begins: which event it judges; null: none waits, or something holds them.
   const Occurrence* depart(ServiceId id, Turn& turn);
-  /// The condition of a rule is met for a target, or is not, by the event under way.
-  void stand(ServiceId id, const Rule& rule, const std::string& target, Turn& turn);
-  void clear(ServiceId id, const Rule& rule, const std::string& target, Turn& turn);
-  /// The run that has judged the event under way is over.
-  void judged(ServiceId id, std::string outcome, Turn& turn);
+  /// The event under way is judged alone, by that run: the conditions of rules that heal stand by it, or do not any
+  /// more.
+  void weigh(ServiceId id, const Seen& run, Turn& turn);
+  /// The run is over; what its rules have done, the records of the turn from `begin` on tell.
+  void judged(ServiceId id, const Evidence& seen, std::size_t begin, Turn& turn);
   void restore(std::vector<Occurrence> saved, Instant now);
   void remove(ServiceId id, const std::string& service, Turn& turn);
 
@@ -141,6 +147,8 @@ class Occurrences {
   [[nodiscard]] EventVerdict judge(ServiceId id, const event::Arrived& arrived) const;
   [[nodiscard]] bool is_known(const std::string& target) const;
   [[nodiscard]] Slim<Duration> counts_until(ServiceId id, const Known& known, Instant now) const;
+  void stand(ServiceId id, const Rule& rule, const std::string& target, Turn& turn);
+  void clear(ServiceId id, const Rule& rule, const std::string& target, Turn& turn);
   void queue(Known& known, const Occurrence& occurrence);
   void poke(ServiceId id, Known& known, Turn& turn);
   void plan(ServiceId id, Known& known, Instant now);

@@ -173,6 +173,11 @@ void RunningPrograms::drop(const effect::Exec& exec, std::string_view reason, Tu
       .rule = exec.rule;
 }
 
+void RunningPrograms::run_held(Turn& turn) {
+  for (const ServiceId id : graph_->order)
+    if (graph_->at(id).is_event()) run_queued(graph_->at(id).name, turn);
+}
+
 void RunningPrograms::run_queued(const std::string& service, Turn& turn) {
   auto waiting = queued_.extract(to_lower(service));
   if (waiting.empty()) return;

@@ -92,6 +92,8 @@ class RunningPrograms {
   /// A program of the service has ended: the firings that waited for it are released, as far as they may still be done.
   /// Each is another action then, so that the state tells what may run from what cannot.
   void run_queued(const std::string& service, Turn& turn);
+  /// What held the programs of events back may have ended.
+  void run_held(Turn& turn);
   /// An earlier daemon has left it waiting.
   void queue(effect::Exec exec, Duration since, Turn& turn);
   /// A person ends the program of a rule's action, or takes a firing that waits out of the queue. A firing of the same

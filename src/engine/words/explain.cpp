@@ -243,7 +243,7 @@ void add_heartbeat(const Engine& engine, ServiceId service, Instant now, std::ve
 }
 /// What is known of the events of a check, and of what they have come to.
 void add_events(std::vector<std::string>& notes, const Engine& engine, ServiceId service, Instant now) {
-  const Occurrences& events = engine.occurrences();
+  const Occurrences& events = engine.arrivals().events();
   const Occurrence* const newest = events.newest(service);
   if (newest == nullptr) {
     notes.emplace_back("No event has come yet.");

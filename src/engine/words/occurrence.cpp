@@ -76,4 +76,29 @@ std::string environment_name(std::string_view field) {
   return name;
 }
 
+std::string outcome_of(const ServiceBlock& block, const std::vector<Record>& records, std::size_t begin,
+                       const Evidence& seen) {
+  std::vector<std::string> parts;
+  for (std::size_t i = begin; i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (!iequals(record.service, block.name)) continue;
+    switch (record.kind) {
+      case RecordKind::RuleMatched:
+      case RecordKind::RuleFailed: {
+        const auto rule = std::ranges::find(block.rules, record.rule, &Rule::key);
+        if (rule != block.rules.end()) parts.push_back((*rule)->text);
+        break;
+      }
+      case RecordKind::HealingAsked:
+      case RecordKind::HealingHeld:
+      case RecordKind::ActionHeld: parts.push_back(record.text); break;
+      default: break;
+    }
+  }
+  if (parts.empty() && seen.facts != nullptr)
+    for (const ValueSeen& value : seen.facts->further->values)
+      if (!value.value) parts.push_back(fmt::format("json {} is not known: {}", printable(value.filter), value.why));
+  return parts.empty() ? "no condition of its rules holds" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
 }  // namespace healer::engine

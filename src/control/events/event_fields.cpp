@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/event_fields.hpp"
+#include "control/events/event_fields.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "control/event_desk.hpp"
+#include "control/events/event_desk.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
-#include "control/event_fields.hpp"
+#include "control/events/event_fields.hpp"
 #include "control/queries.hpp"
 #include "control/selection.hpp"
 #include "control/socket/server.hpp"
@@ -120,7 +120,7 @@ std::unique_ptr<Answer> EventDesk::send(const Request& request, const Peer& peer
   EventSent sent = request.event.value_or(EventSent{});
   std::string name = request.names.size() == 1 ? request.names.front() : "";
   if (sent.again != 0) {
-    const engine::Occurrence* const event = daemon_.engine().occurrences().find(sent.again);
+    const engine::Occurrence* const event = daemon_.engine().arrivals().events().find(sent.again);
     if (event == nullptr)
       return refused({"no-event", fmt::format("there is no event {} (any more)", sent.again), "see healerctl events"});
     if (event->document == nullptr || event->document->empty())
@@ -243,7 +243,7 @@ void EventDesk::preview(const std::shared_ptr<Sending>& sending, std::size_t at)
   if (at == sending->answers.size()) return sending->end();
   const engine::event::Arrived arrived =
       arrived_of(sending->service, sending->sent.occurrences[at], sending->sent, sending->sender);
-  const engine::EventVerdict verdict = daemon_.engine().occurrences().preview(arrived, daemon_.now());
+  const engine::EventVerdict verdict = daemon_.engine().arrivals().events().preview(arrived, daemon_.now());
   EventAnswer& answer = sending->answers[at];
   answer.event = verdict.known;
   answer.status = verdict.status;
@@ -276,7 +276,7 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
   }
   auto facts = std::make_shared<engine::Facts>();
   facts->further.edit().values = *values;
-  engine::EventSeen event = daemon_.engine().occurrences().see(sending->service, daemon_.now());
+  engine::EventSeen event = daemon_.engine().arrivals().events().see(sending->service, daemon_.now());
   event.ages.insert(event.ages.begin(), Duration{0});
   facts->further.edit().event = std::move(event);
   engine::Evidence evidence;
@@ -286,7 +286,8 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
   const engine::Seen seen{evidence, memory, false};
   const engine::EventFields fields = event_fields(one.document);
   std::string text = fmt::format("{}: {} would take it", engine::describe_event(one.id, one.state), block->name);
-  if (const std::string held = daemon_.engine().occurrences().held(sending->service, daemon_.now()); !held.empty())
+  if (const std::string held = daemon_.engine().arrivals().events().held(sending->service, daemon_.now());
+      !held.empty())
     text += fmt::format(", and hold it: {}", held);
   for (const engine::Rule& rule : block->rules) {
     const std::optional<bool> is_met = engine::holds(*rule->condition, seen);
@@ -296,7 +297,7 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
                                        : "not known");
     if (is_met == true && rule->action.heal != nullptr)
       text += fmt::format(", and would heal {} with {}",
-                          daemon_.engine().occurrences().target_of(*block, *rule->action.heal, fields),
+                          daemon_.engine().arrivals().events().target_of(*block, *rule->action.heal, fields),
                           rule->action.heal->workflow);
   }
   for (const engine::ValueSeen& value : *values)
@@ -332,7 +333,7 @@ std::unique_ptr<Answer> EventDesk::list(const Request& request) const {
   const engine::Graph& graph = *daemon_.engine().graph();
   for (const std::string& name : request.names)
     if (const auto id = graph.find(name); !id || !graph.at(*id).is_event()) {
-      const auto& all = daemon_.engine().occurrences().all();
+      const auto& all = daemon_.engine().arrivals().events().all();
       const auto is_its = [&](const auto& entry) { return iequals(entry.second.service, name); };
       if (std::ranges::any_of(all, is_its)) continue;  // of a check that is gone
       if (!id) return refused(unknown_service(graph, name));
@@ -340,7 +341,7 @@ std::unique_ptr<Answer> EventDesk::list(const Request& request) const {
     }
   const std::size_t most = request.limit == 0 ? engine::kShownOccurrences : request.limit;
   std::vector<const engine::Occurrence*> shown;
-  const auto& all = daemon_.engine().occurrences().all();
+  const auto& all = daemon_.engine().arrivals().events().all();
   for (auto event = all.rbegin(); event != all.rend() && shown.size() < most; ++event) {
     const auto is_its = [&](const std::string& name) { return iequals(event->second.service, name); };
     if (request.names.empty() || std::ranges::any_of(request.names, is_its)) shown.push_back(&event->second);
