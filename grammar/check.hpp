@@ -131,7 +131,14 @@ struct hook_valid     : seq<token<Kind::Valid>, duration> {};
 struct hook_option    : sor<hook_secrets, hook_token, hook_certificate, hook_format, hook_key, hook_state, hook_window, hook_valid> {};
 struct check_event    : extension<"a check of events", token<Kind::CheckEvent>, text<"event">, service_name, text<"hook">, hook_path, star<hook_option>> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check row NAME
+struct check_row      : extension<"a row of a list", token<Kind::CheckRow>, text<"row">, service_name> {};
+
+// check unit NAME with name "nginx.service"
+struct unit_name      : string_word { static constexpr std::string_view kExpected = "the name of a unit, as in \"nginx.service\""; };
+struct check_unit     : extension<"a unit of systemd", token<Kind::CheckUnit>, text<"unit">, service_name, text<"name">, unit_name> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_row, check_unit, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };
@@ -154,6 +161,10 @@ struct ready          : extension<"'ready'", text<"ready">, sor<seq<text<"after"
 // watchdog 30 seconds, of a foreground process
 struct watchdog_time  : duration {};
 struct watchdog       : extension<"'watchdog'", text<"watchdog">, watchdog_time> {};
+
+// delay 20 minutes, of a row
+struct delay_time     : duration {};
+struct row_delay      : extension<"'delay'", ahead<is_delay_statement>, token<Kind::Delay>, delay_time> {};
 
 // with leftovers ended
 struct leftovers      : extension<"'leftovers ended'", text<"leftovers">, text<"ended">> {};
@@ -182,7 +193,7 @@ struct ignored_operator : token<Kind::Operator, Kind::Equal> { static constexpr 
 struct ignore         : seq<token<Kind::Ignore>, sor<seq<token<Kind::Content>, ignored_operator, ignored_pattern>,
                                                      seq<opt<token<Kind::Not>>, token<Kind::Match>, ignored_pattern>>> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, watchdog, leftovers, ignore, service_program, depends> {};
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, watchdog, row_delay, leftovers, ignore, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

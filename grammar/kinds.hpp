@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "util/text.hpp"
 
 namespace healer::grammar {
 
@@ -54,6 +53,8 @@ enum class Kind : std::uint8_t {
   CheckComposite,  ///< `check` before `composite NAME`, which Monit has not: has no spelling of its own
   CheckHeartbeat,  ///< the same before `heartbeat NAME`
   CheckEvent,      ///< the same before `event NAME`
+  CheckRow,        ///< the same before `row NAME`
+  CheckUnit,       ///< the same before `unit NAME`
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,
@@ -239,13 +240,5 @@ enum class Kind : std::uint8_t {
   RsaKey,
   LimitName,
 };
-
-/// The kind of `check` before a word that Monit takes for the name of a process there: `composite`, `heartbeat`,
-/// `event`. End: it is none of these.
-[[nodiscard]] inline Kind own_check_of(std::string_view word) {
-  if (iequals(word, "composite")) return Kind::CheckComposite;
-  if (iequals(word, "heartbeat")) return Kind::CheckHeartbeat;
-  return iequals(word, "event") ? Kind::CheckEvent : Kind::End;
-}
 
 }  // namespace healer::grammar

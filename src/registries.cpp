@@ -17,7 +17,9 @@
   KIND(kHost) \
   KIND(kComposite) \
   KIND(kHeartbeat) \
-  KIND(kEvent)
+  KIND(kEvent) \
+  KIND(kRow) \
+  KIND(kUnit)
 // clang-format on
 
 namespace healer {

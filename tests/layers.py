@@ -55,8 +55,8 @@ LAW = {
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/diagnostic_json": ({"config", "control/wire"}, {"json"}),
     "control": ({"control", "engine", "hooks", "store", "util"}, {"uv", "json"}),  # the server and its commands
-    "web": ({"control", "engine", "hooks", "store", "util"}, {"json", "openssl"}),
-    "web/server": ({"web", "control", "engine", "protocols/probe", "runtime", "util"}, {"microhttpd", "openssl"}),
+    "web": ({"control", "engine", "hooks", "protocols/digest", "store", "util"}, {"json", "openssl"}),
+    "web/server": ({"web", "control", "engine", "protocols/digest", "protocols/tls_versions", "runtime", "util"}, {"microhttpd", "openssl"}),
     "web/metrics": ({"web", "control", "engine", "protocols/probe", "store", "util"}, set()),
     "web/monit": ({"web", "control", "engine", "protocols/probe", "protocols/sentence", "store", "util"}, {"json"}),
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",

@@ -104,7 +104,7 @@ _healerctl() {
     explain) options="--group --all" ;;
     start | stop | restart | monitor | unmonitor | validate | resume) options="--group" ;;
     accept) options="--pid --group" ;;
-    history) options="--since --after --lines --ids --follow --state" ;;
+    history) options="--since --after --lines --ids --follow --group --state" ;;
     names) options="--groups" ;;
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
@@ -126,7 +126,12 @@ _healerctl() {
   fi
 
   case $command in
-    history) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    history)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names)
+        _healerctl_offer "$current" < <(_healerctl_ask names --groups)
+      fi
+      ;;
     output)
       if [[ -z $second ]]; then
         _healerctl_offer "$current" < <(_healerctl_ask names)

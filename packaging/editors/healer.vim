@@ -37,28 +37,29 @@ syntax keyword healerOption json keepalivelimit key laststate ldap2 ldap3 le lef
 syntax keyword healerOption less limit limits link lmtp log logfile loglimit
 syntax keyword healerOption lt mail mails mailserver maintenance manual maxforward md5
 syntax keyword healerOption member members memcache method missed mmonit mongodb monit
-syntax keyword healerOption more mqtt mtime mx mysql mysqls ne networktimeout
-syntax keyword healerOption newer nntp nostart notequal notify ns ntp3 offset
-syntax keyword healerOption oid older once operator operators origin overlapping pagein
-syntax keyword healerOption pageins pageout pageouts parallel passive password patch path
-syntax keyword healerOption pause pemchain pemfile pemkey perm permission pgsql pid
-syntax keyword healerOption pidfile ping ping4 ping6 polls pop pops port
-syntax keyword healerOption portnumber post ppid probation programoutput programtimeout proto protocol
-syntax keyword healerOption proxy ptr put query radius ramp rdate read
-syntax keyword healerOption readonly ready redirects redis register reject reminder repeatable
-syntax keyword healerOption replylimit request requestlimit responsetime restarttimeout retry rsakey rsync
-syntax keyword healerOption run runs saturation save secret secrets security selfsigned
-syntax keyword healerOption send sendexpectbuffer service servicetime settle sha1 sha256 sha512
-syntax keyword healerOption shadow sieve signal signature sip size skip slot
-syntax keyword healerOption slots smtp smtps snmp soa socket space spamassassin
-syntax keyword healerOption srv ssh ssl sslauto sslv2 sslv3 startlimit starttimeout
-syntax keyword healerOption starttls state statefile step stoptimeout syslog target tcp
-syntax keyword healerOption tcpssl terabyte terabytes terminal thread threads time timeout
-syntax keyword healerOption timestamp tls tlsv1 tlsv11 tlsv12 tlsv13 tns token
-syntax keyword healerOption total tries trust txt type udp uid unix
-syntax keyword healerOption unixsocket until up upload uploaded uptime url username
-syntax keyword healerOption valid verify version wait waitlimit watchdog websocket week
-syntax keyword healerOption weeks when while write
+syntax keyword healerOption more mqtt mtime mx mysql mysqls name ne
+syntax keyword healerOption networktimeout newer next nntp nostart notequal notify ns
+syntax keyword healerOption ntp3 offset oid older once operator operators origin
+syntax keyword healerOption overlapping pagein pageins pageout pageouts parallel passive password
+syntax keyword healerOption patch path pause pemchain pemfile pemkey perm permission
+syntax keyword healerOption pgsql pid pidfile ping ping4 ping6 polls pop
+syntax keyword healerOption pops port portnumber post ppid probation programoutput programtimeout
+syntax keyword healerOption proto protocol proxy ptr put query radius ramp
+syntax keyword healerOption rdate read readonly ready redirects redis register reject
+syntax keyword healerOption reminder repeatable replylimit request requestlimit responsetime restarttimeout retry
+syntax keyword healerOption row rows rsakey rsync run runs saturation save
+syntax keyword healerOption secret secrets security selfsigned send sendexpectbuffer service servicetime
+syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signature
+syntax keyword healerOption sip size skip slot slots smtp smtps snmp
+syntax keyword healerOption soa socket space spamassassin srv ssh ssl sslauto
+syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls state statefile step
+syntax keyword healerOption stoptimeout substate syslog target tasks tcp tcpssl terabyte
+syntax keyword healerOption terabytes terminal thread threads time timeout timestamp tls
+syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns token total tries
+syntax keyword healerOption trust txt type udp uid unit unix unixsocket
+syntax keyword healerOption until up upload uploaded uptime url username valid
+syntax keyword healerOption verify version wait waitlimit watchdog websocket week weeks
+syntax keyword healerOption when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

@@ -314,15 +314,18 @@ std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
 }
 
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
-  if (request.names.size() > 1 || !request.groups.empty())
-    return refuse({"bad-request", "the history is that of one service, or of all", ""});
+  if (request.names.size() + request.groups.size() > 1)
+    return refuse({"bad-request", "the history is that of one service, of one group, or of all", ""});
+  const Selection of_groups = select(*daemon.engine().graph(), {.groups = request.groups});
+  if (const auto* const failure = std::get_if<Failure>(&of_groups)) return refuse(*failure);
+  const std::vector<std::string>& named = request.groups.empty() ? request.names : request.groups;
   const bool goes_on = request.after.has_value();
-  store::HistoryQuery query =
-      Queries(daemon).history({.name = request.names.empty() ? std::string{} : request.names.front(),
-                               .since = request.since,
-                               .after = request.after.value_or(0),
-                               .oldest_first = goes_on,
-                               .limit = request.limit});
+  store::HistoryQuery query = Queries(daemon).history({.name = named.empty() ? std::string{} : named.front(),
+                                                       .is_group = !request.groups.empty(),
+                                                       .since = request.since,
+                                                       .after = request.after.value_or(0),
+                                                       .oldest_first = goes_on,
+                                                       .limit = request.limit});
   // All of it, in pages.
   if (goes_on && (request.limit == 0 || request.follow)) query.limit = std::numeric_limits<std::uint32_t>::max();
   std::shared_ptr<Follower> follower;
@@ -411,7 +414,7 @@ std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer&
       if (!still) return;
       const std::optional<ServiceId> to = is_right ? heartbeat_of(name) : std::nullopt;
       if (to) return submit(*to, still);
-      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat {}", printable(name)),
+      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat named {}", printable(name)),
                                "HEALER_TOKEN must be the text after 'token' in its rules"};
       still->wake();
     };

@@ -12,6 +12,7 @@
 #include "control/healing_views.hpp"
 #include "control/service_words.hpp"
 #include "engine/engine.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/words/cause.hpp"
@@ -373,6 +374,22 @@ std::optional<EventCheckView> view_event_check(const Engine& engine, ServiceId s
   return view;
 }
 
+std::optional<UnitView> view_unit(const Engine& engine, ServiceId service) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  if (!block.is_unit()) return std::nullopt;
+  UnitView view{.name = block.other->unit, .state = {}, .substate = {}, .standing = {}};
+  const engine::ServiceState& state = engine.service(service);
+  if (!state.last) return view;
+  const auto text = [&](engine::Attribute what) {
+    const auto value = engine::attribute_of(*state.last, what);
+    return value ? engine::format_value(*value) : std::string();
+  };
+  view.state = text(engine::Attribute::UnitState);
+  view.substate = text(engine::Attribute::UnitSubstate);
+  view.standing = text(engine::Attribute::UnitStanding);
+  return view;
+}
+
 std::string rule_state(Condition condition) {
   return std::string(condition == Condition::Running ? "ok" : to_string(condition));
 }
@@ -457,6 +474,7 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
                             .health = std::string(to_string(engine.composites().health(member)))});
   view.heartbeat = view_heartbeat(engine, service, now);
   view.events = view_event_check(engine, service, now);
+  view.unit = view_unit(engine, service);
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule->text;
   if (state.last)

@@ -34,6 +34,7 @@
 #include "control/wire_event.hpp"
 #include "control/wire_healing.hpp"
 #include "control/wire_heartbeat.hpp"
+#include "control/wire_unit.hpp"
 #include "util/time.hpp"
 
 namespace healer::control {
@@ -397,6 +398,7 @@ struct ServiceStatus : ServiceSummary {
   std::vector<MemberView> members;           ///< of a composite
   std::optional<HeartbeatView> heartbeat{};  ///< where it is one
   std::optional<EventCheckView> events{};    ///< of a `check event`
+  std::optional<UnitView> unit{};            ///< the same
   std::string place;
   std::string schedule;                     ///< as written; empty: every cycle
   std::optional<RunView> last;              ///< none: not run yet

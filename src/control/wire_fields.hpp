@@ -385,6 +385,7 @@ void fields(Walk walk, T& v) {
   if_any(walk, "members", v.members);
   if_any(walk, "heartbeat", v.heartbeat);
   if_any(walk, "events", v.events);
+  if_any(walk, "unit", v.unit);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);

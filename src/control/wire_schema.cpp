@@ -64,6 +64,7 @@ SCHEMA(StaleView);
 SCHEMA(StartsView);
 SCHEMA(TakenOutView);
 SCHEMA(Totals);
+SCHEMA(UnitView);
 SCHEMA(WorkflowReport);
 #undef SCHEMA
 

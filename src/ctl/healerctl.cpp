@@ -268,7 +268,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
   CLI::App* history = add(app, arguments, Verb::History, "Show what happened, newest last");
-  history->add_option("name", request.names, "A service (default: all)")->type_name("NAME")->expected(0, 1);
+  history->add_option("name", request.names, "A service or group (default: all)")->type_name("NAME")->expected(0, 1);
+  auto* group = history->add_option("-g,--group", request.groups, "All services of the group")->expected(1);
   history->add_option("--since", arguments.since, "Only what happened since then, e.g. \"2 hours\" or yesterday")
       ->type_name("WHEN");
   history
@@ -276,16 +277,15 @@ void describe(CLI::App& app, Arguments& arguments) {
                    "Show the newest N records (default: 100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
-  history
-      ->add_option("--after", request.after,
-                   "Only records after that number, and how many of them are not kept any more; with -n the oldest N")
+  history->add_option("--after", request.after, "Only records after that number; with -n the oldest N")
       ->type_name("ID")
       ->check(number_between("--after", 0, kAnyNumber));
   history->add_flag("--ids", arguments.ask.ids, "Show the number of each record");
   auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing new records");
   history->add_option("--state", arguments.ask.state_file, "Read this state file instead of asking a daemon")
       ->type_name("PATH")
-      ->excludes(follow);
+      ->excludes(follow)
+      ->excludes(group);
 
   CLI::App* output = add(app, arguments, Verb::Output, "Show what the program of a service writes, or wrote last");
   output->add_option("name", request.names, "A service, or the number of a job or program")

@@ -140,8 +140,9 @@ bool has_service_list(const config::LoadResult& loaded) {
          std::ranges::any_of(loaded.rules->services, [](const auto& block) { return iequals(block->name, "list"); });
 }
 
-/// Whether lists change while it is played.
-bool speaks_of_lists(const engine::Script& script) {
+/// Whether it matters when lists are read: they change while it is played, or services judge their rows.
+bool reads_lists(const engine::Script& script, const engine::RuleSet& rules) {
+  if (std::ranges::any_of(rules.services, [](const auto& block) { return block->is_listed(); })) return true;
   using Kind = engine::ScriptedCommand::Kind;
   return std::ranges::any_of(script.commands, [](const engine::ScriptedCommand& command) {
     return command.kind == Kind::ListSays || command.kind == Kind::AcceptList || command.kind == Kind::ForgetRow;
@@ -195,7 +196,7 @@ int simulate(const SimulateOptions& options, Output& output) {
 
   config::ScriptedLists keeper(declared, lists.begin, std::move(lists.statements), load);
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil,
-                                                     speaks_of_lists(reading.script) ? &keeper : nullptr);
+                                                     reads_lists(reading.script, *loaded.rules) ? &keeper : nullptr);
   const std::size_t expected = reading.script.expectations.size();
   if (output.json()) {
     output.open_list({{"version", control::kWireVersion}, {"command", "simulate"}}, "events");

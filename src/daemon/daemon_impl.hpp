@@ -17,7 +17,7 @@
 #include "control/socket/server.hpp"
 #include "daemon/background.hpp"
 #include "daemon/http.hpp"
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
 #include "daemon/publisher.hpp"
@@ -44,6 +44,7 @@
 #include "runtime/process/reaper.hpp"
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
+#include "runtime/units/units.hpp"
 #include "store/sqlite_store.hpp"
 
 namespace healer {
@@ -176,6 +177,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> inspector_;
+  std::unique_ptr<runtime::Units> units_;
   std::unique_ptr<runtime::Measurer> measurer_;
   std::unique_ptr<runtime::DocumentReader> documents_;
   std::unique_ptr<runtime::ActionRunner> actions_;

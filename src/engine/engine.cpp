@@ -478,7 +478,9 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (block.is_heard()) timetable_.stop(id);
     if (block.is_heartbeat())
       arrivals_.replace(id, old, turn);
-    else if ((old.is_heard() || block.is_heard()) && running_)
+    if (block.is_listed())
+      timetable_.stop(id);
+    else if ((old.is_heard() || block.is_heard() || old.is_listed()) && running_)
       begin(id, turn.now.mono, turn);
     Memory fresh = fresh_memory(block);
     state.memory =

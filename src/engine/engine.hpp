@@ -154,6 +154,7 @@ class Engine {
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
   void on(const event::Arrived& event, Turn& turn);
+  void on(const event::RowsRead& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::NotSignalled& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
@@ -198,7 +199,6 @@ class Engine {
   void reschedule(ServiceId id, std::optional<Duration> period_before, Instant now);
 
   // judging (engine_judge.cpp)
-  [[nodiscard]] bool only_checks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);

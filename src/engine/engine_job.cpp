@@ -34,10 +34,15 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
   ServiceState& state = services_[id.index()];
   if (state.job) return;
   std::string why = in_the_way(id, kind);
+  if (why.empty() && kind != ActionKind::Stop && state.last) why = left_to_systemd(*state.last);
   // What waits for another service is neither restarted nor held back for what it did itself.
   if (why.empty() && kind != ActionKind::Stop) {
     state.starts.edit().restarted = true;
     turn.save(id);
+    // A unit that is to be started once more has not lasted: that counts as the death of a process does.
+    const StartHistory& starts = *state.starts;
+    if (graph_->at(id).is_unit() && starts.last && (!starts.not_before || *starts.not_before <= *starts.last))
+      note_end(id, turn.now.wall - *starts.last, turn);
     why = own_obstacle(id, turn.now);
   }
   if (why.empty()) return begin_job({.kind = kind, .services = {id}, .by = ByRule{}, .cause = std::move(cause)}, turn);
@@ -385,6 +390,10 @@ void Engine::job_program_ended(const effect::Exec& exec, const event::ActionEnde
   if (block.has_process()) return check(job, turn);
   if (job.program_failure.empty() && job.step().kind != Bringing::Stop) note_start(job.step().service, true, turn);
   if (!job.program_failure.empty() && job.step().kind != Bringing::Stop) {
+    set_cause(job, job.program_failure);
+    return go_on(job, StepEnd::Failed, turn);
+  }
+  if (!job.program_failure.empty() && block.is_unit()) {  // whose end systemd itself tells
     set_cause(job, job.program_failure);
     return go_on(job, StepEnd::Failed, turn);
   }

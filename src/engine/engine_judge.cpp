@@ -7,6 +7,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -57,6 +58,12 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
+  const bool delayed = is_delayed(*this, id, seen, turn.now);
+  if (delayed && flight.reason != Reason::Healing) {
+    take(id, kept, turn);
+    commands_.run_ended(id, false, turn);
+    return;
+  }
   if (newly_missing(id, seen, turn.now)) {
     composites_.note(id);
     return settle(id, &seen, turn);
@@ -66,6 +73,11 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
+  // In the minutes of its `not every` a service is judged where a person asks, not for a death or a start that was to
+  // be tried again: that is to know how things are, and no more.
+  const bool only_checks = (flight.reason == Reason::Death || flight.reason == Reason::Again) &&
+                           graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, turn.now) &&
+                           !commands_.awaits_run(id);
   if (graph_->at(id).is_event()) {
     arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
     const std::size_t begin = turn.commit.records.size();
@@ -74,8 +86,10 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     programs_.run_queued(graph_->at(id).name, turn);
   } else if (healings_.verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
-  } else if (only_checks(id, flight.reason, turn.now)) {
+  } else if (only_checks) {
     return;
+  } else if (delayed) {
+    // A look before a healing: it is seen, and nothing is judged.
   } else if (!state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen)) {
     // The common run, in which nothing happens.
     if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
@@ -98,13 +112,6 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
   record.output = *event.output;
 }
 
-/// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
-/// service is judged where a person asks, not for a death or a start that was to be tried again.
-bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
-  if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !in_schedule(id, now) && !commands_.awaits_run(id);
-}
-
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.
 void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn) {
   const Evidence& seen = *kept;
@@ -112,7 +119,7 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
       if (!state.trouble->unknown) {
-        if (!graph_->at(id).has_members())
+        if (!graph_->at(id).has_members() && !graph_->at(id).is_listed())  // its list tells of that
           turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.trouble.set(&Trouble::unknown, Unknown{.since = turn.now.wall, .why = {}});
       }

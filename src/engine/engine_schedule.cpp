@@ -39,6 +39,7 @@ void Engine::begin(ServiceId id, Duration first, Turn& turn) {
     return arrivals_.events().begin(id, turn);
   }
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
+  if (graph_->at(id).is_listed()) return;
   timetable_.begin(id, first, services_[id.index()].monitored);
 }
 

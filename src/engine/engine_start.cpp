@@ -54,6 +54,10 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
   if (block.foreground()) return;  // the end of its exec tells of it
+  if (block.is_unit()) {           // a look, which counts as that after a death does
+    if (state.monitored && in_schedule(id, turn.now)) check_now(id, Reason::Death, turn);
+    return;
+  }
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
   std::string how = fmt::format("process {} has died", event.pid);

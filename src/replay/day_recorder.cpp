@@ -80,6 +80,11 @@ std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::opti
 }
 
 void DayRecorder::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
+  if (const auto* read = std::get_if<event::RowsRead>(&event)) {
+    for (const auto& [service, evidence] : read->rows)
+      take_({.mono = now.mono, .wall = now.wall, .what = recorded::Ran{service.number(), read->began, evidence}});
+    return;
+  }
   std::optional<recorded::What> what = what_of(event, deadline, now.mono);
   if (!what) return;
   if (auto* sick = std::get_if<recorded::Sick>(&*what)) {

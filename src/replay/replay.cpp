@@ -292,6 +292,8 @@ class Player final : public EffectSink {
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!is_here(*id)) return;
+    if (seen && !claimed_ && graph_->at(*id).is_listed())  // nobody need have asked for it
+      return tell(event::RowsRead{.began = ran.begun, .rows = {{*id, seen}}});
     const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
     const bool waits =

@@ -21,6 +21,10 @@
 //   here loadavg(1min): 0.5 20*4 unknown     of the machine; could not be measured. Only what a rule compares has
 //                                            values
 //
+//   nginx state: active*3 failed             of a unit of systemd, run by run: what systemd says of it; it is active
+//   nginx substate: running auto-restart     where nothing is said. `unknown`: systemd does not answer
+//   exec "systemd start nginx.service" exits 1    how the start of a unit ends, which is systemd's own job
+//
 //   web connection: up*3 down unknown ...    what comes of its connections, run by run: all of them, or one, counted in
 //   web connection 2: down                   the order of the rules. They are up where nothing else is said
 //   web connection: unresolved               no name server answers
@@ -114,6 +118,7 @@
 #include "engine/events/outcome.hpp"
 #include "engine/healing/healing.hpp"
 #include "engine/heartbeat.hpp"
+#include "engine/rules/attribute.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/metric.hpp"
 #include "util/time.hpp"
@@ -136,12 +141,19 @@ struct ScriptedSeries {
   bool repeated = false;                      ///< after the last the first comes again; else the last stays
 };
 
+/// What is told of an attribute that is a text, run by run.
+struct ScriptedTexts {
+  std::vector<std::optional<std::string>> values;  ///< none: nobody could tell
+  bool repeated = false;                           ///< as of a series
+};
+
 struct ScriptedService {
   std::vector<ScriptedRun> runs;  ///< of a check program
   bool repeated = false;          ///< as of a series
   Duration takes{0};
   bool down = false;  ///< a process that does not run at the beginning
   std::map<Metric, ScriptedSeries> measured;
+  std::map<Attribute, ScriptedTexts> told;  ///< of a unit: how it stands
   /// What comes of its connections, by ServiceBlock::probes: 1 is up, 0 down, or kUnresolved; kEveryConnection: of
   /// those not named.
   std::map<std::size_t, ScriptedSeries> connections;

@@ -20,7 +20,9 @@ using CommandKind = ScriptedCommand::Kind;
 constexpr Duration kReboot = minutes{1};
 
 /// Whether a script can let what looks at a service fail.
-bool can_fail(const ServiceBlock& block) { return block.is_run() || !block.probes.empty(); }
+bool can_fail(const ServiceBlock& block) {
+  return block.is_run() || block.is_listed() || block.is_unit() || !block.probes.empty();
+}
 
 bool is_crash(CommandKind kind) { return kind == CommandKind::Crash || kind == CommandKind::Reboot; }
 bool is_of_healing(CommandKind kind) {

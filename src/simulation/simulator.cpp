@@ -229,6 +229,7 @@ void Simulation::perform(const effect::Measure& start) {
       state.flight && state.flight->run == start.run &&
       (state.flight->counted || state.flight->reason != Reason::Again || graph_->at(start.service).is_run());
   Evidence seen = run ? world_.run(start.service, now_.mono) : world_.check(start.service, now_.mono);
+  if (graph_->at(start.service).is_listed()) seen = of_row(start.service, std::move(seen));
   tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
     if (run)
       observe(start, seen);

@@ -41,9 +41,21 @@ struct ClientCertificate {
   bool operator==(const ClientCertificate&) const = default;
 };
 
+/// What stands in a path for a slash that was sent percent-encoded: it is part of a name, and parts nothing. No path
+/// has such a byte otherwise.
+inline constexpr char kEncodedSlash = '\0';
+/// A path as a Request has it, of one as it was sent.
+[[nodiscard]] std::string decoded_path(std::string_view sent);
+
+/// Why a request cannot be taken as it was sent.
+struct Unfit {
+  unsigned status = 400;
+  std::string why;
+};
+
 struct Request {
   Method method = Method::Get;
-  std::string path = "/";  ///< decoded, begins with a slash
+  std::string path = "/";  ///< decoded, begins with a slash; see kEncodedSlash
   Fields query{};          ///< decoded
   Fields headers{};        ///< see header()
   Fields cookies{};
@@ -51,7 +63,8 @@ struct Request {
   std::string body{};
   std::string
       peer{};  ///< the address it comes from, behind a trusted proxy the one that this names; empty: a unix socket
-  bool secure = false;                                     ///< it came by TLS
+  bool secure = false;           ///< it came by TLS
+  std::optional<Unfit> unfit{};  ///< parts of it may be missing then
   std::shared_ptr<const ClientCertificate> certificate{};  ///< null: its client has shown none
 
   /// The first header of that name, in any case.

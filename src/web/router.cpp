@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     const std::string_view value =
         takes_rest ? path : path.substr(0, path.find(pattern.empty() ? '/' : pattern.front()));
     if (value.empty()) return std::nullopt;
-    captured.emplace_back(value);
+    std::ranges::replace(captured.emplace_back(value), kEncodedSlash, '/');
     path.remove_prefix(value.size());
   }
 }

@@ -146,6 +146,11 @@ TEST_CASE("a part of the history is asked for in the words of people", "[control
   CHECK(fixture.queries.history({.name = "echo"}).service == "echo");
   CHECK(fixture.queries.history({.name = "Healer"}).own);
   CHECK(fixture.queries.history({.name = "Healer"}).service.empty());
+  const auto of_group = fixture.queries.history({.name = "webs"});
+  CHECK(of_group.service == "echo");
+  CHECK(of_group.others == std::vector<std::string>{"delta"});
+  CHECK(fixture.queries.history({.name = "webs", .is_group = true}).others == of_group.others);
+  CHECK(fixture.queries.history({.name = "echo", .is_group = true}).others.empty());
   CHECK(fixture.queries.history({}).limit == 100);
   CHECK(fixture.queries.history({.since = hours{1}}).limit == kMaxRecords);
   CHECK(fixture.queries.history({.limit = 1'000'000}).limit == kMaxRecords);

@@ -433,6 +433,20 @@ TEST_CASE("history is asked by service, time, kind, place and number", "[store]"
     query.service = "EVEN";
     CHECK(bench.sequences(query) == Sequences{2, 4, 6, 8, 10, 12, 14, 16, 18, 20});
   }
+  SECTION("by several services, few or many") {
+    query.service = "nobody";
+    query.others = {"Odd", "even"};
+    query.limit = 3;
+    CHECK(bench.sequences(query) == Sequences{18, 19, 20});
+    query.others = {"ODD"};
+    for (int i = 0; i < 500; ++i) query.others.push_back("a \"group\" of " + std::to_string(i));
+    CHECK(bench.sequences(query) == Sequences{15, 17, 19});
+    query.oldest = true;
+    query.after = 4;
+    CHECK(bench.sequences(query) == Sequences{5, 7, 9});
+    query.others.emplace_back("even");
+    CHECK(bench.sequences(query) == Sequences{5, 6, 7});
+  }
   SECTION("of the daemon itself") {
     bench.submit(commit(21, "", RecordKind::DaemonStarted));
     bench.store().flush();

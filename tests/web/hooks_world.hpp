@@ -99,7 +99,7 @@ class HooksWorld {
   std::string came() {
     std::string text;
     daemon().act([&](World& world) {
-      for (const auto& [number, one] : world.engine->occurrences().all())
+      for (const auto& [number, one] : world.engine->arrivals().events().all())
         text += one.key + "|" + one.state + "|" + std::to_string(one.status) + "|" + std::to_string(one.count) + "|" +
                 one.sender + "|" + one.answer + "\n";
     });

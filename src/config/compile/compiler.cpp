@@ -20,6 +20,7 @@
 #include "config/text/rule_text.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -68,6 +69,10 @@ class ServiceCompiler {
                                          .certificate = check.heartbeat->certificate.value_or(Word{}).value};
         break;
       case engine::Target::Events: block_.other.edit().event = hook(check); break;
+      case engine::Target::Row:
+        if (check.listed) block_.other.edit().listed = *check.listed;
+        break;
+      case engine::Target::Unit: block_.other.edit().unit = check.unit->value; break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) limit_lines();
@@ -92,6 +97,7 @@ class ServiceCompiler {
         check.statements, [](const auto& statement) { return std::holds_alternative<IfSyntax>(statement); })));
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { add(node); }, statement);
+    if (block_.is_unit()) add_unit_jobs();
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule->dormant = true;
@@ -312,7 +318,13 @@ class ServiceCompiler {
     return engine::EventCount{.above = bounded<std::uint32_t>(syntax.above.value),
                               .within = bounded(syntax.within.value)};
   }
+  /// How a unit stands is one text: these tests ask how it begins.
+  static engine::Test standing(std::string_view beginning) {
+    return engine::Worded{.what = engine::Attribute::UnitStanding, .is_pattern = true, .text = std::string(beginning)};
+  }
+  engine::Test test(const ActiveSyntax&) const { return standing(engine::kStandsActive); }
   engine::Test test(const HeartbeatTestSyntax& syntax) const {
+    if (check_->kind->traits.is_unit) return standing(engine::kStandsFailed);
     using What = engine::HeartbeatIs::What;
     return engine::HeartbeatIs{.what = syntax.missed ? What::Missed : What::Failed};
   }
@@ -392,6 +404,16 @@ class ServiceCompiler {
       case ServiceProgramSyntax::Kind::Restart: block_.programs.edit().restart = command(syntax.command); return;
     }
   }
+  /// A unit is started and stopped by systemd's own jobs, where the rules name no programs for that.
+  void add_unit_jobs() {
+    using enum engine::UnitVerb;
+    const engine::Programs& written = *std::as_const(block_.programs);
+    const std::string& unit = block_.other->unit;
+    const bool is_plain = !written.start && !written.stop && !written.restart;
+    if (!written.start) block_.programs.edit().start = engine::unit_command(Start, unit);
+    if (!written.stop) block_.programs.edit().stop = engine::unit_command(Stop, unit);
+    if (is_plain) block_.programs.edit().restart = engine::unit_command(Restart, unit);
+  }
   void add(const DependsSyntax& syntax) {
     for (const Word& word : syntax.names) {
       // Where rows come and go, what was depended on may not be there now.
@@ -410,6 +432,7 @@ class ServiceCompiler {
     block_.process->foreground->by_notice = syntax.by_notice;
   }
   void add(const WatchdogSyntax& syntax) { block_.process->foreground->watchdog = bounded(syntax.time.value); }
+  void add(const DelaySyntax& syntax) { block_.other.edit().listed.delay = bounded(syntax.time.value); }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
   void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }

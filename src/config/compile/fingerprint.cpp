@@ -114,6 +114,7 @@ class Gatherer {
         spec.valid, spec.fields, spec.filters);
   }
   void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token, spec.certificate); }
+  void add(const engine::ListedSpec& spec) { all(spec.list, spec.row, spec.delay); }
   void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
   void add(const engine::OutputChanged& test) { all('o', test.negated); }
   void add(const engine::Test& test) {
@@ -174,6 +175,8 @@ class Gatherer {
         block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
     if (block.is_heartbeat()) add(block.other->heartbeat);
     if (block.is_event()) add(block.other->event);
+    if (block.is_listed()) add(block.other->listed);
+    if (block.is_unit()) add(block.other->unit);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

@@ -136,6 +136,10 @@ void check_token(const Word& token, std::string_view what, Diagnostics& diagnost
 void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics);
 /// Hooks that cannot be, or that keep nobody out; rules of events that could not act; `${EVENT.a}` where there is none.
 void check_events(const Document& document, Diagnostics& diagnostics);
+/// A request that cannot be made: errors; a secret that others see: a warning.
+void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics);
+/// Schedules of rows, which run when their lists are read: errors.
+void check_rows(const Document& document, Diagnostics& diagnostics);
 
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);

@@ -225,6 +225,13 @@ struct action<grammar::hook_valid> {
 };
 
 template <>
+struct action<grammar::unit_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.unit = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
 struct action<grammar::foreground> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
     note_extension<grammar::foreground>(in, build);
@@ -282,6 +289,15 @@ struct action<grammar::watchdog> {
     note_extension<grammar::watchdog>(in, build);
     const auto at = matched(in, build);
     scratch.statement = WatchdogSyntax{build.duration({at.begin + 1, at.end}), build.range(at)};
+  }
+};
+
+template <>
+struct action<grammar::row_delay> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::row_delay>(in, build);
+    const auto at = matched(in, build);
+    scratch.statement = DelaySyntax{build.duration({at.begin + 1, at.end}), build.range(at)};
   }
 };
 
@@ -405,7 +421,8 @@ const engine::CheckKind* kind_of_check(Kind check) {
       {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},           {Kind::CheckDirectory, "directory"},
       {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},           {Kind::CheckHost, "host"},
       {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},     {Kind::CheckNetwork, "network"},
-      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}, {Kind::CheckEvent, "event"}};
+      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}, {Kind::CheckEvent, "event"},
+      {Kind::CheckRow, "row"},               {Kind::CheckUnit, "unit"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

@@ -13,6 +13,7 @@
 #include "config/syntax/parse_condition.hpp"
 #include "config/syntax/parse_connection.hpp"
 #include "config/syntax/parse_own_rules.hpp"
+#include "config/syntax/parse_own_tests.hpp"
 #include "config/syntax/parse_test.hpp"
 #include "config/text/rule_text.hpp"
 #include "grammar/condition.hpp"
@@ -69,20 +70,6 @@ struct action<grammar::match_test> {
     add_term(build, scratch, at,
              MatchesSyntax{
                  .negated = build.kind(at.begin) == Kind::Not, .of_lines = true, .pattern = build.word(at.end - 1)});
-  }
-};
-
-template <>
-struct action<grammar::resource_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const bool joins = build.service == nullptr || build.service->target != engine::Target::Path;
-    if (!joins && !scratch.statement.condition.terms.empty()) build.extend("more than one condition", at);
-    CompareSyntax test = resource_of(build, at);
-    if (test.name.value == "total upload" || test.name.value == "total download")
-      build.complain(at, "a total needs a time span", "as in 'total upload > 1 GB in last hour'");
-    add_term(build, scratch, at, std::move(test));
   }
 };
 
@@ -148,20 +135,7 @@ template <>
 struct action<grammar::security_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
-    scratch.has_else = true;
-    const std::size_t sign = at.begin + 2;
-    const bool is_pattern = build.kind(sign) == Kind::String || at.end - at.begin == 5;
-    const ComparisonWord comparison =
-        is_pattern && build.kind(sign) == Kind::String ? ComparisonWord::Equal : comparison_of(build.text(sign));
-    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
-      build.complain({sign, sign + 1},
-                     fmt::format("a security attribute cannot be compared with '{}'", build.text(sign)),
-                     "the operators are =, !=, =~ and !=~");
-    add_term(build, scratch, at,
-             TextSyntax{.what = "security attribute",
-                        .comparison = comparison,
-                        .is_pattern = is_pattern,
-                        .value = build.word(at.end - 1)});
+    add_text(build, scratch, at, "security attribute", at.begin + 2);
   }
 };
 
@@ -275,65 +249,6 @@ struct action<grammar::negated> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     note_extension<grammar::negated>(in, build);
     scratch.written.negations.push_back(matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::queried_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::queried_test>(in, build);
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const Kind kind = build.kind(at.end - 1);
-    add_term(build, scratch, at,
-             QueriedSyntax{{.filter = build.word(at.begin + 1),
-                            .comparison = comparison_of(build.text(at.begin + 2)),
-                            .value = build.word(at.end - 1),
-                            .quoted = kind == Kind::Quoted || kind == Kind::Path}});
-  }
-};
-
-template <>
-struct action<grammar::members_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    using Kinds = engine::Quota::Kind;
-    note_extension<grammar::members_test>(in, build);
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const std::string_view first = build.text(at.begin);
-    engine::Quota quota{.kind = iequals(first, "all") ? Kinds::All : Kinds::Any};
-    const bool is_share = build.kind(at.begin) == Kind::Operator;
-    if (is_share || build.kind(at.begin) == Kind::Number) {
-      quota.kind = is_share ? Kinds::MoreThan : Kinds::AtLeast;
-      quota.number = std::strtod(std::string(build.text(at.begin + (is_share ? 1 : 0))).c_str(), nullptr);
-    }
-    add_term(build, scratch, at, MembersSyntax{quota});
-  }
-};
-
-template <>
-struct action<grammar::missed_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::missed_test>(in, build);
-    scratch.has_else = true;
-    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{.missed = true});
-  }
-};
-
-template <>
-struct action<grammar::failed_alone> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::failed_alone>(in, build);
-    scratch.has_else = true;
-    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{});
-  }
-};
-
-template <>
-struct action<grammar::run_time_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::run_time_test>(in, build);
-    action<grammar::resource_test>::apply(in, build, scratch);
   }
 };
 

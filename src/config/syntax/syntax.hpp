@@ -19,6 +19,7 @@
 #include "engine/events/origin.hpp"
 #include "engine/rules/comparison.hpp"
 #include "engine/rules/kind.hpp"
+#include "engine/rules/listed.hpp"
 #include "engine/rules/postfix.hpp"
 #include "engine/rules/quota.hpp"
 #include "util/monit_version.hpp"
@@ -58,7 +59,7 @@ struct DiffersSyntax {
   bool is_text = false;   ///< the value is any text, not a name or a number
   bool is_loose = false;  ///< Monit takes any text for it, though nothing can be equal to that
 };
-/// `security attribute =~ "..."`.
+/// `security attribute =~ "..."`, `state = "..."`.
 struct TextSyntax {
   std::string what;
   ComparisonWord comparison = ComparisonWord::Equal;  ///< Equal or NotEqual
@@ -130,7 +131,7 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-/// `missed`, `failed`, of a heartbeat.
+/// `missed`, `failed`, of a heartbeat; `failed` of a unit, too.
 struct HeartbeatTestSyntax {
   bool missed = false;
 };
@@ -141,9 +142,12 @@ struct EventCountSyntax {
   Located<Duration> within;
 };
 
+/// `active`, of a unit.
+struct ActiveSyntax {};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
                                 MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
-                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax>;
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax, ActiveSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -254,6 +258,12 @@ struct WatchdogSyntax {
   SourceRange range;
 };
 
+/// `delay 20 minutes`, of a row.
+struct DelaySyntax {
+  Located<Duration> time;
+  SourceRange range;
+};
+
 /// `with leftovers ended`.
 struct LeftoversSyntax {
   SourceRange range;
@@ -267,7 +277,7 @@ struct IgnoreSyntax {
 
 using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax,
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
-                                      ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
+                                      ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax, DelaySyntax>;
 
 /// `every 1 day within 30 minutes token "..." certificate "..."`, of a heartbeat.
 struct HeartbeatSyntax {
@@ -299,6 +309,8 @@ struct CheckSyntax {
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
   Rare<HookSyntax> hook;            ///< Events
+  Rare<engine::ListedSpec> listed;  ///< Row: of which list, and its name; config/passes/expand says
+  Rare<Word> unit;                  ///< Unit: its name
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not
@@ -484,8 +496,18 @@ struct DefineSyntax {
   SourceRange range;
 };
 
+/// `http get "URL" ... rows 'F' name 'F' ... token http post "URL" ...`, of a list.
+struct HttpListSyntax {
+  HttpRequestSyntax request;
+  Rare<Word> rows, name, next;  ///< filters
+  bool next_link = false;
+  Rare<Located<Duration>> timeout;
+  Rare<HttpStepSyntax> token;  ///< its request, `expect` and one `save`
+  SourceRange range;           ///< of `http`
+};
+
 /// `for each NAME in "a", "b1" .. "b9" {`, `for each NAME from command "..." every 5 minutes {`, up to the EndSyntax
-/// that belongs to it. A list has values, a command or a file.
+/// that belongs to it. A list has values, a command, a file, or is asked for over HTTP.
 struct ForEachSyntax {
   struct Item {
     Word first;
@@ -495,6 +517,7 @@ struct ForEachSyntax {
   std::vector<Item> items;
   Rare<CommandSyntax> command;
   Rare<Word> file;
+  Rare<HttpListSyntax> http;
   Rare<Located<Duration>> every;
   SourceRange range;  ///< of the header
 };

@@ -44,6 +44,7 @@ class Walk {
       text(check.heartbeat->certificate);
     }
     if (check.hook) (*this)(*check.hook);
+    text(check.unit);
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -120,6 +121,10 @@ class Walk {
     visitor_.place(watchdog.range);
     visitor_.place(watchdog.time.range);
   }
+  void operator()(DelaySyntax& delay) {
+    visitor_.place(delay.range);
+    visitor_.place(delay.time.range);
+  }
   void operator()(LeftoversSyntax& leftovers) { visitor_.place(leftovers.range); }
   void operator()(IgnoreSyntax& ignore) {
     visitor_.place(ignore.range);
@@ -161,6 +166,7 @@ class Walk {
     if (hook.within) place(*hook.within);
     if (hook.valid) place(*hook.valid);
   }
+  void operator()(ActiveSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

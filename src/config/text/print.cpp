@@ -12,6 +12,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
@@ -287,6 +288,7 @@ class Printer {
     if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
     if (!block.schedule->text.empty()) line("  " + block.schedule->text);
+    if (block.other->listed.delay > Duration{0}) line(fmt::format("  delay {}", written(block.other->listed.delay)));
     for (const engine::LinePattern& pattern : block.lines->ignored)
       line(fmt::format("  ignore content {} {}", pattern.negated ? "!=" : "=", written_text(pattern.text)));
     recipients(block, settings);
@@ -313,8 +315,10 @@ class Printer {
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Row: return begin;
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
       case engine::Target::Events: return begin + hook(block.other->event);
+      case engine::Target::Unit: return fmt::format("{} with name {}", begin, written_text(block.other->unit));
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -362,7 +366,8 @@ class Printer {
   }
 
   void command(std::string_view what, const Rare<engine::Command>& command) {
-    if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
+    if (command && !engine::unit_order(*command))  // systemd's own jobs are what is not written
+      line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
   void foreground(const engine::ForegroundSpec& spec) {

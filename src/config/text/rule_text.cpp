@@ -41,6 +41,8 @@ struct TestText {
     return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
   std::string operator()(const TotalSyntax& test) const {
+    if (test.amount.name.value == "restarts")
+      return fmt::format("{} within {}", (*this)(test.amount), written(test.span.value));
     return fmt::format("{} in last {}", (*this)(test.amount), span_text(test.span.value));
   }
   std::string operator()(const LinkSyntax& test) const { return test.up ? "link up" : "link down"; }
@@ -74,6 +76,7 @@ struct TestText {
                        written(test.within.value));
   }
   std::string operator()(const HeartbeatTestSyntax& test) const { return test.missed ? "missed" : "failed"; }
+  std::string operator()(const ActiveSyntax&) const { return "active"; }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 

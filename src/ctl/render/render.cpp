@@ -303,6 +303,9 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field("members", join_words(members, "and"), style);
   }
   text += supervision(status, style);
+  if (status.unit)
+    text +=
+        field("unit", status.unit->name + (status.unit->standing.empty() ? "" : ": " + status.unit->standing), style);
   if (status.heartbeat) {
     text += heartbeat_fields(*status.heartbeat, style);
   } else if (status.events) {

@@ -78,8 +78,20 @@ struct Arrived {
   return occurred;
 }
 
+/// A list was read, or a part of its rows, that are many: what each is like now. It is a run of each of their services;
+/// what is asked of one (effect::Measure) is answered, too, where that was before the reading began.
+struct RowsRead {
+  struct Row {
+    ServiceId service;
+    std::shared_ptr<const Evidence> evidence;  ///< never null
+  };
+  Duration began{0};  ///< mono: when the reading did
+  std::vector<Row> rows;
+};
+
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
-/// descriptors left; the next look finds it then.
+/// descriptors left; the next look finds it then. Of a unit, by the word of systemd: it has changed, and is looked at
+/// once more; no process is named (`pid` is 0).
 struct ProcessDied {
   ServiceId service;
   std::int64_t pid = 0;

@@ -436,10 +436,18 @@ void Healings::wake(HealingWorld& world) {
     if (healing.not_before && healing.not_before->over(world.now())) must_reevaluate_ = true;
   if (must_reevaluate_) consider(world);
   const Instant now = world.now();
+  // A row of a list is not judged yet because of this healing.
+  const auto delays_rows = [&](const TargetMemory& memory) {
+    const Target* const its = memory.rehearsed ? nullptr : target(memory.target);
+    return its != nullptr && std::ranges::any_of(its->services, [&](ServiceId service) {
+             const ServiceBlock* const block = world.graph().block(service);
+             return block != nullptr && block->is_listed() && memory.ended + block->other->listed.delay > now.wall;
+           });
+  };
   std::erase_if(memory_.targets, [&](TargetMemory& memory) {
     note_recovery(world, memory);  // where its services, or their rules, have gone
-    const bool over =
-        memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) && !memory.in_vain();
+    const bool over = memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) &&
+                      !memory.in_vain() && !delays_rows(memory);
     if (over) world.forget(memory);
     return over;
   });

@@ -114,7 +114,7 @@ std::string of_program(const step::Program& program) {
 }
 
 std::string of_request(const HttpRequest& request) {
-  std::string text = fmt::format("{} {}", request.method, request.url);
+  std::string text = fmt::format("{} {}", request.method, without_user(request.url));
   if (!request.body_file.empty()) text += ", body from " + request.body_file;
   if (!request.body.empty())
     text +=
@@ -172,7 +172,8 @@ std::string hash_of_plan(const Healing& healing) {
   digest.each(to_lower(healing.target), healing.plan->name, healing.plan->guard, healing.plan->steps,
               healing.plan->on_failure, healing.plan->on_cancel, healing.plan->tries, healing.in_probation);
   for (const auto& value : healing.row) digest.each(value.first, value.second);
-  for (const auto& value : healing.cause->fields) digest.each(value.first, value.second);
+  if (healing.cause != nullptr)
+    for (const auto& value : healing.cause->fields) digest.each(value.first, value.second);
   return to_string(digest.hash());
 }
 

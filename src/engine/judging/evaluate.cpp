@@ -9,6 +9,7 @@
 
 #include "engine/judging/clear.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "engine/words/occurrence.hpp"
 #include "util/regex.hpp"
 
@@ -241,6 +242,13 @@ const ValueSeen* value_of(const Evidence& run, const Queried& test) {
   if (run.facts == nullptr) return nullptr;
   const auto found = std::ranges::find(run.facts->further->values, test.test->filter, &ValueSeen::filter);
   return found != run.facts->further->values.end() ? &*found : nullptr;
+}
+
+std::string left_to_systemd(const Evidence& run) {
+  const std::optional<Value> substate = attribute_of(run, Attribute::UnitSubstate);
+  const std::string* const text = substate ? text_in(*substate) : nullptr;
+  const bool is_left = text != nullptr && is_restarted_by_systemd(*text);
+  return is_left ? fmt::format("systemd restarts it by itself ({})", *text) : std::string{};
 }
 
 Metric deciding(const Evidence& run, const Compare& test) {

@@ -2,6 +2,7 @@
 #include "engine/judging/rows.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -24,10 +25,21 @@ std::set<std::string> failed_rows(const Engine& engine, const std::string& list)
   return names;
 }
 
+namespace {
+
+/// Whether it waits for its target to be well or to leave.
+bool may_leave(const Healing& healing) {
+  if (healing.under_way.size() != 1 || healing.under_way.front().state != StepRun::State::Verifying) return false;
+  const auto* const recovered = std::get_if<step::Recovered>(&healing.steps()[healing.position].what);
+  return recovered != nullptr && recovered->or_gone;
+}
+
+}  // namespace
+
 std::set<std::string> rows_in_repair(const Engine& engine, const std::string& list) {
   std::set<std::string> names;
   for (const auto& [id, healing] : engine.healings().all()) {
-    if (!healing.locks()) continue;
+    if (!healing.locks() || may_leave(healing)) continue;
     if (const auto row = healing.row.find(list); row != healing.row.end()) names.insert(to_lower(row->second));
   }
   return names;

@@ -14,6 +14,7 @@
 
 #include "engine/rules/command.hpp"
 #include "engine/rules/kind.hpp"
+#include "engine/rules/listed.hpp"
 #include "engine/rules/plan.hpp"
 #include "engine/rules/recipient.hpp"
 #include "engine/rules/rule.hpp"
@@ -38,7 +39,7 @@ struct ProgramSpec {
   Command command;
   std::vector<std::string> patterns;   ///< at most kMaxPatterns
   std::uint32_t output_limit = 512;    ///< bytes of output kept (set limits programOutput)
-  std::vector<std::string> filters{};  ///< of jq, of what it writes on its standard output; at most kMaxFilters
+  std::vector<std::string> filters{};  ///< of jq, of what it writes, or of the row of a list; at most kMaxFilters
 
   bool operator==(const ProgramSpec&) const = default;
 };
@@ -156,6 +157,8 @@ struct OtherSubject {
   CompositeSpec composite;  ///< Target::Members
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
   EventSpec event;          ///< Target::Events
+  ListedSpec listed;        ///< Target::Row
+  std::string unit;         ///< Target::Unit: its name, with the type
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -197,7 +200,9 @@ struct ServiceBlock {
   /// Whether it is a `check event`; of all that are heard the others are heartbeats.
   [[nodiscard]] bool is_event() const { return kind->target == Target::Events; }
   [[nodiscard]] bool is_heartbeat() const { return kind->target == Target::Heartbeat; }
+  [[nodiscard]] bool is_listed() const { return kind->traits.is_listed; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
+  [[nodiscard]] bool is_unit() const { return kind->traits.is_unit; }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.

@@ -9,6 +9,7 @@
 
 #include "engine/events/event.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "engine/words/heartbeat.hpp"
 #include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
@@ -396,6 +397,10 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
   const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
   const bool timed_out = outcome == Outcome::TimedOut;
   std::string reason(first_part(output));
+  if (unit_order(command)) {
+    if (timed_out) reason = "systemd has not done it within " + format_duration(kUnitJobTimeout);
+    return fmt::format("failed to {}: {}", verb, reason.empty() ? "systemd does not say why" : reason);
+  }
   if (reason.empty()) {
     reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
   } else {

@@ -7,6 +7,7 @@
 
 #include "engine/judging/clear.hpp"
 #include "engine/judging/counting.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/cause.hpp"
@@ -263,12 +264,29 @@ void add_events(std::vector<std::string>& notes, const Engine& engine, ServiceId
         fmt::format("Its condition stands for {}, for another {} at most.", target, lasting(until - now.wall)));
 }
 
+/// By what a row of a list is judged, and from when on.
+void add_listed(const Engine& engine, ServiceId service, Instant now, std::vector<std::string>& notes) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  if (!block.is_listed()) return;
+  const ServiceState& state = engine.service(service);
+  notes.push_back(fmt::format("It is the row {} of the list {}, and is judged at each reading of that.",
+                              block.other->listed.row, block.row ? block.row->lists.back() : std::string()));
+  const auto from = state.last ? judged_from(engine, service, *state.last) : std::nullopt;
+  if (!from || *from <= now.wall) return;
+  const auto ended = healed(engine, block.target());
+  const bool is_healed = ended && *ended + block.other->listed.delay == *from;
+  notes.push_back(fmt::format("It is not judged before {} have gone by (delay {}): {}.", lasting(*from - now.wall),
+                              format_duration(block.other->listed.delay),
+                              is_healed ? "it was healed" : "its name has not been in the list for so long yet"));
+}
+
 std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
   const ServiceState& state = engine.service(service);
   std::vector<std::string> notes;
   add_affairs(engine, service, now, notes);
   add_heartbeat(engine, service, now, notes);
+  add_listed(engine, service, now, notes);
   if (!state.monitored) {
     notes.push_back(why_unmonitored(engine, service, now));
     return notes;
@@ -304,7 +322,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
     notes.push_back(text + ".");
   }
   if (block.is_event()) add_events(notes, engine, service, now);
-  if (block.is_heard()) return notes;
+  if (block.is_heard() || block.is_listed()) return notes;
   if (next_run) {
     std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
     if (!block.schedule->text.empty()) text += fmt::format(" ({})", block.schedule->text);

@@ -39,16 +39,10 @@ constexpr std::size_t kBuffer = 16 * 1024;
 /// What the files were when they were read.
 using Stamps = std::vector<std::pair<std::string, std::int64_t>>;
 
-std::int64_t stamp_of(const std::string& path) {
-  struct stat facts {};
-  if (path.empty() || ::stat(path.c_str(), &facts) != 0) return -1;
-  return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
-}
-
 Stamps stamps_of(const ServerTls& tls) {
   Stamps stamps;
   for (const std::string* path : {&tls.certificates, &tls.key, &tls.client_certificates})
-    if (!path->empty()) stamps.emplace_back(*path, stamp_of(*path));
+    if (!path->empty()) stamps.emplace_back(*path, runtime::changed_at(*path));
   return stamps;
 }
 
@@ -128,6 +122,16 @@ std::shared_ptr<const ClientCertificate> shown_by(SSL* ssl) {
   if (X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) == 1)
     for (unsigned at = 0; at < size; ++at) shown->sha256 += fmt::format("{:02x}", digest.at(at));
   return shown;
+}
+
+/// What is answered to one who speaks HTTP where TLS is spoken: he sees what is wrong, and not a closed connection.
+constexpr std::string_view kNotByTls =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 57\r\n"
+    "Connection: close\r\n\r\nThis port speaks TLS: write https:// in place of http://\n";
+
+/// Whether what has come in place of a handshake is a request of HTTP.
+bool is_http_request(unsigned long error) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST;
 }
 
 /// Bytes on their way in one direction.
@@ -297,8 +301,15 @@ void TlsFront::Impl::shake(Session& session) {
     switch (SSL_get_error(session.ssl.get(), result)) {
       case SSL_ERROR_WANT_READ: return session.of_socket.change(runtime::Loop::kReadable);
       case SSL_ERROR_WANT_WRITE: return session.of_socket.change(runtime::Loop::kWritable);
-      default: return end(session);
+      default: break;
     }
+    if (is_http_request(ERR_peek_error())) {
+      (void)::send(session.socket.get(), kNotByTls.data(), kNotByTls.size(), MSG_NOSIGNAL);
+      // What of his request is unread would have the answer taken back.
+      std::array<char, 4096> rest{};
+      while (::recv(session.socket.get(), rest.data(), rest.size(), 0) == static_cast<ssize_t>(rest.size())) continue;
+    }
+    return end(session);
   }
   std::array<int, 2> pair{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) != 0) return end(session);
@@ -477,6 +488,13 @@ void TlsFront::begin(Descriptor socket, const HttpServer::From& from, Ready read
 }
 void TlsFront::close_if(const std::function<bool(const HttpServer::From&)>& matches) {
   impl_->end_those([&matches](const Session& session) { return matches(session.from); });
+}
+bool TlsFront::is_quiet() const {
+  return std::ranges::all_of(impl_->sessions, [](const auto& one) {
+    const Session& session = *one.second;
+    pollfd state{.fd = session.plain.get(), .events = POLLIN, .revents = 0};
+    return !session.open || (session.out.empty() && ::poll(&state, 1, 0) == 0);
+  });
 }
 std::size_t TlsFront::sessions() const { return impl_->sessions.size(); }
 const std::string& TlsFront::trouble() const { return impl_->trouble; }

@@ -65,6 +65,8 @@ class TlsFront {
   void begin(runtime::Descriptor socket, const HttpServer::From& from, Ready ready);
   /// Ends the connections that come from there.
   void close_if(const std::function<bool(const HttpServer::From&)>& matches);
+  /// Whether nothing that the HTTP server has said is still to be carried to a client.
+  [[nodiscard]] bool is_quiet() const;
   /// How many connections there are.
   [[nodiscard]] std::size_t sessions() const;
   /// Why nobody is answered; empty: they are.
