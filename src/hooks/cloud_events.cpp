@@ -8,8 +8,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "hooks/base64.hpp"
 #include "hooks/parse.hpp"
-#include "util/base64.hpp"
 #include "util/text.hpp"
 
 namespace healer::hooks {
@@ -51,6 +51,22 @@ std::string decoded(std::string_view value) {
     }
   }
   return text;
+}
+
+/// The same in UTF-8, of a header that may be ISO 8859-1: some libraries write it as it is, which HTTP once allowed.
+std::string as_utf8(std::string text) {
+  if (is_text(text)) return text;
+  std::string converted;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      converted += c;
+    } else {
+      converted += static_cast<char>(0xC0U | byte >> 6U);
+      converted += static_cast<char>(0x80U | (byte & 0x3FU));
+    }
+  }
+  return converted;
 }
 
 /// Puts a payload in that came as bytes. Nothing: it is not what its type says.
@@ -107,8 +123,8 @@ Reading read_binary(const Message& message) {
     if (attribute == "data" || attribute == "data_base64" || attribute == "datacontenttype")
       return Refusal{400,
                      fmt::format("the header ce-{} stands for no attribute of a CloudEvent", printable(attribute))};
-    if (!is_text(attribute) || !is_text(text)) return Refusal{400, "a header of a CloudEvent is not UTF-8"};
-    event[attribute] = text;
+    if (!is_text(attribute)) return Refusal{400, "the name of a header of a CloudEvent is not UTF-8"};
+    event[attribute] = as_utf8(text);
   }
   const std::string_view content_type = message.header("content-type").value_or("");
   if (!content_type.empty() && is_text(content_type)) event["datacontenttype"] = content_type;

@@ -13,7 +13,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "util/base64.hpp"
+#include "hooks/base64.hpp"
 #include "util/same_secret.hpp"
 #include "util/text.hpp"
 

@@ -234,8 +234,8 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
   const bool is_judged = is_taken && !is_noted && services_[id.index()].monitored;
   if (is_judged)
     event.fields = arrived.fields;
-  else if (is_taken && !is_noted)
-    event.outcome = fmt::format("not judged: {} is not monitored", block->name);
+  else if (is_taken)
+    event.outcome = is_noted ? verdict.text : fmt::format("not judged: {} is not monitored", block->name);
   if (!is_judged) event.stage = is_taken ? OccurrenceStage::Dropped : OccurrenceStage::Refused;
   const Occurrence& kept = all_.emplace(number, std::move(event)).first->second;
   if (is_taken && !is_noted) {
