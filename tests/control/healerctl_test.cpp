@@ -591,7 +591,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.acknowledged = AcknowledgementView{};
   healed.taken_out = TakenOutView{};
   healed.members = {{}};
-  healed.heartbeat = HeartbeatView{};
+  healed.unit = UnitView{};
   healed.booted = WallTime{};
   healed.heartbeat = HeartbeatView{.last = WallTime{},
                                    .due = WallTime{},

@@ -47,6 +47,8 @@ class Systemd:
             if process and process.poll() is None:
                 process.kill()
                 process.wait()
+        if self.systemd:
+            self.systemd.stdin.close()
 
     def say(self, *lines: str) -> None:
         """Has it do something, and waits until it has."""

@@ -320,6 +320,7 @@ void add_units(std::vector<ServiceFamily>& all) {
                      const auto value = engine::attribute_of(*seen.state.last, what);
                      return value ? engine::format_value(*value) : std::string();
                    };
+                   if (!engine::attribute_of(*seen.state.last, Attribute::UnitState)) return;
                    of_service(seen, out)
                        .label("state", text(Attribute::UnitState))
                        .label("substate", text(Attribute::UnitSubstate))
