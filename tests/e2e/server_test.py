@@ -204,7 +204,7 @@ check program slow with path "/bin/true"
     def test_a_role_is_no_more_than_that_of_the_user_or_token(self):
         daemon = self.begin()
         eve = {"user": "eve", "password": "looks"}
-        self.assertEqual(self.remote("summary", **eve).stdout, self.remote("summary").stdout)
+        self.assertEqual(plain(self.remote("summary", **eve).stdout), plain(self.remote("summary").stdout))
         refused = self.remote("stop", "good", **eve)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("eve may not do this: it takes the role admin", refused.stderr)
