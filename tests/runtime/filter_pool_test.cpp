@@ -37,6 +37,23 @@ class Filters {
   unsigned asked_ = 0;
 };
 
+/// Asks about a document that takes no time, so often, one after the other; how often it was answered by then.
+unsigned ask_quickly(Filters& filters, unsigned times) {
+  unsigned quick = 0;
+  std::function<void()> ask = [&] {
+    filters.ask(".a", "quick", [&](const auto& value) {
+      CHECK(*value == "7");
+      if (++quick < times)
+        ask();
+      else
+        filters.stop();
+    });
+  };
+  ask();
+  filters.run();
+  return quick;
+}
+
 }  // namespace
 
 TEST_CASE("documents that take their time hold up no other's", "[probe]") {
@@ -56,19 +73,7 @@ TEST_CASE("documents that take their time hold up no other's", "[probe]") {
   // From now on they are known: two are under way, and the others' turn comes after all that is quick.
   constexpr unsigned kEach = 30;  // two minutes of questions
   ask_slow(kEach);
-  unsigned quick = 0;
-  std::function<void()> ask_quick = [&] {
-    filters.ask(".a", "quick", [&](const auto& value) {
-      CHECK(*value == "7");
-      if (++quick < 20)
-        ask_quick();
-      else
-        filters.stop();
-    });
-  };
-  ask_quick();
-  filters.run();
-  CHECK(quick == 20);
+  CHECK(ask_quickly(filters, 20) == 20);
   CHECK(slow < 6 + 6 * kEach);
 }
 
@@ -77,19 +82,7 @@ TEST_CASE("where all are slow, the one that uses the least time does not wait fo
   unsigned slow = 0;
   for (unsigned i = 0; i < 180; ++i)
     filters.ask(kSlowFilter, "slow" + std::to_string(i % 6), [&](const auto&) { ++slow; });
-  unsigned quick = 0;
-  std::function<void()> ask_quick = [&] {
-    filters.ask(".a", "quick", [&](const auto& value) {
-      CHECK(*value == "7");
-      if (++quick < 20)
-        ask_quick();
-      else
-        filters.stop();
-    });
-  };
-  ask_quick();
-  filters.run();
-  CHECK(quick == 20);
+  CHECK(ask_quickly(filters, 20) == 20);
   // It waits for a helper, of two: after some three of the others. Were all served in turn, after six.
   CHECK(slow < 6 * 20 * 3 / 4);
 }

@@ -9,6 +9,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "config/text/secret.hpp"
 #include "util/percent.hpp"
 #include "util/text.hpp"
@@ -91,7 +93,11 @@ bool is_port(std::string_view port) {
   return port.empty() || (wrong == std::errc{} && rest == port.data() + port.size() && number != 0);
 }
 
-bool is_wrong_port(std::string_view port) { return std::ranges::all_of(port, is_digit) && !is_port(port); }
+std::string port_problem(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  const bool is_number = std::ranges::all_of(parts.port, is_digit);
+  return is_number && !is_port(parts.port) ? fmt::format("there is no port {}", parts.port) : std::string();
+}
 
 std::string shown_url(std::string_view url) {
   const auto [begin, end] = password_in_url(url);

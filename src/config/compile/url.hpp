@@ -29,8 +29,9 @@ struct UrlParts {
 /// Whether UrlParts::port can be: a number from 1 to 65535, or none.
 [[nodiscard]] bool is_port(std::string_view port);
 
-/// Whether it is a number, but none of a port.
-[[nodiscard]] bool is_wrong_port(std::string_view port);
+/// What is wrong with the port of a URL if that is a number; empty: nothing.
+[[nodiscard]] std::string port_problem(std::string_view url);
+inline constexpr std::string_view kPortRemedy = "ports go from 1 to 65535";
 
 /// Where the password is in a URL, in bytes from its beginning: [first, second). Both 0: there is none.
 [[nodiscard]] std::pair<std::size_t, std::size_t> password_in_url(std::string_view url);

@@ -178,9 +178,8 @@ class ContactChecker {
             "a URL is written http://HOST/PATH or https://HOST/PATH");
     else if (const std::string why = kind.problem == nullptr ? "" : kind.problem(url.value); !why.empty())
       error(Code::InvalidUrl, url.range, why);
-    else if (is_wrong_port(split_url(url.value).port))
-      error(Code::InvalidUrl, url.range, fmt::format("there is no port {}", split_url(url.value).port),
-            "ports go from 1 to 65535");
+    else if (const std::string wrong = port_problem(url.value); !wrong.empty())
+      error(Code::InvalidUrl, url.range, wrong, std::string(kPortRemedy));
   }
 
   /// `$EVENT`, as mail-formats have it.

@@ -53,9 +53,8 @@ void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics) {
   if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
     error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
           "a URL is written http://HOST/PATH or https://HOST/PATH");
-  else if (is_wrong_port(split_url(url).port))
-    error(Code::InvalidUrl, request.url.range, fmt::format("there is no port {}", split_url(url).port),
-          "ports go from 1 to 65535");
+  else if (const std::string wrong = port_problem(url); !wrong.empty())
+    error(Code::InvalidUrl, request.url.range, wrong, std::string(kPortRemedy));
   if (request.user) check_login(request, diagnostics);
   for (const Word& header : request.headers)
     if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)

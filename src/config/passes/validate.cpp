@@ -527,7 +527,7 @@ class Validator {
     if (!is_port(parts.port))
       report(diagnostics_, of_port, Code::InvalidUrl, word.range,
              fmt::format("there is no port {}: nobody will ever answer there", in_quotes(parts.port)),
-             "ports go from 1 to 65535");
+             std::string(kPortRemedy));
   }
 
   void check(const SetMailFormat&) {}

@@ -249,22 +249,23 @@ Reply jobs(const ApiRef& api, const Asked& asked) {
   return list_document(head_of(api->backend, Verb::Jobs), "jobs", std::move(items), {{"next", next_of(next)}});
 }
 
+Response unknown_job(const std::string& id) {
+  return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
+                  fmt::format("GET {}/jobs lists what is", kApi)});
+}
+
 Reply job(const ApiRef& api, const Asked& asked) {
   const std::string& id = asked.call.captured.front();
   const auto number = whole_number(id);
   const auto view = number ? api->backend.queries().job(*number) : std::nullopt;
-  if (!view)
-    return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
-                    fmt::format("GET {}/jobs lists what is", kApi)});
+  if (!view) return unknown_job(id);
   return list_document(head_of(api->backend, Verb::Jobs), "jobs", Json::array({Json(*view)}), Json::object());
 }
 
 Reply followed_job(const ApiRef& api, const Asked& asked) {
   const std::string& id = asked.call.captured.front();
   const auto number = whole_number(id);
-  if (!number)
-    return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
-                    fmt::format("GET {}/jobs lists what is", kApi)});
+  if (!number) return unknown_job(id);
   control::Request request = asked.request;
   request.names.clear();
   request.id = *number;
