@@ -40,6 +40,7 @@
 #include "runtime/home.hpp"
 #include "runtime/jq_helper.hpp"
 #include "usage.hpp"
+#include "util/left_threads.hpp"
 #include "util/text.hpp"
 #include "util/when.hpp"
 
@@ -592,7 +593,7 @@ int main(int count, char** words) {
   for (int taken = 0; taken >= 0 && taken <= STDERR_FILENO;)
     if ((taken = open("/dev/null", O_RDONLY)) > STDERR_FILENO) close(taken);
   try {
-    return healer::run(count, words);
+    return healer::end_process(healer::run(count, words));
   } catch (const std::exception& failure) {
     std::fputs(fmt::format("healerctl: {}\n", failure.what()).c_str(), stderr);
     return healer::kExitFailed;
