@@ -227,7 +227,7 @@ TEST_CASE("what a script cannot say of processes and measured values", "[engine]
       "         ^\n"
       "  note: the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, heal, "
       "approve, "
-      "reject, cancel, healing reset, list, accept list, forget, beat, crash, reboot and set clock; a process dies, "
+      "reject, cancel, healing reset, list, accept list, forget, beat, event, crash, reboot and set clock; a process dies, "
       "hangs or "
       "comes up, and a service fails, "
       "or "

@@ -66,7 +66,7 @@ TEST_CASE("a stranger is not told which heartbeats there are", "[hooks]") {
     CHECK(world.tell(get(std::string("/beat/") + name, "")) ==
           "401 this takes the token of a heartbeat " + std::string(name));
     CHECK(world.tell(get(std::string("/beat/") + name, "wrong")) ==
-          "401 this is not the token of a heartbeat " + std::string(name));
+          "401 this is not the token of a heartbeat named " + std::string(name));
   }
   CHECK(last(world, "backup") == "none 0 ");
   CHECK(last(world, "open") == "none 0 ");
@@ -81,7 +81,7 @@ TEST_CASE("where rules ask for nothing a program on this machine may beat", "[ho
   CHECK(world.tell(request).starts_with("401 "));
   request.headers.clear();
   request.path = "/beat/other";
-  CHECK(world.tell(request).starts_with("404 no service \"other\""));
+  CHECK(world.tell(request).starts_with("404 there is no service \"other\""));
   request.path = "/beat/web";
   CHECK(world.tell(request).starts_with("404 "));
   request.path = "/beat/backup";
