@@ -72,7 +72,6 @@ struct Arguments {
   BeatOptions beat;
   EventOptions event;
   SimulateOptions simulate;
-  bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
   std::string probe;      ///< the host; empty: another command
   std::vector<std::string> probe_words;
@@ -381,21 +380,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_probes(app, arguments);
   add_rules_tools(app, arguments);
 
-  CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
-  simulate->footer(
-      "Without `run for` in the script, it ends three cycles after its last command, once all scripted outcomes\n"
-      "have been used and what began by then is over. healerctl(1) has the language of scripts.");
-  simulate->fallthrough();
-  simulate->callback([&arguments] { arguments.simulates = true; });
-  simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
-      ->type_name("RULES")
-      ->required();
-  simulate->add_flag("--actions", arguments.simulate.actions,
-                     "Print only what healer does: execs, alerts, starts, stops");
-  simulate
-      ->add_option("--script", arguments.simulate.script, "What programs return and operators do; - is standard input")
-      ->type_name("SCRIPT")
-      ->required();
+  add_simulate(app, arguments.simulate);
 }
 
 /// Takes "for 2 hours" off the end of the names. Empty where all is well.
@@ -579,7 +564,7 @@ int run(int count, char** words) {
   if (!arguments.import.path.empty()) return import_tree(arguments.import, output);
   if (!arguments.compare.monit.empty()) return compare_logs(*door, arguments.compare, output);
   if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
-  if (arguments.simulates) return simulate(arguments.simulate, output);
+  if (arguments.simulate.wanted) return simulate(arguments.simulate, output);
   if (arguments.replay.wanted) return replay_day(arguments.replay, output);
   return ask(*door, arguments.request, arguments.ask, output);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ctl/simulate.hpp"
-#include "engine/rules/rule_set.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +17,7 @@
 #include "config/lists/scripted_lists.hpp"
 #include "config/load.hpp"
 #include "control/wire.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/read_input.hpp"
 #include "runtime/host.hpp"
@@ -150,6 +151,22 @@ bool reads_lists(const engine::Script& script, const engine::RuleSet& rules) {
 }
 
 }  // namespace
+
+void add_simulate(CLI::App& app, SimulateOptions& options) {
+  CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
+  simulate->footer(
+      "Without `run for` in the script, it ends three cycles after its last command, once all scripted outcomes\n"
+      "have been used and what began by then is over. healerctl(1) has the language of scripts.");
+  simulate->fallthrough();
+  simulate->callback([&options] { options.wanted = true; });
+  simulate->add_option("rules", options.rules, "The rules: a file, or a directory of *.rules")
+      ->type_name("RULES")
+      ->required();
+  simulate->add_flag("--actions", options.actions, "Print only what healer does: execs, alerts, starts, stops");
+  simulate->add_option("--script", options.script, "What programs return and operators do; - is standard input")
+      ->type_name("SCRIPT")
+      ->required();
+}
 
 int simulate(const SimulateOptions& options, Output& output) {
   const auto text = read_input(options.script);

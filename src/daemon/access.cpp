@@ -19,7 +19,7 @@
 #include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/worker_pool.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 
 namespace healer {
 

@@ -476,8 +476,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (!block.is_heartbeat()) arrivals_.remove(id);
     if (!block.is_event()) arrivals_.events().remove(id, old.name, turn);
     if (block.is_heard()) timetable_.stop(id);
-    if (block.is_heartbeat())
-      arrivals_.replace(id, old, turn);
+    if (block.is_heartbeat()) arrivals_.replace(id, old, turn);
     if (block.is_listed())
       timetable_.stop(id);
     else if ((old.is_heard() || block.is_heard() || old.is_listed()) && running_)

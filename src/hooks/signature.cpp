@@ -14,7 +14,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "hooks/base64.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::hooks {

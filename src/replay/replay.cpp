@@ -86,8 +86,7 @@ class Player final : public EffectSink {
         take_next();
       } else if (own && *own == first) {
         move_to(first);
-        const auto happening = own_.extract(own_.begin());
-        happening.mapped()();
+        own_.extract(own_.begin()).mapped()();
       } else {
         move_to(first);
         tell(event::Wake{});
@@ -475,7 +474,6 @@ class Player final : public EffectSink {
     // Whether secrets could be read was asked by no earlier version.
     plan(now_.mono + (request.secrets.empty() ? kTakes : Duration{0}), [this, answer] { tell(answer); });
   }
-  void perform(const effect::EndRequest&) {}
 
   void perform(const effect::EndAction& end) {
     plan(now_.mono + kLastEnd, [this, action = end.action] {
@@ -485,11 +483,11 @@ class Player final : public EffectSink {
     });
   }
 
-  void perform(const effect::Signal&) {}
-  void perform(const effect::Adopt&) {}
-  void perform(const effect::Watch&) {}
-  void perform(const effect::Note&) {}
-  void perform(const effect::Reply&) {}
+  /// What is done to processes and told to people is not done again.
+  template <typename Effect>
+  requires(std::same_as<Effect, effect::EndRequest> || std::same_as<Effect, effect::Signal> ||
+           std::same_as<Effect, effect::Adopt> || std::same_as<Effect, effect::Watch> ||
+           std::same_as<Effect, effect::Note> || std::same_as<Effect, effect::Reply>) void perform(const Effect&) {}
   void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }
 
   void perform(const effect::Commit& commit) {

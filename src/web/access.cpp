@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {

@@ -63,8 +63,8 @@ struct Request {
   std::string body{};
   std::string
       peer{};  ///< the address it comes from, behind a trusted proxy the one that this names; empty: a unix socket
-  bool secure = false;           ///< it came by TLS
-  std::optional<Unfit> unfit{};  ///< parts of it may be missing then
+  bool secure = false;                                     ///< it came by TLS
+  std::optional<Unfit> unfit{};                            ///< parts of it may be missing then
   std::shared_ptr<const ClientCertificate> certificate{};  ///< null: its client has shown none
 
   /// The first header of that name, in any case.

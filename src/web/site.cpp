@@ -6,7 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 #include "web/api/problem.hpp"
 #include "web/html.hpp"

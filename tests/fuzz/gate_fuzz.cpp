@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "web/hooks/gate.hpp"
 
 namespace {

@@ -136,6 +136,10 @@ void check_token(const Word& token, std::string_view what, Diagnostics& diagnost
 void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics);
 /// Hooks that cannot be, or that keep nobody out; rules of events that could not act; `${EVENT.a}` where there is none.
 void check_events(const Document& document, Diagnostics& diagnostics);
+/// A checksum that has not the digits of its algorithm, by the words of a test, which begin with its name: an error.
+void check_checksum(std::string_view words, const Word& sum, Diagnostics& diagnostics);
+/// The same, by the name that stands before it, if one does.
+void check_checksum(const Rare<Word>& written, const Word& sum, Diagnostics& diagnostics);
 /// A request that cannot be made: errors; a secret that others see: a warning.
 void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics);
 /// Schedules of rows, which run when their lists are read: errors.

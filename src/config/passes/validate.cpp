@@ -22,7 +22,6 @@
 #include "engine/occurrence.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/unit.hpp"
-#include "protocols/digest.hpp"
 #include "util/jq.hpp"
 #include "util/network.hpp"
 #include "util/regex.hpp"
@@ -202,7 +201,7 @@ class Validator {
       error(Code::InvalidValue, test.value.range, fmt::format("{} is not a permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
     if (row->form == engine::Form::Checksum && !test.value.value.empty() && !test.is_loose)
-      checksum(row->words, test.value);
+      check_checksum(row->words, test.value, diagnostics_);
   }
   void test(const ChangedSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
@@ -450,7 +449,7 @@ class Validator {
   void check(const SetMailServer& set) {
     for (const SetMailServer::Server& server : set.servers) {
       if (server.tls) tls(*server.tls);
-      if (server.checksum) checksum(server.checksum_type, *server.checksum);
+      if (server.checksum) check_checksum(server.checksum_type, *server.checksum, diagnostics_);
     }
   }
   void check(const SetContact&) {}  // check_contacts() does
@@ -517,7 +516,7 @@ class Validator {
   void check(const SetMmonit& set) {
     for (const Word& one : set.urls) url(one, DiagnosticSeverity::Warning);
     if (set.tls) tls(*set.tls);
-    if (set.checksum) checksum(set.checksum_type, *set.checksum);
+    if (set.checksum) check_checksum(set.checksum_type, *set.checksum, diagnostics_);
   }
   /// `of_port`: how bad a port is that cannot be. Monit takes it.
   void url(const Word& word, DiagnosticSeverity of_port) {
@@ -557,28 +556,6 @@ class Validator {
       error(Code::InvalidValue, version.range,
             fmt::format("{} is broken and no longer supported", in_quotes(version.value)),
             "write 'tls' for the best that both sides know");
-  }
-
-  /// `words` begin with the name of the algorithm.
-  void checksum(std::string_view words, const Word& sum) {
-    const std::string_view type = words.substr(0, words.find(' '));
-    const std::size_t wanted = protocols::find_checksum(type)->digits;
-    if (!protocols::is_hex(sum.value) || sum.value.size() != wanted)
-      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
-            fmt::format("it has {} hexadecimal digits", wanted));
-  }
-
-  void checksum(const Rare<Word>& written, const Word& sum) {
-    const std::size_t size = sum.value.size();
-    std::size_t wanted = size == 40 || size == 64 ? size : 32;
-    std::string_view type = "checksum";
-    if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
-    if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
-    if (written && iequals(written->value, "sha256")) wanted = 64, type = "SHA256 checksum";
-    if (!protocols::is_hex(sum.value) || size != wanted)
-      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {}", in_quotes(sum.value), type),
-            written ? fmt::format("it has {} hexadecimal digits", wanted)
-                    : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   }
 
   const Sources& sources_;

@@ -417,12 +417,20 @@ struct action<grammar::on_reboot> {
 };
 
 const engine::CheckKind* kind_of_check(Kind check) {
-  static constexpr std::pair<Kind, std::string_view> kWords[] = {
-      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},           {Kind::CheckDirectory, "directory"},
-      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},           {Kind::CheckHost, "host"},
-      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},     {Kind::CheckNetwork, "network"},
-      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}, {Kind::CheckEvent, "event"},
-      {Kind::CheckRow, "row"},               {Kind::CheckUnit, "unit"}};
+  static constexpr std::pair<Kind, std::string_view> kWords[] = {{Kind::CheckProcess, "process"},
+                                                                 {Kind::CheckFile, "file"},
+                                                                 {Kind::CheckDirectory, "directory"},
+                                                                 {Kind::CheckFilesystem, "filesystem"},
+                                                                 {Kind::CheckFifo, "fifo"},
+                                                                 {Kind::CheckHost, "host"},
+                                                                 {Kind::CheckSystem, "system"},
+                                                                 {Kind::CheckProgram, "program"},
+                                                                 {Kind::CheckNetwork, "network"},
+                                                                 {Kind::CheckComposite, "composite"},
+                                                                 {Kind::CheckHeartbeat, "heartbeat"},
+                                                                 {Kind::CheckEvent, "event"},
+                                                                 {Kind::CheckRow, "row"},
+                                                                 {Kind::CheckUnit, "unit"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

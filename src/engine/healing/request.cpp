@@ -11,7 +11,7 @@
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/percent.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {

@@ -98,9 +98,9 @@ struct ReadUnit {
 
 }  // namespace measure
 
-using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath,
-                                 measure::ReadFilesystem, measure::ReadInterface, measure::Connect, measure::ReadRow,
-                                 measure::ReadUnit>;
+using Measurement =
+    std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath, measure::ReadFilesystem,
+                 measure::ReadInterface, measure::Connect, measure::ReadRow, measure::ReadUnit>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

@@ -26,7 +26,7 @@
 #include "runtime/net/curl_tls.hpp"
 #include "runtime/net/server_names.hpp"
 #include "util/jq.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {

@@ -19,7 +19,7 @@
 #include "engine/rules/service.hpp"
 #include "hooks/read.hpp"
 #include "hooks/signature.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 #include "web/api/problem.hpp"
 #include "web/hooks/after.hpp"

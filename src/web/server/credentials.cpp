@@ -24,7 +24,7 @@
 #include "runtime/files/read_input.hpp"
 #include "runtime/files/secret_file.hpp"
 #include "runtime/net/address.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
