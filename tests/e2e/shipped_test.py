@@ -58,7 +58,7 @@ class Shipped(support.Case):
         files = sorted(EXAMPLES.rglob("*.rules"))
         self.assertLessEqual({"apache", "backups", "bind", "certificates", "cloudify", "cron", "disks", "docker", "dovecot",
                               "gke-repair", "haproxy", "haproxy-servers", "keepalived", "kubernetes-nodes", "kubernetes-repair",
-                              "liveness", "liveness-probes", "machine", "mariadb",
+                              "liveness-probes", "machine", "mariadb",
                               "nagios-plugins", "openstack-heat", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog",
                               "self-healing-vms", "ssh", "vm"}, {file.stem for file in files})
         for file in files:
