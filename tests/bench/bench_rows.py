@@ -78,11 +78,14 @@ def memory(pid: int) -> str:
     return f"{int(fields['VmRSS'].split()[0]) / 1024:.0f} MB, at most {int(fields['VmHWM'].split()[0]) / 1024:.0f} MB"
 
 
-def waits(path: str, seconds: float) -> list[float]:
-    """What a `ping` over the socket waits for, a hundred times a second: milliseconds."""
+def waits(path: str, seconds: float) -> tuple[list[float], list[float]]:
+    """What a `ping` over the socket waits for, a hundred times a second, and by how much the sleep before it was late, which is
+    the machine's: milliseconds."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.connect(path)
-    times, until = [], time.monotonic() + seconds
+    times: list[float] = []
+    late: list[float] = []
+    until = time.monotonic() + seconds
     question = json.dumps({"version": 1, "command": "ping"}).encode() + b"\n"
     while time.monotonic() < until:
         begun = time.monotonic()
@@ -91,8 +94,10 @@ def waits(path: str, seconds: float) -> list[float]:
         while b'"end":' not in answer and b'"error":' not in answer:
             answer += client.recv(1 << 16)
         times.append(1000 * (time.monotonic() - begun))
+        begun = time.monotonic()
         time.sleep(0.01)
-    return times
+        late.append(1000 * (time.monotonic() - begun) - 10)
+    return times, late
 
 
 class Daemon:
@@ -134,7 +139,7 @@ def main() -> None:
         bare = Daemon(build, bare_folder, "")
         daemons.append(bare)
         time.sleep(3)
-        print(f"without rows: a client waits {figures(waits(bare.path, SECONDS))}")
+        print(f"without rows: a client waits {figures(waits(bare.path, SECONDS)[0])}")
         bare.end()
         daemon = Daemon(build, folder, f"""for each NODE from http "http://127.0.0.1:{server.server_address[1]}/nodes"
               rows '.items[]' name '.metadata.name' every {EVERY} seconds {{
@@ -154,10 +159,11 @@ def main() -> None:
             time.sleep(0.5)
         begun, used, asked = time.monotonic(), cpu(daemon.process.pid), len(Nodes.asked)
         helpers = {pid: cpu(pid) for pid in children(daemon.process.pid)}
-        times = waits(daemon.path, SECONDS)
+        times, late = waits(daemon.path, SECONDS)
         took = time.monotonic() - begun
         print(f"{ROWS} rows in {len(Nodes.answers[0]) / 1e6:.1f} MB every {EVERY} s, {len(Nodes.asked) - asked} readings: "
               f"a client waits {figures(times)}")
+        print(f"a sleep of a program beside it is late by {figures(late)}")
         print(f"the daemon takes {100 * (cpu(daemon.process.pid) - used) / took:.0f} % of a core, {memory(daemon.process.pid)}")
         for pid, before in helpers.items():
             if Path(f"/proc/{pid}").exists():
