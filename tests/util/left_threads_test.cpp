@@ -25,6 +25,7 @@ std::string end_with(bool over) {
   const pid_t child = fork();
   if (child == 0) {
     told = pipe[1];
+    close(STDOUT_FILENO);  // what the reporter has not written yet is its parent's
     std::atexit([] { (void)!write(told, "destroyed", 9); });
     std::thread thread([over] {
       while (!over) pause();
