@@ -104,15 +104,41 @@ struct member_group_name : token<Kind::Name> { static constexpr std::string_view
 struct composite_part : sor<seq<ahead<is_member>, token<Kind::Group>, member_group_name>, composite_member> {};
 struct check_composite : extension<"a service made of others", token<Kind::CheckComposite>, text<"composite">, service_name, text<"members">, plus<composite_part>> {};
 
-// check heartbeat NAME every D within D [token "..."]
+// check heartbeat NAME every D within D [token "..."] [certificate "..."]
 struct beat_interval  : duration {};
 struct lateness_number: number { static constexpr std::string_view kExpected = "'within' and a time"; };
 struct beat_lateness  : sor<seq<lateness_number, any_unit>, tight_duration> {};
 struct beat_token     : string_word {};
+struct beat_certificate : string_word {};
+struct beat_option    : sor<seq<text<"token">, beat_token>, seq<token<Kind::Certificate>, beat_certificate>> {};
 struct check_heartbeat : extension<"a heartbeat", token<Kind::CheckHeartbeat>, text<"heartbeat">, service_name, token<Kind::Every>, beat_interval, beat_lateness,
-                                   opt<text<"token">, beat_token>> {};
+                                   star<beat_option>> {};
 
-struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_process, check_system, check_filesystem, check_network, check_path> {};
+// check event NAME with hook "/hooks/aodh", and in any order: secret "A", "B"; token "T"; certificate "CN"; format aodh;
+// key json 'F'; state json 'F'; within 10 minutes, whose word is dropped; valid 1 hour
+struct hook_path      : token<Kind::Path, Kind::Quoted> { static constexpr std::string_view kExpected = "a path in quotes such as \"/hooks/aodh\""; };
+struct hook_text      : token<Kind::Quoted, Kind::Path, Kind::Address> { static constexpr std::string_view kExpected = "a text in quotes"; };
+struct hook_format_name : token<Kind::String, Kind::Quoted> { static constexpr std::string_view kExpected = "a format: json, aodh, zaqar, alertmanager or cloudevents"; };
+struct hook_filter    : token<Kind::String, Kind::Quoted, Kind::Path> { static constexpr std::string_view kExpected = "a filter of jq in quotes"; };
+struct hook_secrets   : seq<token<Kind::Secret>, plus<hook_text>> {};
+struct hook_token     : seq<text<"token">, string_word> {};
+struct hook_certificate : seq<token<Kind::Certificate>, string_word> {};
+struct hook_format    : seq<text<"format">, hook_format_name> {};
+struct hook_key       : seq<text<"key">, text<"json">, hook_filter> {};
+struct hook_state     : seq<text<"state">, text<"json">, hook_filter> {};
+struct hook_window    : duration {};
+struct hook_valid     : seq<token<Kind::Valid>, duration> {};
+struct hook_option    : sor<hook_secrets, hook_token, hook_certificate, hook_format, hook_key, hook_state, hook_window, hook_valid> {};
+struct check_event    : extension<"a check of events", token<Kind::CheckEvent>, text<"event">, service_name, text<"hook">, hook_path, star<hook_option>> {};
+
+// check row NAME
+struct check_row      : extension<"a row of a list", token<Kind::CheckRow>, text<"row">, service_name> {};
+
+// check unit NAME with name "nginx.service"
+struct unit_name      : string_word { static constexpr std::string_view kExpected = "the name of a unit, as in \"nginx.service\""; };
+struct check_unit     : extension<"a unit of systemd", token<Kind::CheckUnit>, text<"unit">, service_name, text<"name">, unit_name> {};
+
+struct check          : sor<check_host, check_program, check_composite, check_heartbeat, check_event, check_row, check_unit, check_process, check_system, check_filesystem, check_network, check_path> {};
 
 // start program = "PROGRAM" [as uid U and gid G] [with timeout N seconds], and the same of stop and restart
 struct assigned_command : token<Kind::Command> { static constexpr std::string_view kExpected = "a program in double quotes"; };
@@ -135,6 +161,10 @@ struct ready          : extension<"'ready'", text<"ready">, sor<seq<text<"after"
 // watchdog 30 seconds, of a foreground process
 struct watchdog_time  : duration {};
 struct watchdog       : extension<"'watchdog'", text<"watchdog">, watchdog_time> {};
+
+// delay 20 minutes, of a row
+struct delay_time     : duration {};
+struct row_delay      : extension<"'delay'", ahead<is_delay_statement>, token<Kind::Delay>, delay_time> {};
 
 // with leftovers ended
 struct leftovers      : extension<"'leftovers ended'", text<"leftovers">, text<"ended">> {};
@@ -163,7 +193,7 @@ struct ignored_operator : token<Kind::Operator, Kind::Equal> { static constexpr 
 struct ignore         : seq<token<Kind::Ignore>, sor<seq<token<Kind::Content>, ignored_operator, ignored_pattern>,
                                                      seq<opt<token<Kind::Not>>, token<Kind::Match>, ignored_pattern>>> {};
 
-struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, watchdog, leftovers, ignore, service_program, depends> {};
+struct service_statement : sor<every, not_every, group, mode, on_reboot, stop_signal, ready, watchdog, row_delay, leftovers, ignore, service_program, depends> {};
 // clang-format on
 
 }  // namespace healer::grammar

@@ -32,6 +32,11 @@ using pegtl::star;
   return in.kind(1) == Kind::Number || (in.is_foreground() && (in.flags() & kFirstOfLine) != 0);
 }
 
+/// Whether `delay 20 minutes`, healer's own, comes: to Monit the word stands behind `start`, in `set daemon`.
+[[nodiscard]] inline bool is_delay_statement(const TokenInput& in) {
+  return in.kind() == Kind::Delay && in.kind(1) == Kind::Number;
+}
+
 /// Whether `define NAME "value"` comes, in a `for each`: elsewhere Monit takes its words for arguments of a program.
 [[nodiscard]] inline bool is_define_statement(const TokenInput& in) {
   return in.is_in_block() && (in.flags() & kFirstOfLine) != 0 && in.kind() == Kind::String &&
@@ -47,7 +52,7 @@ using pegtl::star;
     const Kind kind = in.kind(i);
     if (kind == Kind::LeftBrace) return true;
     const bool is_value = kind == Kind::String || kind == Kind::Quoted || kind == Kind::Path || kind == Kind::Number ||
-                          kind == Kind::Every || (kind >= Kind::Second && kind <= Kind::Month) ||
+                          kind == Kind::Url || kind == Kind::Every || (kind >= Kind::Second && kind <= Kind::Month) ||
                           kind == Kind::SizeUnit;
     if (!is_value) return false;
   }
@@ -55,8 +60,8 @@ using pegtl::star;
 }
 
 [[nodiscard]] inline bool is_own_statement(const TokenInput& in) {
-  return is_ready_statement(in) || is_leftovers_statement(in) || is_watchdog_statement(in) || is_define_statement(in) ||
-         is_for_each_statement(in);
+  return is_ready_statement(in) || is_leftovers_statement(in) || is_watchdog_statement(in) || is_delay_statement(in) ||
+         is_define_statement(in) || is_for_each_statement(in);
 }
 
 /// Whether `define NAME "value"` or `for each NAME ... {` begins here, behind a list of words that has no end of its

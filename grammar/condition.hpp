@@ -17,7 +17,7 @@ struct queried_test   : extension<"a test of JSON", queried_word, json_filter, c
 
 // `and`, `or` and parentheses are noise to the lexer: terms stand side by side. How they are joined the lexer has noted
 // beside the tokens.
-struct term           : sor<status_test, content_test, content_change, match_test, children_test, row_test, total_test, lone_test, link_count_test, exist_test, owner_test, attribute_test, security_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_link_count, changed_checksum, link_test, changed_link, rate_test, members_test, queried_test, missed_test, failed_alone, run_time_test> {};
+struct term           : sor<status_test, content_test, content_change, match_test, children_test, row_test, total_test, lone_test, link_count_test, exist_test, owner_test, attribute_test, security_test, permission_test, checksum_test, connection_test, changed_status, changed_attribute, changed_link_count, changed_checksum, link_test, changed_link, rate_test, members_test, event_count, queried_test, missed_test, failed_alone, run_time_test, active_test, state_test, tasks_test, unit_restarts_test> {};
 struct operand        : seq<star<negated>, term> {};
 struct more_terms     : star<extension<"more than one condition", operand>> {};
 struct condition      : sor<seq<plus<row_test>, more_terms>, seq<operand, more_terms>> {};

@@ -37,14 +37,16 @@ std::string_view first_word(std::string_view spelling) { return spelling.substr(
 
 /// The words that would have fitted.
 std::vector<std::string_view> candidates(const Expectation& expectation) {
-  std::vector<std::string_view> words(expectation.texts);
-  words.insert(words.end(), expectation.near_texts.begin(), expectation.near_texts.end());
+  std::vector<std::string_view> words;
   const auto allowed = expectation.kinds | expectation.near;
   for (const WordEntry& entry : kWords) {
     if (!allowed.test(static_cast<std::size_t>(entry.kind)) || entry.spelling.size() < 2) continue;
     words.push_back(entry.spelling);
     words.push_back(first_word(entry.spelling));
   }
+  // Of words that are equally near, that of Monit's is more often meant.
+  words.insert(words.end(), expectation.texts.begin(), expectation.texts.end());
+  words.insert(words.end(), expectation.near_texts.begin(), expectation.near_texts.end());
   return words;
 }
 
@@ -433,8 +435,9 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
 }
 
 WrongKind wrong_kind_of_check(std::string_view word) {
-  static constexpr std::string_view kTypes[] = {"process", "file",    "directory", "filesystem", "fifo",      "host",
-                                                "system",  "program", "network",   "composite",  "heartbeat", "device"};
+  static constexpr std::string_view kTypes[] = {"process",   "file",   "directory", "filesystem", "fifo",
+                                                "host",      "system", "program",   "network",    "composite",
+                                                "heartbeat", "event",  "row",    "unit",   "device"};
   // What other programs call it, and its kind here.
   static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"service", "process"},   {"daemon", "process"},
@@ -456,20 +459,20 @@ WrongKind wrong_kind_of_check(std::string_view word) {
       {"memory", "system"},     {"cpu", "system"},
       {"load", "system"},       {"loadavg", "system"},
       {"cluster", "composite"}, {"group", "composite"},
-      {"beat", "heartbeat"},    {"cron", "heartbeat"}};
+      {"beat", "heartbeat"},    {"cron", "heartbeat"},
+      {"events", "event"},      {"hook", "event"},
+      {"webhook", "event"},     {"node", "row"},
+      {"item", "row"},          {"systemd", "unit"},
+      {"systemctl", "unit"}};
   WrongKind found{{fmt::format("'{}' is not a kind of check", printable(word.substr(0, kLongestShown))), {}}, {}};
-  if (iequals(word, "systemd") || iequals(word, "unit")) {
-    found.complaint.remedy =
-        "the state of a unit is told by a program: check program NAME with path \"/usr/bin/systemctl is-active --quiet "
-        "UNIT\"";
-    return found;
-  }
   const auto* other = std::ranges::find_if(kOthers, [&](const auto& one) { return iequals(one.first, word); });
   found.meant = other != std::end(kOthers) ? other->second : nearest_word(word, kTypes);
   found.complaint.remedy =
       found.meant.empty()
-          ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network, composite and "
-            "heartbeat"
+          ? "the kinds are process, file, directory, filesystem, fifo, host, system, program, network, composite, "
+            "heartbeat, event, row and unit"
+      : found.meant == "unit" && !iequals(word.substr(0, 3), "uni")
+          ? "a unit of systemd is checked by 'check unit NAME with name \"nginx.service\"'"
           : fmt::format("did you mean '{}'?", found.meant);
   return found;
 }

@@ -19,9 +19,11 @@ struct own_percent    : sor<token<Kind::Percent>, text<"percent">> {};
 struct heal_target    : own_name {};
 struct heal_workflow  : own_name { static constexpr std::string_view kExpected = "the name of a workflow"; };
 struct heal_dry_run   : seq<text<"dry">, text<"run">> {};
+// of a check event: heal "${EVENT.x}" with W any target
+struct heal_any_target: seq<text<"any">, sor<token<Kind::Target>, text<"target">>> {};
 struct heal_with      : seq<text<"with">, heal_workflow> {};
 struct heal_named     : seq<heal_target, heal_with> {};
-struct heal           : extension<"'heal'", text<"heal">, sor<heal_named, heal_with>, opt<heal_dry_run>> {};
+struct heal           : extension<"'heal'", text<"heal">, sor<heal_named, heal_with>, star<sor<heal_dry_run, heal_any_target>>> {};
 
 // of group webboxes
 struct own_group      : own_name { static constexpr std::string_view kExpected = "the name of a group"; };

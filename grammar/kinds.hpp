@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
 
 namespace healer::grammar {
 
@@ -50,6 +52,9 @@ enum class Kind : std::uint8_t {
   CheckProgram,
   CheckComposite,  ///< `check` before `composite NAME`, which Monit has not: has no spelling of its own
   CheckHeartbeat,  ///< the same before `heartbeat NAME`
+  CheckEvent,      ///< the same before `event NAME`
+  CheckRow,        ///< the same before `row NAME`
+  CheckUnit,       ///< the same before `unit NAME`
   CheckNetwork,
   Workflow,  ///< healer's own, where a name and '{' come
   If,

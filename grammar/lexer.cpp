@@ -496,12 +496,11 @@ class Lexer : TokenWriter {
     return true;
   }
 
-  /// check composite NAME, check heartbeat NAME, which is to be on the same line. The word was taken for a name.
+  /// check composite NAME and the like, which is to be on the same line. The word was taken for a name.
   void own_check() {
     const auto count = out_.tokens.size();
-    const bool is_composite = iequals(out_.text_of(count - 1), "composite");
-    if ((!is_composite && !iequals(out_.text_of(count - 1), "heartbeat")) || !is_no_process()) return;
-    const Kind own = is_composite ? Kind::CheckComposite : Kind::CheckHeartbeat;
+    const Kind own = own_check_of(out_.text_of(count - 1));
+    if (own == Kind::End || !is_no_process()) return;
     for (const auto& [at, kind] : {std::pair(count - 2, own), std::pair(count - 1, Kind::String)})
       out_.tokens[at].kind = kind, out_.kinds[at] = static_cast<char>(kind);
     const Class next = class_of(peek(skip(at_, is_blank)));

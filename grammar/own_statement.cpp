@@ -67,7 +67,38 @@ std::size_t pieces_of_heal(std::string_view text, std::size_t end) {
   return goes_on ? 3 : 2;
 }
 
+/// The word that ends at `end` or in blanks before it.
+std::string_view word_before(std::string_view text, std::size_t end) {
+  while (end > 0 && separates(text[end - 1])) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_word_character(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
+/// Whether `http`, at `begin`, stands in `for each NAME from http`.
+bool begins_http_list(std::string_view text, std::size_t begin) {
+  const std::string_view from = word_before(text, begin);
+  if (!iequals(from, "from")) return false;
+  const std::string_view name = word_before(text, static_cast<std::size_t>(from.data() - text.data()));
+  const std::string_view each = word_before(text, static_cast<std::size_t>(name.data() - text.data()));
+  return !name.empty() && iequals(each, "each") &&
+         iequals(word_before(text, static_cast<std::size_t>(each.data() - text.data())), "for");
+}
+
 }  // namespace
+
+Kind own_check_of(std::string_view word) {
+  if (iequals(word, "composite")) return Kind::CheckComposite;
+  if (iequals(word, "heartbeat")) return Kind::CheckHeartbeat;
+  if (iequals(word, "event")) return Kind::CheckEvent;
+  if (iequals(word, "row")) return Kind::CheckRow;
+  return iequals(word, "unit") ? Kind::CheckUnit : Kind::End;
+}
+
+bool is_own_check(Kind kind) {
+  return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat || kind == Kind::CheckEvent ||
+         kind == Kind::CheckRow || kind == Kind::CheckUnit;
+}
 
 OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begin, std::size_t end, Kind before,
                                          std::string_view ending_word, std::string_view gap, bool is_first) {
@@ -87,6 +118,10 @@ OwnStatement::Reading OwnStatement::read(std::string_view text, std::size_t begi
     if (left_ > 0) form_ = Form::Heal;
     return Reading::Own;
   }
+  if (iequals(word, "http") && begins_http_list(text, begin)) {
+    form_ = Form::List;
+    return Reading::Own;
+  }
   if (!iequals(word, "workflow") || !begins_workflow(text, end)) return Reading::Monit;
   form_ = Form::Block;
   left_ = 0;
@@ -104,6 +139,7 @@ bool OwnStatement::ends(std::string_view text, std::size_t begin, std::size_t en
                               (iequals(word, "workflow") && begins_workflow(text, end)) ||
                               (iequals(word, "for") && iequals(piece_at(text, end), "each"));
   if (!begins_another) return false;
+  if (form_ == Form::List) return is_first;
   if (form_ == Form::Block)
     return left_ > 0 && is_first && !is_one_of(ending_word, {"start", "stop", "restart", "with", "group"});
   return !is_one_of(ending_word, {"while", "group", "contact"}) && !has_comma(gap);
@@ -114,6 +150,7 @@ void OwnStatement::quoted() {
 }
 
 void OwnStatement::brace(bool opens) {
+  if (form_ == Form::List) form_ = Form::None;
   if (form_ != Form::Block) return;
   if (opens)
     ++left_;

@@ -11,6 +11,11 @@
 
 namespace healer::grammar {
 
+/// Of `check composite`, `check event` and the like, whose names stand behind such a word. Kind::End: of no other.
+[[nodiscard]] Kind own_check_of(std::string_view word);
+/// Whether it is one of those.
+[[nodiscard]] bool is_own_check(Kind kind);
+
 class OwnStatement {
  public:
   /// What a word is to the lexer.
@@ -38,6 +43,7 @@ class OwnStatement {
     Block,  ///< workflow NAME { ... }: up to its last brace
     Set,    ///< set healing, set maintenance, set contact, set operators: up to the next statement of a file
     Heal,   ///< heal [NAME] with NAME: so many pieces
+    List,   ///< for each NAME from http ...: up to the brace
   } form_ = Form::None;
   std::size_t left_ = 0;  ///< Block: open braces; Heal: pieces to come
 };

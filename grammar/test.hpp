@@ -20,11 +20,27 @@ struct test_word : token<Kinds...> {
   return in.kind() == Kind::Children && is_children_part(in.kind(1), in.text(1));
 }
 
-/// Whether `failed` comes, and nothing that has failed: of a heartbeat.
+/// Whether `failed` comes, and nothing that has failed: of a heartbeat or a unit. What comes next may be its next test.
 [[nodiscard]] inline bool is_failed_alone(const TokenInput& in) {
+  static constexpr std::string_view kTests[] = {"missed", "duration", "state", "substate", "tasks"};
   const Kind next = in.kind(1);
-  return next == Kind::Then || next == Kind::Number || next == Kind::If || iequals(in.text(1), "missed") ||
-         iequals(in.text(1), "duration");
+  return next == Kind::Then || next == Kind::Number || next == Kind::If || next == Kind::Not || next == Kind::Active ||
+         next == Kind::Restart || next == Kind::Memory || next == Kind::Cpu ||
+         std::ranges::any_of(kTests, [&](std::string_view word) { return iequals(in.text(1), word); });
+}
+
+/// Whether `within` stands right before the number that comes: a time in which something is counted. Any other noise
+/// word there makes a tolerance of it.
+[[nodiscard]] inline bool is_within(const TokenInput& in) {
+  if (in.empty() || in.index() == 0) return false;
+  const Token& before = in.stream().tokens[in.index() - 1];
+  const std::size_t end = before.offset + before.length;
+  return iequals(trim(in.stream().text.substr(end, in.stream().tokens[in.index()].offset - end)), "within");
+}
+
+/// Whether `restarts` comes with a comparison, and is no action.
+[[nodiscard]] inline bool is_restarts_test(const TokenInput& in) {
+  return in.kind() == Kind::Restart && iequals(in.text(), "restarts");
 }
 
 /// Whether `!=~` comes, written as one.
@@ -215,12 +231,28 @@ struct counted_members: text<"member", "members"> { static constexpr std::string
 struct members_test   : extension<"a test of members", sor<seq<sor<members_some, members_share>, members_word>, seq<members_number, counted_members>>,
                                   token<Kind::Failed>> {};
 
+// more than 5 events within 1 minute, of a check event
+struct counted_events : text<"event", "events"> { static constexpr std::string_view kExpected = "'events'"; };
+struct event_count    : extension<"a test of events", ahead<is_more>, token<Kind::Operator>, number, counted_events, duration> {};
+
 // missed, failed, duration > 2 hours, of a heartbeat
 struct missed_word    : text<"missed"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
 struct missed_test    : extension<"a test of a heartbeat", missed_word> {};
-struct failed_alone   : extension<"a test of a heartbeat", ahead<is_failed_alone>, failed_word> {};
+struct failed_alone   : extension<"'failed' alone", ahead<is_failed_alone>, failed_word> {};
 struct run_time_word  : text<"duration"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
 struct run_time_test  : extension<"a test of a heartbeat", run_time_word, sor<quantity, seq<comparison, quantity>, seq<tight_measured_operand, opt<unit_of_quantity>>>> {};
+
+// active, state = "activating", substate =~ "auto-restart", restarts > 3 within 10 minutes, tasks > 100, of a unit
+struct active_test    : extension<"a test of a unit", test_word<Kind::Active>> {};
+struct state_word     : text<"state", "substate"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct state_operator : sor<regex_operator, regex_not, comparison> {};
+struct state_test     : extension<"a test of a unit", state_word, state_operator, attribute_value> {};
+struct tasks_word     : text<"tasks"> { static constexpr std::string_view kExpected = "a test such as 'status != 0' or 'cpu > 80%'"; };
+struct tasks_test     : extension<"a test of a unit", tasks_word, sor<number, seq<comparison, number>, tight_operand>> {};
+struct restarts_word  : seq<ahead<is_restarts_test>, test_word<Kind::Restart>> {};
+struct restarts_span  : seq<ahead<is_within>, duration> {};
+struct restarts_count : seq<restarts_word, sor<number, seq<comparison, number>, tight_operand>> {};
+struct unit_restarts_test : extension<"a test of a unit", restarts_count, opt<restarts_span>> {};
 
 // not cpu > 80%, not (cpu > 80% or memory > 90%)
 struct negation       : test_word<Kind::Not> {};

@@ -35,9 +35,13 @@ struct attempt_option : sor<step_timeout, step_retry, step_repeatable> {};
 struct own_program_option : sor<attempt_option, own_environment, own_directory, own_uid, own_gid, save> {};
 struct program_step   : seq<own_program, star<own_program_option>> {};
 
-// http get "URL" [header "NAME: VALUE"] [body 'TEXT'|body file "PATH"] [expect 200, 201] [json 'F' = V] [save ...] ...
+// http get "URL" [username U password P] [header "NAME: VALUE"] [body 'TEXT'|body file "PATH"] [expect 200, 201] [json 'F' = V] [save ...] ...
 struct http_method    : text<"get", "head", "post", "put", "patch", "delete"> { static constexpr std::string_view kExpected = "a method such as 'get' or 'post'"; };
 struct http_url       : token<Kind::Quoted, Kind::Url> { static constexpr std::string_view kExpected = "a URL in quotes"; };
+struct login_text     : token<Kind::Quoted, Kind::Path, Kind::String, Kind::Mail, Kind::Number> {};
+struct http_user      : login_text { static constexpr std::string_view kExpected = "the name of a user"; };
+struct http_password  : login_text { static constexpr std::string_view kExpected = "a password"; };
+struct http_login     : seq<text<"username">, http_user, text<"password">, http_password> {};
 struct http_header    : seq<text<"header">, own_text> {};
 struct body_path      : token<Kind::Path, Kind::Quoted> { static constexpr std::string_view kExpected = "an absolute path"; };
 struct body_file      : seq<text<"file">, body_path> {};
@@ -47,7 +51,7 @@ struct http_follow    : text<"follow"> {};
 struct http_insecure  : text<"insecure"> {};
 struct answer_unit    : text<"b", "byte", "bytes", "kb", "mb", "gb"> { static constexpr std::string_view kExpected = "a unit such as 'MB'"; };
 struct answer_limit   : seq<text<"limit">, sor<seq<number, answer_unit>, tight<is_tight_size>>> {};
-struct request_option : sor<http_header, http_body, http_follow, http_insecure, answer_limit> {};
+struct request_option : sor<http_login, http_header, http_body, http_follow, http_insecure, answer_limit> {};
 struct json_operator  : token<Kind::Equal, Kind::Operator> { static constexpr std::string_view kExpected = "an operator such as '='"; };
 struct wanted_value     : token<Kind::Quoted, Kind::Path, Kind::String, Kind::Number, Kind::Real> { static constexpr std::string_view kExpected = "a value"; };
 struct json_test      : seq<text<"json">, own_text, json_operator, wanted_value> {};

@@ -16,7 +16,10 @@
   KIND(kNetwork) \
   KIND(kHost) \
   KIND(kComposite) \
-  KIND(kHeartbeat)
+  KIND(kHeartbeat) \
+  KIND(kEvent) \
+  KIND(kRow) \
+  KIND(kUnit)
 // clang-format on
 
 namespace healer {

@@ -57,7 +57,7 @@ def code_blocks(name: str) -> list[str]:
 
 
 def is_rules(text: str) -> bool:
-    found = re.search(r"^\s*check (program|process|system|file|directory|filesystem|fifo|network|host|composite|heartbeat) \S+", text, re.M)
+    found = re.search(r"^\s*check (program|process|system|file|directory|filesystem|fifo|network|host|composite|heartbeat|event|row|unit) \S+", text, re.M)
     return bool(found) and "$ " not in text and "error:" not in text
 
 

@@ -48,13 +48,15 @@ LAW = {
     "runtime": ({"engine", "actions", "protocols", "config/environment", "util"}, {"uv", "curl", "openssl", "systemd", "cares", "spdlog"}),
     "store": ({"engine", "util"}, {"sqlite"}),
     "store/healing_json": ({"store/healing_fields", "engine", "util"}, {"json"}),
+    "hooks": ({"util"}, {"json"}),
+    "hooks/signature": ({"hooks", "util"}, {"openssl"}),  # libcrypto
     "readings": ({"engine", "replay", "store", "util"}, {"zlib"}),
     "control/wire": ({"util"}, {"json"}),
     "control/client": ({"control/wire", "util"}, {"json"}),
     "control/diagnostic_json": ({"config", "control/wire"}, {"json"}),
-    "control": ({"control", "engine", "store", "util"}, {"uv", "json"}),  # the server and its commands
-    "web": ({"control", "engine", "store", "util"}, {"json", "openssl"}),
-    "web/server": ({"web", "control", "engine", "protocols/probe", "runtime", "util"}, {"microhttpd", "openssl"}),
+    "control": ({"control", "engine", "hooks", "store", "util"}, {"uv", "json"}),  # the server and its commands
+    "web": ({"control", "engine", "hooks", "protocols/digest", "store", "util"}, {"json", "openssl"}),
+    "web/server": ({"web", "control", "engine", "protocols/digest", "protocols/tls_versions", "runtime", "util"}, {"microhttpd", "openssl"}),
     "web/metrics": ({"web", "control", "engine", "protocols/probe", "store", "util"}, set()),
     "web/monit": ({"web", "control", "engine", "protocols/probe", "protocols/sentence", "store", "util"}, {"json"}),
     "doctor": ({"control/client", "control/wire", "config", "engine", "util", "store", "runtime/clock", "runtime/descriptor",
@@ -87,7 +89,7 @@ ONLY_IN_CPP = r"(uv\.h|j[qv]\.h|nghttp2/nghttp2\.h|microhttpd\.h|ares\.h|curl/cu
 POOL = r"\b(uv_queue_work|uv_fs_\w+)\s*\("
 
 # Symbols that the pure folders may not refer to: clocks, files, processes, sockets, the environment, other threads.
-PURE = ("grammar", "engine", "simulation", "replay", "checks", "actions", "delivery", "protocols", "config")
+PURE = ("grammar", "engine", "simulation", "replay", "checks", "actions", "delivery", "protocols", "config", "hooks")
 IMPURE = ("delivery/outbox",)  # files and folders of theirs that touch the world; they are in another library
 IMPURE_SYMBOLS = re.compile(
     r"^(time|clock|clock_gettime|clock_nanosleep|gettimeofday|nanosleep|sleep|usleep|localtime(_r)?|mktime|tzset"
@@ -102,7 +104,7 @@ IMPURE_TEXT = re.compile(
     r"(_clock::now\s*\(|(?<![\w.>])(clock_gettime|gettimeofday|fopen|open|openat|popen|system|fork|execve|posix_spawn|getenv"
     r"|time(?=\s*\(\s*(nullptr|NULL|0|&))|localtime_r|gethostname|getaddrinfo|getpid|socket)\s*\(|std::(i|o)?fstream\b|std::filesystem::(?!path\b)|std::c(out|err|in)\b"
     r"|#include\s*<(fstream|thread|unistd\.h|fcntl\.h|sys/\w+\.h)>)")
-PURE_TESTS = ("test_engine", "test_config", "test_grammar", "test_actions", "test_delivery", "test_protocols", "test_util")
+PURE_TESTS = ("test_engine", "test_hooks", "test_config", "test_grammar", "test_actions", "test_delivery", "test_protocols", "test_util")
 IMPURE_LIBRARIES = re.compile(r"lib(uv|cares|curl|sqlite3|systemd|ssl|microhttpd|z)[.-]")
 
 

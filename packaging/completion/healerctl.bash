@@ -92,8 +92,8 @@ _healerctl() {
 
   case $command in
     "")
-      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs events report graph names ping \
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat event open diff reload quit doctor probe procmatch simulate replay fmt lint import compare help version)
       options="--version"
       ;;
     summary | status) options="--failed --exit-code --group" ;;
@@ -104,7 +104,7 @@ _healerctl() {
     explain) options="--group --all" ;;
     start | stop | restart | monitor | unmonitor | validate | resume) options="--group" ;;
     accept) options="--pid --group" ;;
-    history) options="--since --after --lines --ids --follow --state" ;;
+    history) options="--since --after --lines --ids --follow --group --state" ;;
     names) options="--groups" ;;
     output) options="--follow" ;;
     top) options="--interval --batch" ;;
@@ -112,6 +112,7 @@ _healerctl() {
     replay) options="--since --until --rules --throughout --state --all" ;;
     reload) options="--confirm" ;;
     beat) options="--text" ;;
+    event) options="--dry-run" ;;
     open) options="--print" ;;
     doctor) options="--rules" ;;
     fmt) options="--check --write --diff" ;;
@@ -125,7 +126,12 @@ _healerctl() {
   fi
 
   case $command in
-    history) [[ -z $second ]] && _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    history)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names)
+        _healerctl_offer "$current" < <(_healerctl_ask names --groups)
+      fi
+      ;;
     output)
       if [[ -z $second ]]; then
         _healerctl_offer "$current" < <(_healerctl_ask names)
@@ -142,6 +148,14 @@ _healerctl() {
         _healerctl_offer "$current" < <(_healerctl_ask names)
       else
         _healerctl_offer "$current" < <(printf '%s\n' start fail exit)
+      fi
+      ;;
+    events) _healerctl_offer "$current" < <(_healerctl_ask names) ;;
+    event)
+      if [[ -z $second ]]; then
+        _healerctl_offer "$current" < <(_healerctl_ask names; echo again)
+      else
+        compopt -o default 2>/dev/null
       fi
       ;;
     report)
@@ -169,8 +183,8 @@ _healerctl() {
       fi
       ;;
     help)
-      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs report graph names ping \
-        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat open diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
+      _healerctl_offer "$current" < <(printf '%s\n' summary status explain history output top jobs events report graph names ping \
+        start stop restart monitor unmonitor validate pause resume ack heal approve reject cancel healing accept lists forget beat event open diff reload quit doctor probe procmatch simulate replay fmt lint import compare version)
       ;;
     simulate | fmt | lint | import) compopt -o default 2>/dev/null ;;
   esac

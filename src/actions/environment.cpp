@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::actions {
@@ -79,6 +80,8 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   set_both(environment, "HOST", base.host);
   if (cause.process) set_process(environment, *cause.process, of_job);
   if (cause.program_status) set_both(environment, "PROGRAM_STATUS", std::to_string(*cause.program_status));
+  for (const auto& [name, value] : cause.fields)
+    if (value.find('\0') == std::string::npos) set_variable(environment, engine::environment_name(name), value);
   if (action != engine::ActionId{}) environment.push_back(action_mark(base.state, action));
   return environment;
 }

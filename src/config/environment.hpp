@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/lists/list_rows.hpp"
+#include "config/lists/list_source.hpp"
 #include "util/result.hpp"
 
 namespace healer::config {
@@ -32,16 +33,6 @@ struct SecretFault {
   std::string why;
   std::string path;        ///< where it is looked for
   bool is_certain = true;  ///< else the daemon may be given another folder
-};
-
-/// What a list is read from: a command, or a file.
-struct ListSource {
-  std::string name;                  ///< of `for each`: "NODE"
-  std::vector<std::string> command;  ///< program and arguments; empty: it is a file
-  std::string file;
-
-  bool operator==(const ListSource&) const = default;
-  auto operator<=>(const ListSource&) const = default;
 };
 
 /// One seam for all look-ups. Implementations: runtime/host (the real machine), OfflineEnvironment (reads rules files,

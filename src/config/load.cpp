@@ -11,6 +11,8 @@
 
 #include "config/environments.hpp"
 #include "config/passes/passes.hpp"
+#include "config/passes/row_fields.hpp"
+#include "config/passes/workflow_variables.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -42,6 +44,19 @@ engine::Settings named_settings(const Document& document) {
   return named;
 }
 
+/// The fields of rows that workflows name.
+void note_fields_of_workflows(Document& document) {
+  for (ListDeclaration& list : document.expansion.lists) {
+    const auto visit = [&](const std::string& text, const SourceRange&, TextPlace) {
+      collect_fields(text, list.source.name, list.fields);
+    };
+    for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
+      if (workflow.guard) for_each_program_text(workflow.guard->program, visit);
+      for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, visit); });
+    });
+  }
+}
+
 /// What one load has found, and whose errors these are.
 struct Found {
   LoadResult result;
@@ -54,6 +69,7 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   Diagnostics& diagnostics = result.diagnostics;
   Document document = read_documents(path.string(), environment, result.sources, diagnostics, options.monit);
   result.unmatched = std::move(document.unmatched);
+  note_fields_of_workflows(document);
   result.lists = document.expansion.lists;
   result.rows_left_out = document.expansion.left_out;
   result.named = named_settings(document);
@@ -66,6 +82,8 @@ Found load_once(const std::filesystem::path& path, const LoadOptions& options, c
   check_contacts(document, result.sources, diagnostics);
   check_composites(document, diagnostics);
   check_heartbeats(document, diagnostics);
+  check_events(document, diagnostics);
+  check_rows(document, diagnostics);
   lint(document, result.sources, diagnostics);
   lint_versions(document, diagnostics);
   if (options.advice) advise(document, result.sources, diagnostics);

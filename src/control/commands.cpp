@@ -15,6 +15,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <nlohmann/json.hpp>
 
+#include "control/events/event_desk.hpp"
 #include "control/permissions.hpp"
 #include "control/queries.hpp"
 #include "control/readers/history_reader.hpp"
@@ -208,7 +209,11 @@ class PendingAnswer : public Answer {
 }  // namespace
 
 struct Commands::Impl {
-  Impl(Supervisor& supervisor, TailBounds bounds) : daemon(supervisor), reader(daemon.store()), tail(bounds) {}
+  Impl(Supervisor& supervisor, TailBounds bounds)
+      : daemon(supervisor),
+        reader(daemon.store()),
+        tail(bounds),
+        events(daemon, [this] { return engine::CommandId{next_command++}; }) {}
 
   [[nodiscard]] std::string header(Verb verb) const { return answer_header(daemon, verb); }
   using Followers = std::vector<std::weak_ptr<Follower>>;
@@ -233,6 +238,7 @@ struct Commands::Impl {
   std::uint64_t next_command = 1;
   std::map<std::uint64_t, std::weak_ptr<Pending>> pending;  // by CommandId
   RecordTail tail;
+  EventDesk events;
   Followers of_history, of_programs;
   bool ending = false;
 };
@@ -308,15 +314,18 @@ std::optional<Failure> Commands::Impl::cannot_cancel(std::uint64_t id) const {
 }
 
 std::unique_ptr<Answer> Commands::Impl::history(const Request& request, Wake wake) {
-  if (request.names.size() > 1 || !request.groups.empty())
-    return refuse({"bad-request", "the history is that of one service, or of all", ""});
+  if (request.names.size() + request.groups.size() > 1)
+    return refuse({"bad-request", "the history is that of one service, of one group, or of all", ""});
+  const Selection of_groups = select(*daemon.engine().graph(), {.groups = request.groups});
+  if (const auto* const failure = std::get_if<Failure>(&of_groups)) return refuse(*failure);
+  const std::vector<std::string>& named = request.groups.empty() ? request.names : request.groups;
   const bool goes_on = request.after.has_value();
-  store::HistoryQuery query =
-      Queries(daemon).history({.name = request.names.empty() ? std::string{} : request.names.front(),
-                               .since = request.since,
-                               .after = request.after.value_or(0),
-                               .oldest_first = goes_on,
-                               .limit = request.limit});
+  store::HistoryQuery query = Queries(daemon).history({.name = named.empty() ? std::string{} : named.front(),
+                                                       .is_group = !request.groups.empty(),
+                                                       .since = request.since,
+                                                       .after = request.after.value_or(0),
+                                                       .oldest_first = goes_on,
+                                                       .limit = request.limit});
   // All of it, in pages.
   if (goes_on && (request.limit == 0 || request.follow)) query.limit = std::numeric_limits<std::uint32_t>::max();
   std::shared_ptr<Follower> follower;
@@ -380,7 +389,7 @@ std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer&
   const auto heartbeat_of = [this](const std::string& its) -> std::optional<ServiceId> {
     const Graph& graph = *daemon.engine().graph();
     const std::optional<ServiceId> id = graph.find(its);
-    return id && graph.at(*id).is_heard() ? id : std::nullopt;
+    return id && graph.at(*id).is_heartbeat() ? id : std::nullopt;
   };
   const std::optional<ServiceId> heartbeat = heartbeat_of(name);
   if (is_known && !heartbeat) {
@@ -405,7 +414,7 @@ std::unique_ptr<Answer> Commands::Impl::beat(const Request& request, const Peer&
       if (!still) return;
       const std::optional<ServiceId> to = is_right ? heartbeat_of(name) : std::nullopt;
       if (to) return submit(*to, still);
-      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat {}", printable(name)),
+      still->outcome = Failure{"denied", fmt::format("this is not the token of a heartbeat named {}", printable(name)),
                                "HEALER_TOKEN must be the text after 'token' in its rules"};
       still->wake();
     };
@@ -507,6 +516,8 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
     return std::make_unique<ReadyAnswer>(impl_->header(verb) + end_line(Done{true, impl_->daemon.lists()}));
   if (verb == Verb::Open) return impl_->open(peer);
   if (verb == Verb::Beat) return impl_->beat(request, peer, std::move(wake));
+  if (verb == Verb::Event) return impl_->events.send(request, peer, std::move(wake));
+  if (verb == Verb::Events) return impl_->events.list(request);
   if (verb == Verb::Forget) return impl_->forget(request, peer);
   if (verb == Verb::Accept && impl_->names_list(request)) return impl_->accept_list(request, peer);
   if (verb == Verb::Quit) return impl_->quit(std::move(wake));
@@ -545,6 +556,7 @@ std::unique_ptr<Answer> Commands::handle(const Request& request, const Peer& pee
 }
 
 void Commands::reply(const engine::effect::Reply& reply) {
+  if (impl_->events.reply(reply)) return;
   const auto found = impl_->pending.extract(reply.command.number());
   if (found.empty()) return;
   const auto asked = found.mapped().lock();

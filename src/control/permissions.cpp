@@ -33,6 +33,7 @@ constexpr std::array<Row, static_cast<std::size_t>(Verb::Count_)> kTable{{
     {Verb::HealingReport, Least::ReadOnly},
     {Verb::Lists, Least::ReadOnly},
     {Verb::Open, Least::ReadOnly},  // what the browser may then is up to the role of whoever asked
+    {Verb::Events, Least::ReadOnly},
     {Verb::Monitor, Least::Admin},
     {Verb::Unmonitor, Least::Admin},
     {Verb::Validate, Least::Admin},
@@ -50,6 +51,7 @@ constexpr std::array<Row, static_cast<std::size_t>(Verb::Count_)> kTable{{
     {Verb::Ack, Least::Operator},
     {Verb::Forget, Least::Admin},
     {Verb::Beat, Least::Operator},
+    {Verb::Event, Least::Operator},  // a hook asks as an operator, when it has let its sender in
     {Verb::Reload, Least::Admin},
     {Verb::Quit, Least::Admin},
 }};

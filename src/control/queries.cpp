@@ -263,13 +263,15 @@ store::HistoryQuery Queries::history(const HistoryAsked& asked) const {
                             .limit = std::min(asked.limit, kMaxRecords),
                             .oldest = asked.oldest_first,
                             .before = asked.before};
-  if (iequals(query.service, kSelf) && !graph.find(query.service)) {
+  if (!asked.is_group && iequals(query.service, kSelf) && !graph.find(query.service)) {
     query.service.clear();
     query.own = true;
   }
-  if (!query.service.empty() && !graph.find(query.service)) {
-    const std::vector<ServiceId> of_target = services_of_target(graph, query.service);
-    for (const ServiceId id : of_target) query.others.push_back(graph.at(id).name);
+  if (!query.service.empty() && (asked.is_group || !graph.find(query.service))) {
+    std::vector<ServiceId> meant;
+    if (!asked.is_group) meant = services_of_target(graph, query.service);
+    if (meant.empty()) meant = services_of_group(graph, query.service);
+    for (const ServiceId id : meant) query.others.push_back(graph.at(id).name);
     if (!query.others.empty()) {
       query.service = std::move(query.others.back());
       query.others.pop_back();

@@ -57,9 +57,10 @@ struct ServicesPage {
   Totals totals;     ///< of all services that there are
 };
 
-/// Which part of the history. A name is that of a service, a target, or `healer`: the daemon itself.
+/// Which part of the history. A name is that of a service, a target, a group, or `healer`: the daemon itself.
 struct HistoryAsked {
   std::string name{};               ///< empty: all of it
+  bool is_group = false;            ///< the name is that of a group, be there a service that is called so
   std::optional<Duration> since{};  ///< how far back
   engine::RecordNumber after = 0;   ///< only those with a higher number
   engine::RecordNumber before = 0;  ///< only those with a lower number; 0: whichever

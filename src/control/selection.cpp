@@ -100,6 +100,13 @@ Failure only_target(const Graph& graph, std::string_view name, const std::vector
 
 std::vector<ServiceId> services_of_target(const Graph& graph, std::string_view name) { return Targets(graph).of(name); }
 
+std::vector<ServiceId> services_of_group(const Graph& graph, std::string_view name) {
+  std::vector<ServiceId> all;
+  std::ranges::copy_if(graph.order, std::back_inserter(all),
+                       [&](ServiceId id) { return in_group(graph.at(id), name); });
+  return all;
+}
+
 Selection select(const Graph& graph, const Request& request, const std::vector<std::string>& known_groups) {
   if (request.all) return graph.order;
   std::optional<Targets> targets;

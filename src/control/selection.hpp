@@ -20,6 +20,8 @@ using Selection = std::variant<std::vector<engine::ServiceId>, Failure>;
 
 /// The services that are healed together under that name, in any case.
 [[nodiscard]] std::vector<engine::ServiceId> services_of_target(const engine::Graph& graph, std::string_view name);
+/// The services of a group, in their order.
+[[nodiscard]] std::vector<engine::ServiceId> services_of_group(const engine::Graph& graph, std::string_view name);
 
 /// The services that a request names, in the order of the files (of the request where it only names services). A target
 /// may be named for its services, but to start or stop these. `known_groups` may be named though no service is in them.

@@ -16,6 +16,7 @@
 #include "engine/words/cause.hpp"
 #include "engine/words/explain.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {
@@ -51,15 +52,34 @@ std::string describe_connections(const std::vector<engine::ConnectionSeen>& all)
                      : fmt::format("{} connections{}", passed, time.empty() ? "" : ", the slowest" + time);
 }
 
+/// What filters have found: ".worst 93, .free not known: ...". Of several that are not known the reason once.
+std::string values_text(const engine::Facts& facts) {
+  std::string text;
+  const std::string* why = nullptr;
+  for (const engine::ValueSeen& seen : facts.further->values) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(seen.filter),
+                        seen.value ? engine::shown_value(*seen.value) : "not known");
+    if (!seen.value && why == nullptr) why = &seen.why;
+  }
+  return why == nullptr ? text : fmt::format("{}: {}", text, cut_line(*why));
+}
+
 /// "pid 4242, up 3 h 2 m, cpu 1.2%, memory 12.3 MB", or of the system its load, processor and memory.
 std::string describe_check(const engine::CheckKind& kind, const engine::Facts& facts) {
   if (facts.further->members) return describe(*facts.further->members);
+  if (facts.further->event)
+    return facts.further->event->number == 0
+               ? std::string()
+               : engine::describe_event(facts.further->event->key, facts.further->event->state);
   if (facts.further->beat) {
     const engine::Heartbeat& heartbeat = facts.further->beat->heartbeat;
     const std::string_view beat = cut_line(trim(heartbeat.text));
     return fmt::format("{}{}{}", describe_beat(heartbeat), beat.empty() ? "" : ": ", beat);
   }
+  if (facts.further->row) return facts.further->values.empty() ? "in its list" : values_text(facts);
   std::string text = facts.process ? fmt::format("pid {}", facts.process->pid) : std::string{};
+  for (const auto& [what, value] : facts.attributes)
+    if (what == engine::Attribute::UnitStanding) text = engine::format_value(value);
   for (const engine::Metric metric : kind.summary) {
     const engine::Quantity* row = kind.find(metric);
     const auto value = engine::figure_of(facts, metric);
@@ -81,18 +101,6 @@ std::string describe_missing(std::string_view seen, const ServiceBlock& block, c
   const bool is_included = !end.empty() && state.trouble->start_failure.ends_with(end);
   if (state.trouble->start_failure.empty() || is_included) return text;
   return text + "; " + std::string(cut_line(engine::brief_failure(state.trouble->start_failure, block)));
-}
-
-/// What filters have found: ".worst 93, .free not known: ...". Of several that are not known the reason once.
-std::string values_text(const engine::Facts& facts) {
-  std::string text;
-  const std::string* why = nullptr;
-  for (const engine::ValueSeen& seen : facts.further->values) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(seen.filter),
-                        seen.value ? engine::shown_value(*seen.value) : "not known");
-    if (!seen.value && why == nullptr) why = &seen.why;
-  }
-  return why == nullptr ? text : fmt::format("{}: {}", text, cut_line(*why));
 }
 
 /// Whether a rule asks for nothing but that the process is there.
@@ -177,6 +185,28 @@ std::string describe_heartbeat(const engine::Engine& engine, engine::ServiceId s
                        line.empty() ? "" : ": ", line);
   }
   if (heartbeat->started) text += fmt::format("; a run for {}", lasting(now.wall - *heartbeat->started));
+  return text;
+}
+
+std::string describe_events(const engine::Engine& engine, engine::ServiceId service, Instant now) {
+  if (!engine.graph()->at(service).is_event()) return {};
+  std::string text = "no event yet";
+  const engine::Occurrences& events = engine.arrivals().events();
+  if (const engine::Occurrence* const event = events.newest(service))
+    text = fmt::format("last event {} ago: {}",
+                       format_duration(std::chrono::floor<seconds>(std::max(now.wall - event->last, Duration{0}))),
+                       engine::describe_event(event->key, event->state));
+  if (const std::size_t waiting = events.waiting(service); waiting > 0) {
+    const std::string held = events.held(service, now);
+    text += fmt::format("; {} wait{}{}{}", waiting, waiting == 1 ? "s" : "", held.empty() ? "" : ": ", held);
+  }
+  std::vector<std::string> targets;
+  for (const auto& [target, until] : events.standing(service)) targets.push_back(target);
+  constexpr std::size_t kMostNamed = 3;
+  if (targets.size() > kMostNamed)
+    text += fmt::format("; stands for {} targets", targets.size());
+  else if (!targets.empty())
+    text += fmt::format("; stands for {}", fmt::join(targets, ", "));
   return text;
 }
 

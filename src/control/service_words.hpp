@@ -26,6 +26,9 @@ namespace healer::control {
 /// not there and why it could not be started. Empty: it was not looked at yet.
 [[nodiscard]] std::string describe_last(const engine::ServiceBlock& block, const engine::ServiceState& state);
 
+/// "last event 5 m ago: instance-7: alarm; stands for instance-7". Empty: it is no check of events.
+[[nodiscard]] std::string describe_events(const engine::Engine& engine, engine::ServiceId service, Instant now);
+
 /// "last beat 5 h ago: exit status 3: no space left; a run for 2 m". Empty: it is no heartbeat.
 [[nodiscard]] std::string describe_heartbeat(const engine::Engine& engine, engine::ServiceId service, Instant now);
 

@@ -37,6 +37,7 @@ void UnhealthyTimes::add(Duration time) {
 
 void Statistics::note(const engine::Event& event) {
   if (std::holds_alternative<engine::event::Measured>(event)) ++counts_.runs;
+  if (const auto* const read = std::get_if<engine::event::RowsRead>(&event)) counts_.runs += read->rows.size();
 }
 
 void Statistics::note(const engine::Effect& effect, const Engine& engine) {

@@ -115,11 +115,17 @@ class Supervisor {
   [[nodiscard]] virtual std::variant<std::string, Failure> open_login(const Asker& who) = 0;
   /// Hands a command to the engine; its effect::Reply comes back through Commands::reply(), also from within.
   virtual void submit(engine::event::Command command) = 0;
-  /// The same of a beat.
-  virtual void submit(engine::event::Arrived beat) = 0;
+  /// The same of a beat, or of an event.
+  virtual void submit(engine::event::Arrived arrived) = 0;
   /// Whether `given` is what `token` stands for, which is read anew; false where that cannot be read, or is empty.
   /// `done` is called once, on the loop thread and not from within.
   virtual void check_token(const std::string& token, std::string given, std::function<void(bool)> done) = 0;
+  /// What texts with `${secret:NAME}` stand for, read anew: in their order, and empty what cannot be read. `done` is
+  /// called once, on the loop thread and not from within.
+  virtual void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) = 0;
+  /// The first value that a filter of jq makes of a text, by the helper that has no privileges. Errors: there is none,
+  /// and why. `done` is called once, on the loop thread and not from within.
+  virtual void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) = 0;
   /// Loads the rules files again. `done` is called on the loop thread, also from within, and exactly once.
   /// `confirmed`: also where processes of healer's own end by it that a person may have forgotten.
   virtual void reload(bool confirmed, ReloadDone done) = 0;

@@ -8,9 +8,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "control/events/event_desk.hpp"
 #include "control/healing_views.hpp"
 #include "control/service_words.hpp"
 #include "engine/engine.hpp"
+#include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
 #include "engine/words/cause.hpp"
@@ -136,7 +138,9 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   else if (state.trouble->unknown && !state.presence.is_gone())
     text = fmt::format("not known: {}", state.trouble->unknown->why);
   else
-    text = block.is_heard() ? describe_heartbeat(engine, service, now) : describe_last(block, state);
+    text = block.is_event()   ? describe_events(engine, service, now)
+           : block.is_heard() ? describe_heartbeat(engine, service, now)
+                              : describe_last(block, state);
   if (text.empty() && state.flight && now.mono - state.flight->started >= seconds{1})
     text = fmt::format("its first run is under way for {}",
                        format_duration(std::chrono::floor<seconds>(now.mono - state.flight->started)));
@@ -352,6 +356,40 @@ std::optional<HeartbeatView> view_heartbeat(const Engine& engine, ServiceId serv
   return view;
 }
 
+std::optional<EventCheckView> view_event_check(const Engine& engine, ServiceId service, Instant now) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  if (!block.is_event()) return std::nullopt;
+  const engine::EventSpec& spec = block.other->event;
+  EventCheckView view{.hook = spec.hook,
+                      .format = std::string(to_string(spec.format)),
+                      .within = spec.within,
+                      .valid = spec.valid,
+                      .waiting = engine.arrivals().events().waiting(service),
+                      .held = engine.arrivals().events().held(service, now),
+                      .targets = {},
+                      .last = {}};
+  for (const auto& [target, until] : engine.arrivals().events().standing(service)) view.targets.push_back(target);
+  if (const engine::Occurrence* const event = engine.arrivals().events().newest(service))
+    view.last = view_event(*event);
+  return view;
+}
+
+std::optional<UnitView> view_unit(const Engine& engine, ServiceId service) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  if (!block.is_unit()) return std::nullopt;
+  UnitView view{.name = block.other->unit, .state = {}, .substate = {}, .standing = {}};
+  const engine::ServiceState& state = engine.service(service);
+  if (!state.last) return view;
+  const auto text = [&](engine::Attribute what) {
+    const auto value = engine::attribute_of(*state.last, what);
+    return value ? engine::format_value(*value) : std::string();
+  };
+  view.state = text(engine::Attribute::UnitState);
+  view.substate = text(engine::Attribute::UnitSubstate);
+  view.standing = text(engine::Attribute::UnitStanding);
+  return view;
+}
+
 std::string rule_state(Condition condition) {
   return std::string(condition == Condition::Running ? "ok" : to_string(condition));
 }
@@ -435,6 +473,8 @@ ServiceStatus view_status(const Engine& engine, ServiceId service, const ActionI
     view.members.push_back({.name = engine.graph()->at(member).name,
                             .health = std::string(to_string(engine.composites().health(member)))});
   view.heartbeat = view_heartbeat(engine, service, now);
+  view.events = view_event_check(engine, service, now);
+  view.unit = view_unit(engine, service);
   view.place = place_of(engine, block.place);
   view.schedule = block.schedule->text;
   if (state.last)

@@ -19,11 +19,12 @@ using wiring::read;
 using wiring::write;
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::Count_)> kVerbs{
-    "ping",      "status",   "summary", "explain",        "history",        "report",  "names",  "jobs",
-    "follow",    "output",   "diff",    "healing-status", "healing-report", "lists",   "open",   "monitor",
-    "unmonitor", "validate", "accept",  "start",          "stop",           "restart", "pause",  "resume",
-    "cancel",    "heal",     "approve", "reject",         "healing-reset",  "ack",     "forget", "beat",
-    "reload",    "quit"};
+    "ping",   "status",        "summary", "explain",   "history",        "report",         "names",
+    "jobs",   "follow",        "output",  "diff",      "healing-status", "healing-report", "lists",
+    "open",   "events",        "monitor", "unmonitor", "validate",       "accept",         "start",
+    "stop",   "restart",       "pause",   "resume",    "cancel",         "heal",           "approve",
+    "reject", "healing-reset", "ack",     "forget",    "beat",           "event",          "reload",
+    "quit"};
 
 std::string line(const Json& json) { return to_line(json) + '\n'; }
 
@@ -59,6 +60,8 @@ void to_json(Json& json, const DaemonView& value) { json = write(value); }
 void to_json(Json& json, const ServiceSummary& value) { json = write(value); }
 void to_json(Json& json, const ServiceName& value) { json = write(value); }
 void to_json(Json& json, const JobView& value) { json = write(value); }
+void to_json(Json& json, const EventAnswer& value) { json = write(value); }
+void to_json(Json& json, const EventView& value) { json = write(value); }
 void to_json(Json& json, const OutputView& value) { json = write(value); }
 void to_json(Json& json, const ServiceStatus& value) { json = write(value); }
 void to_json(Json& json, const Totals& value) { json = write(value); }
@@ -82,6 +85,8 @@ void from_json(const Json& json, DaemonView& value) { read(json, value); }
 void from_json(const Json& json, ServiceSummary& value) { read(json, value); }
 void from_json(const Json& json, ServiceName& value) { read(json, value); }
 void from_json(const Json& json, JobView& value) { read(json, value); }
+void from_json(const Json& json, EventAnswer& value) { read(json, value); }
+void from_json(const Json& json, EventView& value) { read(json, value); }
 void from_json(const Json& json, OutputView& value) { read(json, value); }
 void from_json(const Json& json, ServiceStatus& value) { read(json, value); }
 void from_json(const Json& json, Totals& value) { read(json, value); }

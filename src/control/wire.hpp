@@ -31,8 +31,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "control/wire_event.hpp"
 #include "control/wire_healing.hpp"
 #include "control/wire_heartbeat.hpp"
+#include "control/wire_unit.hpp"
 #include "util/time.hpp"
 
 namespace healer::control {
@@ -68,6 +70,7 @@ enum class Verb : std::uint8_t {
   HealingReport,
   Lists,    ///< of rows: what is known of them
   Open,     ///< an address at which a browser is logged in, once
+  Events,   ///< that came, refused ones too
   Monitor,  ///< the first that acts
   Unmonitor,
   Validate,
@@ -85,6 +88,7 @@ enum class Verb : std::uint8_t {
   Ack,
   Forget,  ///< a row that leaves its list
   Beat,    ///< of a heartbeat
+  Event,   ///< for a `check event`
   Reload,
   Quit,
   Count_
@@ -117,6 +121,7 @@ struct Request {
   std::vector<std::string> overrides{};  ///< Heal: "limit", "cooldown", "pause"
   std::string plan{};                    ///< Approve: the hash of the plan that was shown, or how it begins
   std::optional<BeatSent> beat{};        ///< Beat; none: a good one
+  std::optional<EventSent> event{};      ///< Event
 
   bool operator==(const Request&) const = default;
 };
@@ -392,6 +397,8 @@ struct ServiceStatus : ServiceSummary {
   std::vector<std::string> depends;          ///< names of the services that must be up before it
   std::vector<MemberView> members;           ///< of a composite
   std::optional<HeartbeatView> heartbeat{};  ///< where it is one
+  std::optional<EventCheckView> events{};    ///< of a `check event`
+  std::optional<UnitView> unit{};            ///< the same
   std::string place;
   std::string schedule;                     ///< as written; empty: every cycle
   std::optional<RunView> last;              ///< none: not run yet
@@ -533,6 +540,8 @@ void to_json(Json& json, const ServiceSummary& value);
 void to_json(Json& json, const ServiceName& value);
 void to_json(Json& json, const ServiceStatus& value);
 void to_json(Json& json, const JobView& value);
+void to_json(Json& json, const EventAnswer& value);
+void to_json(Json& json, const EventView& value);
 void to_json(Json& json, const OutputView& value);
 void to_json(Json& json, const Totals& value);
 void to_json(Json& json, const RecordView& value);
@@ -552,6 +561,8 @@ void from_json(const Json& json, ServiceSummary& value);
 void from_json(const Json& json, ServiceName& value);
 void from_json(const Json& json, ServiceStatus& value);
 void from_json(const Json& json, JobView& value);
+void from_json(const Json& json, EventAnswer& value);
+void from_json(const Json& json, EventView& value);
 void from_json(const Json& json, OutputView& value);
 void from_json(const Json& json, Totals& value);
 void from_json(const Json& json, RecordView& value);

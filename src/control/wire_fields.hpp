@@ -54,6 +54,7 @@ void fields(Walk walk, T& v) {
   walk("overrides", v.overrides);
   walk("plan", v.plan);
   walk("beat", v.beat);
+  walk("event", v.event);
 }
 
 template <typename Walk, Same<DiagnosticView> T>
@@ -383,6 +384,8 @@ void fields(Walk walk, T& v) {
   walk("depends", v.depends);
   if_any(walk, "members", v.members);
   if_any(walk, "heartbeat", v.heartbeat);
+  if_any(walk, "events", v.events);
+  if_any(walk, "unit", v.unit);
   walk("place", v.place);
   walk("schedule", v.schedule);
   walk("last", v.last);
@@ -591,4 +594,5 @@ void decode(const Json& json, T& value) {
 }  // namespace healer::control::wiring
 
 #include "control/wire_alert_fields.hpp"
+#include "control/wire_event_fields.hpp"
 #include "control/wire_heartbeat_fields.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of control/wire_fields, which includes it, that is about heartbeats.
+// The part of control/wire_fields, which includes it, that is about heartbeats and units.
 #pragma once
 
 #include "control/wire.hpp"
@@ -28,6 +28,14 @@ void fields(Walk walk, T& v) {
   walk("missed", v.missed);
   walk("started", v.started);
   walk("ran_ms", v.ran);
+}
+
+template <typename Walk, Same<UnitView> T>
+void fields(Walk walk, T& v) {
+  walk("name", v.name);
+  walk("state", v.state);
+  walk("substate", v.substate);
+  walk("standing", v.standing);
 }
 
 }  // namespace healer::control::wiring

@@ -33,6 +33,10 @@ SCHEMA(CountsView);
 SCHEMA(DaemonView);
 SCHEMA(DiagnosticView);
 SCHEMA(Done);
+SCHEMA(EventAnswer);
+SCHEMA(EventCheckView);
+SCHEMA(EventSent);
+SCHEMA(EventView);
 SCHEMA(Failure);
 SCHEMA(HealExplanation);
 SCHEMA(HealingHolds);
@@ -42,6 +46,7 @@ SCHEMA(JobView);
 SCHEMA(MailView);
 SCHEMA(MeasureView);
 SCHEMA(MemberView);
+SCHEMA(OccurrenceSent);
 SCHEMA(OpenBreakerView);
 SCHEMA(OutputView);
 SCHEMA(PauseView);
@@ -59,6 +64,7 @@ SCHEMA(StaleView);
 SCHEMA(StartsView);
 SCHEMA(TakenOutView);
 SCHEMA(Totals);
+SCHEMA(UnitView);
 SCHEMA(WorkflowReport);
 #undef SCHEMA
 
@@ -136,6 +142,8 @@ Json make_schemas() {
   add_schema<HealingHolds>(all);
   add_schema<WorkflowReport>(all);
   add_schema<OutputView>(all);
+  add_schema<EventView>(all);
+  add_schema<EventAnswer>(all);
   add_schema<Totals>(all);
   add_schema<Done>(all);
   add_schema<Failure>(all);

@@ -44,6 +44,7 @@ std::string_view list_name(Verb verb) {
   switch (verb) {
     case Verb::History: return "records";
     case Verb::Jobs: return "jobs";
+    case Verb::Events: return "events";
     case Verb::HealingStatus: return "healings";
     case Verb::HealingReport: return "workflows";
     default: return "services";
@@ -80,6 +81,7 @@ class Listing {
         else
           output_.print("\n" + render_status(json.get<control::ServiceStatus>(), style));
         break;
+      case Verb::Events: events_.push_back(json.get<control::EventView>()); break;
       case Verb::Jobs: jobs_.push_back(json.get<control::JobView>()); break;
       case Verb::HealingStatus: healings_.push_back(json.get<control::HealingView>()); break;
       case Verb::HealingReport: workflows_.push_back(json.get<control::WorkflowReport>()); break;
@@ -117,6 +119,7 @@ class Listing {
       output_.print(control::render_healings(healings_, end.get<control::HealingHolds>(), style));
     if (request_.verb == Verb::HealingReport) output_.print(control::render_healing_report(workflows_, style));
     if (request_.verb == Verb::Jobs) output_.print(control::render_jobs(jobs_, style));
+    if (request_.verb == Verb::Events) output_.print(control::render_events(events_, style));
     if (request_.verb != Verb::Status) return;
     if (!options_.graph) return output_.print("\n" + render_totals(totals_, style));
     output_.print(control::render_dot(graph_));
@@ -205,6 +208,7 @@ class Listing {
   std::vector<control::ServiceSummary> rows_;
   std::vector<RecordView> mails_;
   std::vector<control::ServiceStatus> graph_;
+  std::vector<control::EventView> events_;
   std::vector<control::JobView> jobs_;
   std::vector<control::HealingView> healings_;
   std::vector<control::WorkflowReport> workflows_;

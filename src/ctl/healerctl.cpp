@@ -26,6 +26,7 @@
 #include "ctl/command_words.hpp"
 #include "ctl/compare.hpp"
 #include "ctl/doctor.hpp"
+#include "ctl/event.hpp"
 #include "ctl/heal.hpp"
 #include "ctl/import.hpp"
 #include "ctl/output.hpp"
@@ -40,6 +41,7 @@
 #include "runtime/home.hpp"
 #include "runtime/jq_helper.hpp"
 #include "usage.hpp"
+#include "util/left_threads.hpp"
 #include "util/text.hpp"
 #include "util/when.hpp"
 
@@ -69,8 +71,8 @@ struct Arguments {
   std::string timeout;
   std::string overrides;  ///< heal: the words after --override
   BeatOptions beat;
+  EventOptions event;
   SimulateOptions simulate;
-  bool simulates = false;
   std::string procmatch;  ///< the expression; empty: another command
   std::string probe;      ///< the host; empty: another command
   std::vector<std::string> probe_words;
@@ -271,7 +273,8 @@ void describe_views(CLI::App& app, Arguments& arguments) {
   explain->add_flag("--all", arguments.ask.all, "Name also the guards and brakes that block no healing");
 
   CLI::App* history = add(app, arguments, Verb::History, "Show what happened, newest last");
-  history->add_option("name", request.names, "A service (default: all)")->type_name("NAME")->expected(0, 1);
+  history->add_option("name", request.names, "A service or group (default: all)")->type_name("NAME")->expected(0, 1);
+  auto* group = history->add_option("-g,--group", request.groups, "All services of the group")->expected(1);
   history->add_option("--since", arguments.since, "Only what happened since then, e.g. \"2 hours\" or yesterday")
       ->type_name("WHEN");
   history
@@ -279,16 +282,15 @@ void describe_views(CLI::App& app, Arguments& arguments) {
                    "Show the newest N records (default: 100; with --since all, at most 10000)")
       ->type_name("N")
       ->check(number_between("--lines", 1, control::kMaxRecords));
-  history
-      ->add_option("--after", request.after,
-                   "Only records after that number, and how many of them are not kept any more; with -n the oldest N")
+  history->add_option("--after", request.after, "Only records after that number; with -n the oldest N")
       ->type_name("ID")
       ->check(number_between("--after", 0, kAnyNumber));
   history->add_flag("--ids", arguments.ask.ids, "Show the number of each record");
   auto* follow = history->add_flag("-f,--follow", request.follow, "Keep printing new records");
   history->add_option("--state", arguments.ask.state_file, "Read this state file instead of asking a daemon")
       ->type_name("PATH")
-      ->excludes(follow);
+      ->excludes(follow)
+      ->excludes(group);
 
   CLI::App* output = add(app, arguments, Verb::Output, "Show what the program of a service writes, or wrote last");
   output->add_option("name", request.names, "A service, or the number of a job or program")
@@ -341,6 +343,7 @@ void describe_orders(CLI::App& app, Arguments& arguments) {
       ->type_name("TEXT");
   add_healing(app, request, arguments.overrides);
   add_beat(app, request, arguments.beat);
+  add_event(app, request, arguments.event);
 
   add_selection(add(app, arguments, Verb::Monitor, "Start checking services again"), request, "Services, or all");
   add_selection(add(app, arguments, Verb::Unmonitor, "Stop checking services: NAME... | all [for DURATION]"), request,
@@ -389,21 +392,7 @@ void describe_tools(CLI::App& app, Arguments& arguments) {
   add_probes(app, arguments);
   add_rules_tools(app, arguments);
 
-  CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
-  simulate->footer(
-      "Without `run for` in the script, it ends three cycles after its last command, once all scripted outcomes\n"
-      "have been used and what began by then is over. healerctl(1) has the language of scripts.");
-  simulate->fallthrough();
-  simulate->callback([&arguments] { arguments.simulates = true; });
-  simulate->add_option("rules", arguments.simulate.rules, "The rules: a file, or a directory of *.rules")
-      ->type_name("RULES")
-      ->required();
-  simulate->add_flag("--actions", arguments.simulate.actions,
-                     "Print only what healer does: execs, alerts, starts, stops");
-  simulate
-      ->add_option("--script", arguments.simulate.script, "What programs return and operators do; - is standard input")
-      ->type_name("SCRIPT")
-      ->required();
+  add_simulate(app, arguments.simulate);
 }
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -449,6 +438,7 @@ std::string complaint(Arguments& arguments) {
     if (std::string wrong = take_span(request); !wrong.empty()) return wrong;
   if (std::string wrong = take_overrides(arguments.overrides, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_beat(arguments.beat, request); !wrong.empty()) return wrong;
+  if (std::string wrong = take_event(arguments.event, request); !wrong.empty()) return wrong;
   if (std::string wrong = take_server(arguments.server, arguments.asked_server); !wrong.empty()) return wrong;
   if (arguments.doctor.wanted && !arguments.server.url.empty())
     return "doctor looks at the machine that it runs on: run it there, without --server";
@@ -551,7 +541,7 @@ int run(int count, char** words) {
   if (!arguments.import.path.empty()) return import_tree(arguments.import, output);
   if (!arguments.compare.monit.empty()) return compare_logs(*door, arguments.compare, output);
   if (!arguments.lint.paths.empty()) return lint_files(arguments.lint, output);
-  if (arguments.simulates) return simulate(arguments.simulate, output);
+  if (arguments.simulate.wanted) return simulate(arguments.simulate, output);
   if (arguments.replay.wanted) return replay_day(arguments.replay, output);
   return ask(*door, arguments.request, arguments.ask, output);
 }
@@ -565,7 +555,7 @@ int main(int count, char** words) {
   for (int taken = 0; taken >= 0 && taken <= STDERR_FILENO;)
     if ((taken = open("/dev/null", O_RDONLY)) > STDERR_FILENO) close(taken);
   try {
-    return healer::run(count, words);
+    return healer::end_process(healer::run(count, words));
   } catch (const std::exception& failure) {
     std::fputs(fmt::format("healerctl: {}\n", failure.what()).c_str(), stderr);
     return healer::kExitFailed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ctl/simulate.hpp"
-#include "engine/rules/rule_set.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +17,7 @@
 #include "config/lists/scripted_lists.hpp"
 #include "config/load.hpp"
 #include "control/wire.hpp"
+#include "engine/rules/rule_set.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/read_input.hpp"
 #include "runtime/host.hpp"
@@ -140,8 +141,9 @@ bool has_service_list(const config::LoadResult& loaded) {
          std::ranges::any_of(loaded.rules->services, [](const auto& block) { return iequals(block->name, "list"); });
 }
 
-/// Whether lists change while it is played.
-bool speaks_of_lists(const engine::Script& script) {
+/// Whether it matters when lists are read: they change while it is played, or services judge their rows.
+bool reads_lists(const engine::Script& script, const engine::RuleSet& rules) {
+  if (std::ranges::any_of(rules.services, [](const auto& block) { return block->is_listed(); })) return true;
   using Kind = engine::ScriptedCommand::Kind;
   return std::ranges::any_of(script.commands, [](const engine::ScriptedCommand& command) {
     return command.kind == Kind::ListSays || command.kind == Kind::AcceptList || command.kind == Kind::ForgetRow;
@@ -149,6 +151,22 @@ bool speaks_of_lists(const engine::Script& script) {
 }
 
 }  // namespace
+
+void add_simulate(CLI::App& app, SimulateOptions& options) {
+  CLI::App* simulate = app.add_subcommand("simulate", "Play rules against a script in virtual time (no daemon)");
+  simulate->footer(
+      "Without `run for` in the script, it ends three cycles after its last command, once all scripted outcomes\n"
+      "have been used and what began by then is over. healerctl(1) has the language of scripts.");
+  simulate->fallthrough();
+  simulate->callback([&options] { options.wanted = true; });
+  simulate->add_option("rules", options.rules, "The rules: a file, or a directory of *.rules")
+      ->type_name("RULES")
+      ->required();
+  simulate->add_flag("--actions", options.actions, "Print only what healer does: execs, alerts, starts, stops");
+  simulate->add_option("--script", options.script, "What programs return and operators do; - is standard input")
+      ->type_name("SCRIPT")
+      ->required();
+}
 
 int simulate(const SimulateOptions& options, Output& output) {
   const auto text = read_input(options.script);
@@ -195,7 +213,7 @@ int simulate(const SimulateOptions& options, Output& output) {
 
   config::ScriptedLists keeper(declared, lists.begin, std::move(lists.statements), load);
   const engine::Timeline timeline = engine::simulate(*loaded.rules, reading.script, runtime::local_civil,
-                                                     speaks_of_lists(reading.script) ? &keeper : nullptr);
+                                                     reads_lists(reading.script, *loaded.rules) ? &keeper : nullptr);
   const std::size_t expected = reading.script.expectations.size();
   if (output.json()) {
     output.open_list({{"version", control::kWireVersion}, {"command", "simulate"}}, "events");

@@ -19,7 +19,7 @@
 #include "runtime/inspection/own_figures.hpp"
 #include "runtime/programs/action_files.hpp"
 #include "runtime/worker_pool.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 
 namespace healer {
 
@@ -111,27 +111,40 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   void submit(engine::event::Command command) override { daemon_.handle(std::move(command)); }
-  void submit(engine::event::Arrived beat) override { daemon_.handle(std::move(beat)); }
+  void submit(engine::event::Arrived arrived) override { daemon_.handle(std::move(arrived)); }
 
   void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
+    reveal({token}, [given = std::move(given), done = std::move(done)](const std::vector<std::string>& now) {
+      done(!now.front().empty() && is_same_secret(now.front(), given));
+    });
+  }
+
+  void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) override {
     if (!tokens_) tokens_.emplace(daemon_.loop_, runtime::WorkerPool::Options{.name = "tokens", .workers = 1});
-    auto parts = engine::fill_parts(token, {}, {}).parts;
+    const std::size_t count = texts.size();
     tokens_->submit(
-        [this, parts = std::move(parts), given = std::move(given), done,
+        [this, texts = std::move(texts), done,
          folder = daemon_.engine_->graph()->settings->secrets]() -> runtime::Loop::Callback {
-          std::vector<std::string> read;
-          const Result<std::string> token_now = with_secrets(parts, folder, read);
-          const bool is_right = token_now && !token_now->empty() && is_same_secret(*token_now, given);
-          const std::string why = token_now ? std::string() : token_now.error().what;
-          return [this, done, is_right, why] {
+          std::vector<std::string> now, read;
+          std::string why;
+          for (const std::string& text : texts) {
+            const Result<std::string> one = with_secrets(engine::fill_parts(text, {}, {}).parts, folder, read);
+            now.push_back(one ? *one : std::string());
+            if (!one) why = one.error().what;
+          }
+          return [this, done, now = std::move(now), why = std::move(why)] {
             note_unreadable(why);
-            done(is_right);
+            done(now);
           };
         },
-        [this, done](const Error& why) {
+        [this, done, count](const Error& why) {
           note_unreadable(why.what);
-          done(false);
+          done(std::vector<std::string>(count));
         });
+  }
+
+  void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
+    daemon_.documents_->query(std::move(filter), std::move(text), "hooks", std::move(done));
   }
 
   void reload(bool confirmed, ReloadDone done) override {
@@ -150,7 +163,8 @@ class Daemon::Access final : public control::Supervisor {
   /// Once each, whoever knocks how often.
   void note_unreadable(const std::string& why) {
     if (!why.empty() && why != unreadable_)
-      daemon_.write_log(engine::Severity::Warning, fmt::format("the token of a heartbeat cannot be read: {}", why));
+      daemon_.write_log(engine::Severity::Warning,
+                        fmt::format("a secret by which a heartbeat or a hook is told cannot be read: {}", why));
     unreadable_ = why;
   }
 

@@ -14,7 +14,7 @@
 #include "config/environments.hpp"
 #include "control/diagnostic_json.hpp"
 #include "control/wire.hpp"
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 #include "daemon/paths.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/read_input.hpp"

@@ -20,6 +20,7 @@
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
+#include "engine/rules/unit.hpp"
 #include "engine/words/explain.hpp"
 #include "runtime/host.hpp"
 #include "util/text.hpp"
@@ -80,12 +81,20 @@ void Daemon::handle(const Event& event) {
 }
 
 void Daemon::perform(effect::Measure& effect) {
-  measurer_->measure(effect, engine_->graph()->slots[effect.service.index()]);
+  const auto& block = engine_->graph()->slots[effect.service.index()];
+  if (effect.document != nullptr) return documents_->measure(effect, block);
+  if (block->is_listed()) return lists_->look(effect, *block);
+  measurer_->measure(effect, block);
 }
 
-void Daemon::perform(effect::CancelRun& effect) { measurer_->cancel(effect.run); }
+void Daemon::perform(effect::CancelRun& effect) {
+  documents_->cancel(effect.run);
+  measurer_->cancel(effect.run);
+  lists_->cancel(effect.run);
+}
 
 void Daemon::perform(effect::Exec& effect) {
+  if (auto order = unit_order(effect.command)) return units_->start(effect.action, std::move(*order));
   const Identity& identity = *effect.command.identity;
   const bool of_job = effect.job != JobId{};
   const bool of_healing = effect.healing != HealingId{};
@@ -152,7 +161,9 @@ void Daemon::action_ended(const event::ActionEnded& ended) {
   });
 }
 
-void Daemon::perform(effect::EndAction& effect) { actions_->end(effect.action, std::move(effect.signals)); }
+void Daemon::perform(effect::EndAction& effect) {
+  if (!units_->end(effect.action)) actions_->end(effect.action, std::move(effect.signals));
+}
 
 void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
 
@@ -161,6 +172,8 @@ void Daemon::perform(effect::Signal& effect) { inspector_->signal(effect); }
 void Daemon::perform(effect::Adopt& effect) {
   if (effect.foreground) receive_notices();
   const auto running = engine_->programs().all().find(effect.action.number());
+  if (running != engine_->programs().all().end())
+    if (auto order = unit_order(running->second.exec.command)) return units_->adopt(effect.action, std::move(*order));
   const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
   actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
                   of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
@@ -414,7 +427,7 @@ std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& l
   const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
   if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
   compiler_->release(was);
-  lists_->in_force(outcome.loaded.result, !outcome.plan->empty());
+  lists_->in_force(outcome.loaded.result, !outcome.plan->empty(), *engine_->graph());
   compiler_->release(std::move(before));
   text += changes_line("rules reloaded: ", *outcome.changes);
   if (outcome.plan->empty()) write_log(Severity::Info, "rules reloaded: nothing has changed");

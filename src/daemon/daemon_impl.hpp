@@ -17,7 +17,7 @@
 #include "control/socket/server.hpp"
 #include "daemon/background.hpp"
 #include "daemon/http.hpp"
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
 #include "daemon/places/own_places.hpp"
@@ -28,6 +28,7 @@
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/document_reader.hpp"
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
@@ -43,6 +44,7 @@
 #include "runtime/process/reaper.hpp"
 #include "runtime/process/spawner.hpp"
 #include "runtime/programs/action_runner.hpp"
+#include "runtime/units/units.hpp"
 #include "store/sqlite_store.hpp"
 
 namespace healer {
@@ -170,7 +172,9 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::Reacher> connections_;
   std::unique_ptr<runtime::Inspector> inspector_;
+  std::unique_ptr<runtime::Units> units_;
   std::unique_ptr<runtime::Measurer> measurer_;
+  std::unique_ptr<runtime::DocumentReader> documents_;
   std::unique_ptr<runtime::ActionRunner> actions_;
   std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
   std::unique_ptr<runtime::ReadySocket> ready_;

@@ -70,9 +70,15 @@ void Daemon::end_if_done() {
   if (!stopping_ || waits_for_answers_ || !runs_ended_ || journal_.acknowledged < journal_.submitted ||
       std::exchange(ending_, true))
     return;
-  // Whoever follows the history sees its end; one that does not read is not waited for.
+  // Whoever follows the history sees its end, and whoever has asked over HTTP his answer, for which a disk may be
+  // waited for; one that does not read is not waited for.
   last_moment_.set_deadline(runtime::now().mono + seconds{1});
-  commands_->end_followers([this] { loop_.post([this] { loop_.stop(); }); });
+  commands_->end_followers([this] {
+    loop_.post([this] {
+      last_moment_.set_deadline(runtime::now().mono + seconds{3});
+      http_ ? http_->when_quiet([this] { loop_.stop(); }) : loop_.stop();
+    });
+  });
 }
 
 void Daemon::finish() {

@@ -13,6 +13,7 @@
 #include "daemon/rules_loader.hpp"
 #include "runtime/jq_helper.hpp"
 #include "runtime/programs/waiter.hpp"
+#include "util/left_threads.hpp"
 
 namespace {
 
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
   try {
     const auto parsed = parse_options(argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;
-    return run(std::get<Options>(parsed));
+    return end_process(run(std::get<Options>(parsed)));
   } catch (const std::exception& error) {
     std::cerr << "healerd: " << error.what() << '\n';
     return 1;

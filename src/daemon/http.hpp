@@ -37,9 +37,14 @@ class Http final : public Observer {
   void see(const Happening& what) override;
   /// Calls `done` as soon as collectors have been told of everything, or have failed to take it, which may be at once.
   void when_idle(runtime::Loop::Callback done) { collectors_.when_idle(std::move(done)); }
+  /// Calls `done` as soon as everything that is answered has been sent, which may be at once. Nobody is to ask any more
+  /// by then who is not to be waited for.
+  void when_quiet(runtime::Loop::Callback done);
 
  private:
+  runtime::Loop& loop_;
   runtime::Loop::Timer beat_;
+  runtime::Loop::Timer quiet_;
   web::Pulse pulse_;
   std::unique_ptr<web::AnswerFile> file_;
   std::unique_ptr<web::KeptAnswers> kept_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/daemon_impl.hpp"
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 #include "engine/judging/rows.hpp"
 
 namespace healer {
@@ -19,7 +19,10 @@ void Daemon::begin_lists() {
                        handle(engine::event::ListReported{text, alerts});
                      },
                  .read = [this] { handle(lists_->doubted()); },
-                 .changed = [this] { reload_lists(); }});
+                 .changed = [this] { reload_lists(); },
+                 .caller = [this]() -> runtime::HttpCaller& { return caller(); },
+                 .settings = [this]() -> const engine::Settings& { return *engine_->graph()->settings; },
+                 .found = [this](const engine::Event& event) { handle(event); }});
 }
 
 void Daemon::compile_rules() {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/daemon_impl.hpp"
+#include "daemon/http_calls.hpp"
 #include "daemon/secrets.hpp"
 #include "engine/healing/request.hpp"
 #include "engine/rules/settings.hpp"
@@ -20,10 +21,8 @@ runtime::HttpCaller& Daemon::caller() {
   return *caller_;
 }
 
-void Daemon::perform(effect::Request& effect) {
+runtime::HttpCall http_call_of(effect::Request effect, const Settings& settings) {
   using Writing = effect::Request::Writing;
-  if (!effect.secrets.empty()) return inspect_secrets(effect);
-  const Settings& settings = *engine_->graph()->settings;
   runtime::HttpCall call{.method = std::move(effect.method),
                          .body_file = std::move(effect.body_file),
                          .follow = effect.follow,
@@ -62,7 +61,14 @@ void Daemon::perform(effect::Request& effect) {
     call.complete = std::move(say_rest);
   else
     (void)say_rest(call);
-  caller().call(effect.request, std::move(call), [this](event::Answered answer) { handle(answer); });
+  return call;
+}
+
+void Daemon::perform(effect::Request& effect) {
+  if (!effect.secrets.empty()) return inspect_secrets(effect);
+  const ActionId request = effect.request;
+  caller().call(request, http_call_of(std::move(effect), *engine_->graph()->settings),
+                [this](event::Answered answer) { handle(answer); });
 }
 
 /// Their folder may be on a disk that does not answer.

@@ -343,7 +343,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
     std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
   }
   declare_lists(loaded);
-  lists_->in_force(loaded.result, true);
+  lists_->in_force(loaded.result, true, *engine_->graph());
   if (!no_lists.empty()) report_no_lists(no_lists);
   background_.up();
   beat();
@@ -396,8 +396,13 @@ void Daemon::open_shells() {
         const auto* measured = std::get_if<engine::event::Measured>(&event);
         if (measured == nullptr || !connections_->checked(*measured)) handle(event);
       });
-  measurer_ =
-      std::make_unique<runtime::Measurer>(*runs_, *inspector_, *connections_, [this](const ServiceBlock& block) {
+  documents_ =
+      std::make_unique<runtime::DocumentReader>(loop_, "/proc/self/exe", [this](const Event& event) { handle(event); });
+  units_ = std::make_unique<runtime::Units>(
+      loop_, runtime::SystemBus::Options{}, [this](const Event& event) { handle(event); },
+      [this](bool is_well, const std::string& text) { write_log(is_well ? Severity::Info : Severity::Warning, text); });
+  measurer_ = std::make_unique<runtime::Measurer>(
+      *runs_, *inspector_, *connections_, *units_, [this](const ServiceBlock& block) {
         std::vector<std::string> environment =
             actions::check_environment(base_, *block.program->command.identity, block.name);
         if (block.row) actions::add_row(environment, *block.row);

@@ -43,6 +43,7 @@
 #include "runtime/inspection/proc_table.hpp"
 #include "runtime/process/own_programs.hpp"
 #include "store/sqlite_store.hpp"
+#include "util/left_threads.hpp"
 #include "util/text.hpp"
 
 namespace healer::doctor {
@@ -197,18 +198,21 @@ void inspect_mail(Facts& facts, const engine::RuleSet& rules) {
     one.is_gone =
         std::ranges::none_of(rules.settings.contacts, [&](const auto& other) { return iequals(other.name, one.name); });
   std::vector<std::future<std::string>> answers;
+  std::vector<std::thread> asking;
   for (const engine::MailServer& server : rules.settings.mail.servers) {
     std::promise<std::string> promise;
     answers.push_back(promise.get_future());
     facts.mail_servers.push_back({fmt::format("{}:{}", server.host, server.port), {}});
-    std::thread([promise = std::move(promise), host = server.host, port = server.port]() mutable {
+    asking.emplace_back([promise = std::move(promise), host = server.host, port = server.port]() mutable {
       promise.set_value(connection_error(host, port));
-    }).detach();
+    });
   }
   const auto until = std::chrono::steady_clock::now() + 2 * kPatience;
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    facts.mail_servers[i].error =
-        answers[i].wait_until(until) == std::future_status::ready ? answers[i].get() : "its name could not be resolved";
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const bool answered = answers[i].wait_until(until) == std::future_status::ready;
+    end_thread(asking[i], answered);
+    facts.mail_servers[i].error = answered ? answers[i].get() : "its name could not be resolved";
+  }
 }
 
 void inspect_process(Facts& facts) {

@@ -48,6 +48,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
                 .starts = starts_,
                 .monitoring = monitoring_,
                 .alerts = alerts_,
+                .arrivals = arrivals_,
                 .absent = absent_,
                 .doubts = doubts_,
                 .releases = releases_,
@@ -65,6 +66,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   absent_.restore(found_.services);
   pauses_.restore(std::move(found_.wide_pauses));
   healing_.index();
+  arrivals_.events().restore(std::move(found_.occurrences), now);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
   rules_.reserve(rules);
@@ -135,6 +137,7 @@ std::optional<Duration> Engine::next_deadline() const {
   if (const auto due = jobs_.next()) earlier(*due);
   if (alerts_.next()) earlier(*alerts_.next());
   if (arrivals_.next()) earlier(*arrivals_.next());
+  if (arrivals_.events().next()) earlier(*arrivals_.events().next());
   if (const auto due = monitoring_.next()) earlier(*due);
   return next;
 }

@@ -111,7 +111,7 @@ class Engine {
   [[nodiscard]] const StartLeftovers& leftovers() const { return leftovers_; }
   /// Whose the processes are that pid files name.
   [[nodiscard]] const ProcessProofs& proofs() const { return proofs_; }
-  /// Heartbeats, and what was heard of them.
+  /// Heartbeats and events, and what was heard of them.
   [[nodiscard]] const Arrivals& arrivals() const { return arrivals_; }
   /// Composites, and the health of all services as they count it.
   [[nodiscard]] const Composites& composites() const { return composites_; }
@@ -141,6 +141,7 @@ class Engine {
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
   void on(const event::Arrived& event, Turn& turn);
+  void on(const event::RowsRead& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
@@ -160,6 +161,8 @@ class Engine {
   void on(const fact::CheckWanted& fact, Turn& turn);
   void on(const fact::JobEnded& fact, Turn& turn);
   void on(const fact::ServiceWell& fact, Turn& turn);
+  void on(const fact::EventRefused& fact, Turn& turn);
+  void on(const fact::StandingEnded& fact, Turn& turn);
 
   void save_services(Turn& turn);
   [[nodiscard]] SavedService save(ServiceId id, const Graph& graph, Instant now) const;
@@ -222,9 +225,9 @@ class Engine {
   Timetable timetable_;
   RuleStates rules_{graph_};
   Composites composites_{graph_, services_, rules_, timetable_};
-  Arrivals arrivals_{graph_, services_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
+  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healing_.healings(), ids_};
   Holds holds_{graph_, pauses_, maintenance_, healing_.healings()};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
   StartLeftovers leftovers_{graph_, services_, programs_};

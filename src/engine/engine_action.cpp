@@ -132,7 +132,10 @@ void Engine::on(const event::Command& event, Turn& turn) {
   if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return healing_.command(event, turn);
   switch (event.kind) {
     case Kind::Pause: return pauses_.pause(event, turn);
-    case Kind::Resume: return pauses_.resume(event, turn);
+    case Kind::Resume:
+      pauses_.resume(event, turn);
+      arrivals_.events().go_on(turn);
+      return programs_.run_held(turn);
     case Kind::Acknowledge: return command_acknowledge(event, turn);
     default: break;
   }

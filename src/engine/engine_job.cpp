@@ -45,6 +45,8 @@ void Engine::want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effec
                       Turn& turn) {
   if (jobs_.of(id) != nullptr) return;
   std::string why = jobs_.in_the_way(id, kind);
+  const auto& last = services_[id.index()].last;
+  if (why.empty() && kind != ActionKind::Stop && last) why = left_to_systemd(*last);
   // What waits for another service is neither restarted nor held back for what it did itself.
   if (why.empty() && kind != ActionKind::Stop) {
     starts_.want(id, turn);

@@ -6,6 +6,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/healing/variables.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/judge.hpp"
 #include "engine/rules/service.hpp"
@@ -42,6 +44,8 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     kept = std::make_shared<const Evidence>(*std::move(without));
   if (std::optional<Evidence> with = children_.with_last_status(id, *kept))
     kept = std::make_shared<const Evidence>(*std::move(with));
+  if (graph_->at(id).is_event())
+    kept = std::make_shared<const Evidence>(arrivals_.events().complete(id, *kept, turn.now));
   const Evidence& seen = *kept;
   if (graph_->at(id).foreground() && state.child->exists() && seen.answer == Answer::Absent) {
     // Of healer's own child the end will be told, with its status.
@@ -56,6 +60,12 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   const Flight flight = *std::exchange(state.flight, std::nullopt);
   state.last_run = event.run;
+  const bool delayed = is_delayed(*this, id, seen, turn.now);
+  if (delayed && flight.reason != Reason::Healing) {
+    take(id, kept, turn);
+    commands_.run_ended(id, false, turn);
+    return;
+  }
   if (starts_.newly_missing(id, seen, turn.now)) {
     composites_.note(id);
     starts_.settle(id, &seen, turn);
@@ -66,10 +76,18 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   take(id, kept, turn);
   composites_.note(id);
   ++state.runs;
-  if (healing_.healings().verifies(id)) {  // the run is the healing's, and counts for no rule
+  if (graph_->at(id).is_event()) {
+    arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
+    const std::size_t begin = turn.commit.records.size();
+    judge(id, seen, flight.counted, flight.reason, turn);
+    arrivals_.events().judged(id, seen, begin, turn);
+    programs_.run_queued(graph_->at(id).name, turn);
+  } else if (healing_.healings().verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(id, flight.reason, turn.now)) {
     return;
+  } else if (delayed) {
+    // A look before a healing: it is seen, and nothing is judged.
   } else if (!state.starts->restarted && state.memory.baselines.empty() && rules_.passes(id, seen)) {
     // The common run, in which nothing happens.
     if (flight.reason != Reason::Member) commands_.run_ended(id, false, turn);
@@ -115,7 +133,7 @@ void Engine::take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn
   if (!graph_->at(id).is_run()) {
     if (seen.answer == Answer::Unknown) {
       if (!state.trouble->unknown) {
-        if (!graph_->at(id).has_members())
+        if (!graph_->at(id).has_members() && !graph_->at(id).is_listed())  // its list tells of that
           turn.record(RecordKind::RunTimedOut, Severity::Warning, graph_->at(id).name, *seen.output);
         state.trouble.set(&Trouble::unknown, Unknown{.since = turn.now.wall, .why = {}});
       }
@@ -153,6 +171,7 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
                       .in_maintenance = maintenance_.in_force(id, turn.now),
                       .now = turn.now};
   auto [decisions, failed, changed, tolerated] = rules_.judge(id, run);
+  if (block.is_event()) arrivals_.events().tell_cause(id, decisions);
   if (changed) turn.save(id);
   for (std::string& text : tolerated) turn.note(Severity::Warning, block.name, std::move(text));
   for (const RuleDecision& decision : decisions) {
@@ -190,6 +209,13 @@ void Engine::judge(ServiceId id, const Evidence& seen, bool counted, Reason reas
 }
 
 namespace {
+
+/// With the values of an event in what is written of a mail.
+void fill_format(MailFormat& format, const effect::Cause& cause) {
+  const Variables values(cause.fields.begin(), cause.fields.end());
+  for (std::optional<std::string>* const part : {&format.subject, &format.message})
+    if (*part) *part = fill(**part, values).text;
+}
 
 /// Names the firing of a rule: the same until it has recovered.
 std::string incident_of(const ServiceBlock& block, const Rule& rule, WallTime fired) {
@@ -241,6 +267,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     if (decision.what != What::Repeat && (!reminds || due)) recipients.push_back(recipient);
   }
   if (reminds && recipients.empty()) return;
+  if (decision.cause->occurrence != 0)
+    for (Recipient& recipient : recipients) fill_format(recipient.format, *decision.cause);
   if (decision.what == What::Tell) {
     rules_.notified(id, decision.rule);
     turn.save(id);

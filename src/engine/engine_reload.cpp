@@ -109,6 +109,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     pauses_.remove(id);
     alerts_.remove(id);
     arrivals_.remove(id);
+    arrivals_.events().remove(id, before.at(id).name, turn);
     state = {};
     timetable_.forget(id);
     composites_.forget(id);
@@ -145,13 +146,14 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (other) state.trouble.set(&Trouble::unknown, {});
     if (other) cut_off = cancel_flight(id, turn);
     if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
-    if (old.is_heard() && !block.is_heard()) {
-      arrivals_.remove(id);
-      if (running_) begin(id, turn.now.mono, turn);
-    } else if (block.is_heard()) {
+    if (!block.is_heartbeat()) arrivals_.remove(id);
+    if (!block.is_event()) arrivals_.events().remove(id, old.name, turn);
+    if (block.is_heard()) timetable_.stop(id);
+    if (block.is_heartbeat()) arrivals_.replace(id, old, turn);
+    if (block.is_listed())
       timetable_.stop(id);
-      arrivals_.replace(id, old, turn);
-    }
+    else if ((old.is_heard() || block.is_heard() || old.is_listed()) && running_)
+      begin(id, turn.now.mono, turn);
     Memory fresh = fresh_memory(block);
     state.memory =
         old.program->command != block.program->command ? std::move(fresh) : restored(std::move(fresh), state.memory);

@@ -65,7 +65,7 @@ SavedService heard_on(SavedService saved, const HeartbeatSpec& spec, std::option
 
 void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   const ServiceBlock& block = graph_->at(id);
-  if (saved.heartbeat && !block.is_heard()) {  // what has its name is another thing
+  if (saved.heartbeat && !block.is_heartbeat()) {  // what has its name is another thing
     SavedService other = saved;
     other.heartbeat = {};
     other.first.reset();
@@ -73,7 +73,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     return restore(id, other, now);
   }
   std::optional<SavedService> heard;
-  if (block.is_heard()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
+  if (block.is_heartbeat()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
   const SavedService& kept = heard ? *heard : saved;
   ServiceState& state = services_[id.index()];
   const bool same_boot = kept.boot == now.boot;
@@ -89,7 +89,8 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   state.saved_whole = same_boot && state.memory == kept.memory && kept.heartbeat == saved.heartbeat;
   timetable_.restore(id, kept.cron_minute, same_boot && has_phase(*block.schedule) ? kept.first : std::nullopt);
 
-  const bool go_on = counts_go_on(kept, *block.schedule, period(id), civil_, now);
+  const bool go_on =
+      block.is_event() ? kept.boot == now.boot : counts_go_on(kept, *block.schedule, period(id), civil_, now);
   const bool judged = rules_.restore(id, kept, go_on);
   // What is known of a heartbeat is kept: it is judged by that over a boot, too.
   if ((same_boot || block.is_heard()) && judged) monitoring_.judged(id);
@@ -116,6 +117,15 @@ void Engine::save_services(Turn& turn) {
   for (const ServiceId id : turn.heard)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))
       turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
+  keep_once(turn.occurrences);
+  for (const std::uint64_t number : turn.occurrences) {
+    const Occurrence* const event = arrivals_.events().find(number);
+    if (event == nullptr) continue;
+    turn.commit.occurrences.push_back(*event);
+    auto& document = turn.commit.occurrences.back().document;
+    const bool is_dropped = document != nullptr && document->empty();
+    if (number != turn.new_occurrence && !is_dropped) document = nullptr;  // it is saved already
+  }
 }
 
 SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *graph_, now); }
@@ -138,7 +148,7 @@ SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
   proofs_.save(id, saved);
   pauses_.save(id, saved);
   alerts_.save(id, saved);
-  if (graph.at(id).is_heard()) saved.first = now.mono;  // see heard_on
+  if (graph.at(id).is_heartbeat()) saved.first = now.mono;  // see heard_on
   arrivals_.save(id, saved);
   rules_.save(id, graph.at(id), saved);
   return saved;

@@ -25,12 +25,14 @@ void record_overruns(const Timetable::Overruns& sum, Turn& turn) {
 
 std::optional<Duration> Engine::period(ServiceId id) const {
   const ServiceBlock& block = graph_->at(id);
+  if (block.is_event()) return std::nullopt;
   if (block.is_heard()) return block.other->heartbeat.every;
   return period_of(*block.schedule, graph_->settings->cycle_length());
 }
 
 std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
   if (!graph_->at(id).is_heard()) return timetable_.until_next(id, *graph_->at(id).schedule, now);
+  if (graph_->at(id).is_event()) return std::nullopt;
   const std::optional<Duration> deadline = arrivals_.deadline(id);
   return deadline ? std::optional(std::max(*deadline - now.mono, Duration{0})) : std::nullopt;
 }
@@ -42,7 +44,12 @@ std::uint64_t Engine::cycle(Instant now) const {
 }
 
 void Engine::begin(ServiceId id, Duration first, Turn& turn) {
+  if (graph_->at(id).is_event()) {
+    services_[id.index()].initialising = false;  // that nothing has come says nothing of it
+    return arrivals_.events().begin(id, turn);
+  }
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);
+  if (graph_->at(id).is_listed()) return;
   timetable_.begin(id, first, services_[id.index()].monitored);
 }
 
@@ -59,6 +66,8 @@ void Engine::on(const event::Wake&, Turn& turn) {
     drain(turn);
   });
   arrivals_.hear_time(turn);
+  arrivals_.events().hear_time(turn);
+  drain(turn);
   while (jobs_.wake_one(turn)) drain(turn);
   if (healing_.wake(turn)) {
     drain(turn);

@@ -25,6 +25,10 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
   const ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
   if (block.foreground()) return;  // the end of its exec tells of it
+  if (block.is_unit()) {           // a look, which counts as that after a death does
+    if (state.monitored && starts_.in_schedule(id, turn.now)) check_now(id, Reason::Death, turn);
+    return;
+  }
   const ProcessFacts* known = state.last ? process_of(*state.last) : nullptr;
   if (known == nullptr || known->pid != event.pid || known->start_ticks != event.start_ticks) return;
   std::string how = fmt::format("process {} has died", event.pid);
@@ -84,6 +88,7 @@ void Engine::unmonitor_one(ServiceId id, const TakenOut& how, Turn& turn) {
   starts_.wait_no_more(id);
   timetable_.stop(id);
   arrivals_.stop(id);
+  arrivals_.events().stop(id, graph_->at(id).name + " is not monitored", turn);
   cancel_flight(id, turn);
   composites_.note(id);
   commands_.run_ended(id, false, turn);

@@ -10,6 +10,7 @@
 
 #include "engine/ids.hpp"
 #include "engine/parts/timetable.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -35,6 +36,20 @@ struct RunDue {
 struct RunAsked {
   ServiceId service;
   RunId run;
+};
+
+/// An event was refused, or was dropped before it was judged: people are told.
+struct EventRefused {
+  ServiceId service;
+  std::string text;
+};
+
+/// A condition by which an event has asked for a healing does not stand for its target any more.
+struct StandingEnded {
+  ServiceId service;
+  Hash128 rule;
+  std::string target;
+  std::string lapsed;  ///< why, where no event has said that all is well; or empty
 };
 
 /// The journal cannot be written any more, or can be again.
@@ -126,9 +141,10 @@ struct NeverBegun {
 
 }  // namespace fact
 
-using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::JournalTurned, fact::NeverBegun,
-                          fact::CheckWanted, fact::StepDue, fact::EndWanted, fact::ServiceStarted, fact::FreshProcess,
-                          fact::ChildBegun, fact::ChildLasted, fact::ChildServes, fact::LeftGone, fact::LeftReported,
-                          fact::OrderFailed, fact::JobEnded, fact::JobLeft, fact::ServiceWell>;
+using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::EventRefused, fact::StandingEnded,
+                          fact::JournalTurned, fact::NeverBegun, fact::CheckWanted, fact::StepDue, fact::EndWanted,
+                          fact::ServiceStarted, fact::FreshProcess, fact::ChildBegun, fact::ChildLasted,
+                          fact::ChildServes, fact::LeftGone, fact::LeftReported, fact::OrderFailed, fact::JobEnded,
+                          fact::JobLeft, fact::ServiceWell>;
 
 }  // namespace healer::engine

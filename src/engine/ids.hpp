@@ -45,6 +45,8 @@ class IdSource {
   [[nodiscard]] AlertId alert() { return AlertId{next_++}; }
   [[nodiscard]] JobId job() { return JobId{next_++}; }
   [[nodiscard]] HealingId healing() { return HealingId{next_++}; }
+  /// Of an event: Occurrence::number.
+  [[nodiscard]] std::uint64_t occurrence() { return next_++; }
   /// What is given next: all that were issued are lower.
   [[nodiscard]] std::uint64_t next() const { return next_; }
 

@@ -83,6 +83,7 @@ struct Job {
   std::vector<CommandId> asked_by;  ///< who waits for its end
 
   [[nodiscard]] const JobStep& step() const { return steps[position]; }
+  [[nodiscard]] WallTime begun_at(Instant now) const { return now.wall - (now.mono - begun); }
 };
 
 /// What a job is begun for.

@@ -2,6 +2,7 @@
 // Private to the engine and its parts: what one call of Engine::handle gathers before it emits its one Commit.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ struct Turn {
   std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
   std::vector<std::pair<ServiceId, Few<Baseline>>> remembered{};  // by services that need not be saved whole for it
   std::vector<ServiceId> heard{};                                 // the same, of which only the heartbeat has changed
+  std::uint64_t new_occurrence = 0;                               // of which nothing was saved yet; 0: of none
+  std::vector<std::uint64_t> occurrences{};                       // that are to be saved
   std::vector<JobId> changed_jobs{};                              // as `changed`, of jobs
   std::vector<JobId> moved_jobs{};                                // and of those that have only gone on
   std::vector<HealingId> changed_healings{};
@@ -78,7 +81,8 @@ struct Turn {
 
   [[nodiscard]] bool durable() const {
     return commit.reports_actions() || !changed.empty() || !remembered.empty() || !heard.empty() ||
-           !changed_jobs.empty() || !moved_jobs.empty() || !changed_healings.empty() || !acts.empty();
+           !occurrences.empty() || !changed_jobs.empty() || !moved_jobs.empty() || !changed_healings.empty() ||
+           !acts.empty();
   }
 };
 

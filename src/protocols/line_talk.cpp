@@ -7,7 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "protocols/quote.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::protocols {

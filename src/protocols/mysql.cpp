@@ -11,7 +11,7 @@
 #include "protocols/packet_talk.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 namespace healer::protocols {
 

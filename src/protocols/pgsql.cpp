@@ -9,7 +9,7 @@
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
 #include "protocols/scram.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 namespace healer::protocols {
 

@@ -8,7 +8,7 @@
 #include "protocols/options.hpp"
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::protocols {

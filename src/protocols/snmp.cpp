@@ -14,7 +14,7 @@
 #include "protocols/protocol.hpp"
 #include "protocols/quote.hpp"
 #include "util/jq.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 namespace healer::protocols {
 

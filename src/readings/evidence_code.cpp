@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <spdlog/fmt/fmt.h>
 
 namespace healer::readings {
 
@@ -376,8 +380,21 @@ void read_rest(FurtherFacts& facts, ByteReader& in) {
 // ---- what filters have found --------------------------------------------------------------------------------------
 
 // Whole, and not as a difference: the filters are few, and their texts short.
+// Since when the name of a row is known stands with them, as the value of a filter that is none: it changes seldom,
+// too.
+constexpr std::string_view kKnownSince = "\n";
+
+std::string known_since(const engine::RowSeen& row) {
+  return fmt::format("{}", std::chrono::duration_cast<milliseconds>(row.known.time_since_epoch()).count());
+}
+
 void write_values(const FurtherFacts& facts, ByteWriter& out) {
-  out.number(facts.values.size());
+  out.number(facts.values.size() + (facts.row ? 1 : 0));
+  if (facts.row) {
+    out.text(kKnownSince);
+    out.byte(1);
+    out.text(known_since(*facts.row));
+  }
   for (const ValueSeen& seen : facts.values) {
     out.text(seen.filter);
     out.byte(seen.value ? 1 : 0);
@@ -387,13 +404,20 @@ void write_values(const FurtherFacts& facts, ByteWriter& out) {
 
 void read_values(FurtherFacts& facts, ByteReader& in) {
   facts.values.clear();
+  facts.row = std::nullopt;
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     ValueSeen seen{.filter = in.text(), .value = std::nullopt};
     if (in.byte() != 0)
       seen.value = in.text();
     else
       seen.why = in.text();
-    facts.values.push_back(std::move(seen));
+    if (seen.filter != kKnownSince) {
+      facts.values.push_back(std::move(seen));
+      continue;
+    }
+    std::int64_t known = 0;
+    if (seen.value) std::from_chars(seen.value->data(), seen.value->data() + seen.value->size(), known);
+    facts.row = engine::RowSeen{WallTime{milliseconds{known}}};
   }
 }
 
@@ -417,7 +441,7 @@ bool write_difference(const Evidence& before, const Evidence& now, std::string& 
     if (was.attributes != is.attributes) parts |= Attributes;
     if (!std::ranges::equal(was.further->connections, is.further->connections, same_connection)) parts |= Connections;
     if (!same_rest(*was.further, *is.further)) parts |= Rest;
-    if (was.further->values != is.further->values) parts |= Values;
+    if (was.further->values != is.further->values || was.further->row != is.further->row) parts |= Values;
   }
   if (parts == 0 || (parts == NoFacts && before.facts == nullptr)) return false;
   ByteWriter out(bytes);

@@ -45,6 +45,7 @@ enum class Tag : std::uint8_t {
   Changes,   ///< of the Reloaded before it: which have come and gone
   Text,      ///< of the Begun or Reloaded before it: the rules' text, by its number in the chunk
   Heard,
+  Told,
   Count_
 };
 
@@ -264,11 +265,13 @@ void ChunkWriter::write(const Item& item, std::string& bytes) {
   ByteWriter out(bytes);
   const auto* const begun = std::get_if<recorded::Begun>(&item.what);
   const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what);
-  // A run that was cancelled, since a reload has taken its service away, is nobody's.
-  const auto* const ran = std::get_if<Ran>(&item.what);
-  if (ran != nullptr && (ran->service >= rules_->slots.size() || !rules_->slots[ran->service])) return;
-  const auto* const heard = std::get_if<recorded::Heard>(&item.what);  // the same of a beat
-  if (heard != nullptr && (heard->service >= rules_->slots.size() || !rules_->slots[heard->service])) return;
+  // A run that was cancelled, since a reload has taken its service away, is nobody's; the same of a beat and an event.
+  const auto is_gone = [this](Number slot) { return slot >= rules_->slots.size() || !rules_->slots[slot]; };
+  if (const auto* const ran = std::get_if<Ran>(&item.what); ran != nullptr && is_gone(ran->service)) return;
+  const auto* const heard = std::get_if<recorded::Heard>(&item.what);
+  if (heard != nullptr && is_gone(heard->service)) return;
+  const auto* const told = std::get_if<recorded::Told>(&item.what);
+  if (told != nullptr && is_gone(told->service)) return;
   const std::shared_ptr<const Graph> former = rules_;
   if (begun != nullptr) take_rules(begun->rules);
   if (reloaded != nullptr) take_rules(reloaded->rules);
@@ -330,6 +333,23 @@ void ChunkWriter::write(const recorded::Heard& heard, const Item& item, std::str
   out.text(heard.state);
   out.difference(heard.status);
   out.text(std::string_view(heard.text).substr(0, kMostOutput));
+}
+
+void ChunkWriter::write(const recorded::Told& told, const Item& item, std::string& bytes) {
+  const std::uint32_t number = name(told.service, bytes).number;
+  ByteWriter out(bytes);
+  head(Tag::Told, out);
+  out.difference((item.mono - mono_).count());
+  out.number(number);
+  out.text(std::string_view(told.key).substr(0, kMostValue));
+  out.text(std::string_view(told.state).substr(0, kMostValue));
+  out.text(told.document.size() <= kMostValue ? std::string_view(told.document) : std::string_view("{}"));
+  out.number(told.again);
+  out.number(told.fields.size());
+  for (const auto& [field, value] : told.fields) {
+    out.text(field);
+    out.text(std::string_view(value).substr(0, kMostValue));
+  }
 }
 
 void ChunkWriter::write(const recorded::Ordered& ordered, const Item& item, std::string& bytes) {
@@ -467,12 +487,16 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
   switch (static_cast<Tag>(tag)) {
     case Tag::Woke: return Woke{sum(mono_, -in.difference())};
     case Tag::WokeAtWill: return Woke{};
-    case Tag::Heard: {
-      recorded::Heard heard{.service = known(in.number(), in).number, .state = {}, .text = {}};
-      heard.state = in.text();
-      heard.status = in.difference();
-      heard.text = in.text();
-      return heard;
+    case Tag::Heard:  // from left to right
+      return recorded::Heard{known(in.number(), in).number, in.text(), in.difference(), in.text()};
+    case Tag::Told: {
+      recorded::Told told{.service = known(in.number(), in).number};
+      told.key = in.text();
+      told.state = in.text();
+      told.document = in.text();
+      told.again = in.number();
+      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) told.fields.push_back({in.text(), in.text()});
+      return told;
     }
     case Tag::Died: {
       recorded::Died died{.service = known(in.number(), in).number};

@@ -37,6 +37,7 @@ class ChunkWriter {
   void write(const engine::recorded::Ran& ran, const engine::recorded::Item& item, std::string& out);
   void write(const engine::recorded::Died& died, const engine::recorded::Item& item, std::string& out);
   void write(const engine::recorded::Heard& heard, const engine::recorded::Item& item, std::string& out);
+  void write(const engine::recorded::Told& told, const engine::recorded::Item& item, std::string& out);
   void write(const engine::recorded::Ordered& ordered, const engine::recorded::Item& item, std::string& out);
   template <typename What>
   void write(const What& what, const engine::recorded::Item& item, std::string& out);

@@ -27,6 +27,7 @@
 #include "readings/text_code.hpp"
 #include "store/state_image.hpp"
 #include "store/unending.hpp"
+#include "util/left_threads.hpp"
 
 namespace healer::readings {
 
@@ -293,11 +294,10 @@ class Recorder::Worker {
 };
 
 Recorder::Recorder(std::string path, ReadState read_state, Noted noted, RecorderOptions options)
-    : worker_(std::make_shared<Worker>(std::move(path), std::move(read_state), std::move(noted), options)) {
-  std::thread([worker = worker_] { store::unending([&] { worker->run(); }); }).detach();
-}
+    : worker_(std::make_shared<Worker>(std::move(path), std::move(read_state), std::move(noted), options)),
+      thread_([worker = worker_] { store::unending([&] { worker->run(); }); }) {}
 
-Recorder::~Recorder() { worker_->stop(); }
+Recorder::~Recorder() { end_thread(thread_, worker_->stop()); }
 
 void Recorder::take(Item&& item) { worker_->take(std::move(item)); }
 

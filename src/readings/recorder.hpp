@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "replay/recorded.hpp"
 #include "util/result.hpp"
@@ -55,6 +56,7 @@ class Recorder {
  private:
   class Worker;
   std::shared_ptr<Worker> worker_;
+  std::thread thread_;
 };
 
 }  // namespace healer::readings

@@ -46,6 +46,11 @@ std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::opti
     if (!begun) return std::nullopt;
     return recorded::Ran{known->service.number(), *begun, known->evidence};
   }
+  if (const auto* known = std::get_if<event::Arrived>(&event); known != nullptr && known->document != nullptr) {
+    if (known->refused != 0) return std::nullopt;
+    return recorded::Told{known->service.number(), known->key,    known->state,
+                          *known->document,        known->fields, known->again};
+  }
   if (const auto* known = std::get_if<event::Arrived>(&event))
     return recorded::Heard{known->service.number(), known->state, known->evidence->status,
                            known->evidence->output ? *known->evidence->output : std::string()};
@@ -75,6 +80,11 @@ std::optional<recorded::What> DayRecorder::what_of(const Event& event, std::opti
 }
 
 void DayRecorder::goes_in(const Event& event, std::optional<Duration> deadline, Instant now) {
+  if (const auto* read = std::get_if<event::RowsRead>(&event)) {
+    for (const auto& [service, evidence] : read->rows)
+      take_({.mono = now.mono, .wall = now.wall, .what = recorded::Ran{service.number(), read->began, evidence}});
+    return;
+  }
   std::optional<recorded::What> what = what_of(event, deadline, now.mono);
   if (!what) return;
   if (auto* sick = std::get_if<recorded::Sick>(&*what)) {

@@ -19,6 +19,7 @@ Service service_of(const ServiceBlock& block) {
     service.patterns.push_back((pattern.negated ? "!" : "") + pattern.text);
   // Filters are found again by their texts; here they tell whether they were asked.
   for (const std::string& filter : block.program->filters) service.patterns.push_back("json\n" + filter);
+  for (const std::string& filter : block.other->event.filters) service.patterns.push_back("json\n" + filter);
   for (const Rule& rule : block.rules) {
     for (const Test& asked : rule->condition->tests) {
       const auto* reached = std::get_if<Reached>(&asked);
@@ -53,6 +54,12 @@ std::vector<int> places(const std::vector<Asked>& then, const std::vector<Asked>
 }
 
 }  // namespace
+
+event::Arrived as_event(const Told& told, ServiceId service) {
+  event::Arrived arrived = event::occurred(service, told.key, told.state, told.document, told.fields);
+  arrived.again = told.again;
+  return arrived;
+}
 
 bool asks_more(const Service& then, const Service& now) {
   const auto lacks = [](const auto& has, const auto& wants) { return std::ranges::count(places(has, wants), -1) > 0; };

@@ -57,6 +57,17 @@ struct Heard {
   std::string text;
 };
 
+/// An event for a `check event`.
+struct Told {
+  Number service = 0;
+  std::string key;
+  std::string state;
+  std::string document;  ///< "{}" where it was too long to be recorded
+  EventFields fields;
+  std::uint64_t again = 0;
+};
+[[nodiscard]] event::Arrived as_event(const Told& told, ServiceId service);
+
 /// The engine was woken. `deadline` is the one that it had asked for.
 struct Woke {
   std::optional<Duration> deadline;
@@ -154,7 +165,7 @@ struct Gap {
 
 using What = std::variant<Ran, Woke, Died, Launched, event::ActionStarted, event::ActionReady, event::ActionEnded,
                           event::NotSignalled, event::Answered, Ordered, event::ListsDoubted, Sick, Begun, Reloaded,
-                          event::Stopping, Gap, ActionRecord, Heard>;
+                          event::Stopping, Gap, ActionRecord, Heard, Told>;
 
 struct Item {
   Duration mono{0};

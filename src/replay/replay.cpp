@@ -86,8 +86,7 @@ class Player final : public EffectSink {
         take_next();
       } else if (own && *own == first) {
         move_to(first);
-        const auto happening = own_.extract(own_.begin());
-        happening.mapped()();
+        own_.extract(own_.begin()).mapped()();
       } else {
         move_to(first);
         tell(event::Wake{});
@@ -292,9 +291,12 @@ class Player final : public EffectSink {
     const std::shared_ptr<const Evidence> seen = ran.seen ? asked(ran, *id) : nullptr;
     if (seen) latest_[id->index()] = {.seen = seen, .took = now_.mono - ran.begun};
     if (!is_here(*id)) return;
+    if (seen && !claimed_ && graph_->at(*id).is_listed())  // nobody need have asked for it
+      return tell(event::RowsRead{.began = ran.begun, .rows = {{*id, seen}}});
     const Rare<Flight>& flight = engine_->service(*id).flight;
     // One that nobody has claimed answers a run that nothing else answers.
-    const bool waits = flight && !promised_.contains(flight->run) && graph_->at(*id).is_measured();
+    const bool waits =
+        flight && !promised_.contains(flight->run) && (graph_->at(*id).is_measured() || graph_->at(*id).is_event());
     const std::optional<RunId> run = claimed_ ? claimed_ : waits ? std::optional(flight->run) : std::nullopt;
     if (!run) return;
     if (seen) return answer(*id, *run, *seen);
@@ -326,6 +328,9 @@ class Player final : public EffectSink {
   void take(const recorded::Heard& heard, const recorded::Item&) {
     if (const auto id = here(heard.service)) tell(event::arrived(*id, heard.state, heard.status, heard.text));
   }
+  void take(const recorded::Told& told, const recorded::Item&) {
+    if (const auto id = here(told.service)) tell(recorded::as_event(told, *id));
+  }
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
   }
@@ -354,7 +359,6 @@ class Player final : public EffectSink {
     doubted_ = reported;  // for an engine that is yet to begin
     if (!known) tell(reported);
   }
-
   void take(const recorded::Ordered& ordered, const recorded::Item&) {
     event::Command command = ordered.command;
     command.id = CommandId{++commands_};
@@ -363,7 +367,6 @@ class Player final : public EffectSink {
     if (command.services.empty() && !ordered.services.empty()) return;
     tell(command);
   }
-
   void take(const recorded::Sick& sick, const recorded::Item&) {
     sick_ = sick.why;
     acknowledge();
@@ -393,11 +396,9 @@ class Player final : public EffectSink {
     stopped_ = true;
     tell(reported);
   }
-
   void take(const recorded::Gap& gap, const recorded::Item& item) {
     note(item.wall, fmt::format("a gap in the recording: {}", gap.why));
   }
-
   void take(const ActionRecord& action_record, const recorded::Item&) {
     if (span_.holds(action_record.when) && lives_ > 0) then_done_.push_back(action_record);
   }
@@ -473,7 +474,6 @@ class Player final : public EffectSink {
     // Whether secrets could be read was asked by no earlier version.
     plan(now_.mono + (request.secrets.empty() ? kTakes : Duration{0}), [this, answer] { tell(answer); });
   }
-  void perform(const effect::EndRequest&) {}
 
   void perform(const effect::EndAction& end) {
     plan(now_.mono + kLastEnd, [this, action = end.action] {
@@ -483,11 +483,11 @@ class Player final : public EffectSink {
     });
   }
 
-  void perform(const effect::Signal&) {}
-  void perform(const effect::Adopt&) {}
-  void perform(const effect::Watch&) {}
-  void perform(const effect::Note&) {}
-  void perform(const effect::Reply&) {}
+  /// What is done to processes and told to people is not done again.
+  template <typename Effect>
+  requires(std::same_as<Effect, effect::EndRequest> || std::same_as<Effect, effect::Signal> ||
+           std::same_as<Effect, effect::Adopt> || std::same_as<Effect, effect::Watch> ||
+           std::same_as<Effect, effect::Note> || std::same_as<Effect, effect::Reply>) void perform(const Effect&) {}
   void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }
 
   void perform(const effect::Commit& commit) {

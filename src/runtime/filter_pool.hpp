@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Filters of jq by several helpers (runtime/jq_helper), fair by whose documents they are: each has one question under
 // way at a time, they take turns, and whose last one was slow comes after all others and never has the last helper.
+// Among the slow ones it is the turn of whoever has used the least time: where the machine is slow, most are, and a
+// document of milliseconds must not wait for each of those that use up their patience.
 //
 // Owned and called by the loop thread.
 #pragma once
@@ -8,9 +10,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "protocols/conversation.hpp"
@@ -18,6 +21,7 @@
 #include "runtime/loop.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/result.hpp"
+#include "util/time.hpp"
 
 namespace healer::runtime {
 
@@ -45,16 +49,19 @@ class FilterPool {
   void take_turn(const std::string& whose);
   void pump();
   void begin(const std::string& whose, bool is_slow);
-  void ended(const std::string& whose, bool was_slow, bool is_slow);
+  void ended(const std::string& whose, bool was_slow, Duration took);
+  void forget_slow();
 
   std::string program_;
   Duration slow_after_;
   std::vector<std::shared_ptr<JqHelper>> idle_;
   std::unordered_map<std::string, std::deque<Question>>
-      questions_;                       // by whose they are; one that is under way is not in
-  std::deque<std::string> turns_;       // who has questions and none under way
-  std::deque<std::string> slow_turns_;  // the same of those that were slow
-  std::unordered_set<std::string> slow_;
+      questions_;                  // by whose they are; one that is under way is not in
+  std::deque<std::string> turns_;  // who has questions and none under way
+  std::set<std::pair<Duration, std::string>>
+      slow_turns_;                                  // the same of those that were slow, by the time they have used
+  std::unordered_map<std::string, Duration> slow_;  // that time; who comes anew has used as much as whose turn it is
+  Duration used_by_now_{0};                         // the time of the slow one whose turn it was last
   unsigned slow_under_way_ = 0;
   WorkerPool workers_;
 };

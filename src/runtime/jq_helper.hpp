@@ -6,9 +6,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <string>
 
 #include "runtime/descriptor.hpp"
+#include "runtime/list_question.hpp"
 #include "util/result.hpp"
 #include "util/time.hpp"
 
@@ -29,7 +31,18 @@ class JqHelper {
   /// has not answered in time.
   [[nodiscard]] Result<std::string> first(const std::string& filter, const std::string& json);
 
+  /// What the rows of a list are. Errors: likewise, and nobody knows all rows. May take kPatience and a second more for
+  /// each MB of the text.
+  [[nodiscard]] Result<ListAnswer> rows(const ListQuestion& question);
+  /// The longest time that rows() may take.
+  static constexpr Duration kListPatience{2'000 + 64 * 1'000};
+
  private:
+  struct Said {
+    bool is_good = false;
+    std::string text;
+  };
+  [[nodiscard]] Result<Said> ask(const std::string& question, Duration patience, std::size_t most);
   [[nodiscard]] Result<void> start();
   void end();
 

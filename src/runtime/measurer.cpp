@@ -8,6 +8,7 @@
 #include "runtime/inspection/inspector.hpp"
 #include "runtime/net/reacher.hpp"
 #include "runtime/process/process_runner.hpp"
+#include "runtime/units/units.hpp"
 #include "util/overloaded.hpp"
 
 namespace healer::runtime {
@@ -25,8 +26,10 @@ void Measurer::measure(const engine::effect::Measure& effect,
             [&](const measure::FindProcess& wanted) { inspector_.search_process(effect, wanted, block); },
             [&](const measure::ReadSystem&) { inspector_.read_system(effect); },
             [&](const measure::ReadPath& wanted) { inspector_.read_path(effect, wanted, block); },
+            [&](const measure::ReadRow&) {},  // whoever reads lists does
             [&](const measure::ReadFilesystem&) { inspector_.read_filesystem(effect, block); },
             [&](const measure::ReadInterface& wanted) { inspector_.read_interface(effect, wanted, block); },
+            [&](const measure::ReadUnit& wanted) { units_.read(effect, wanted, block->other->unit); },
             [&](const measure::Connect& wanted) {
               if (block->plan->parts.size() == 1)
                 connections_.connect(effect, block);
@@ -41,6 +44,7 @@ void Measurer::cancel(engine::RunId run) {  // who does not know it ignores it
   connections_.cancel(run);
   runs_.cancel(run);
   inspector_.cancel(run);
+  units_.cancel(run);
 }
 
 void Measurer::forget(engine::ServiceId service, const engine::ServiceBlock* now) {
@@ -49,6 +53,7 @@ void Measurer::forget(engine::ServiceId service, const engine::ServiceBlock* now
         return std::holds_alternative<engine::measure::Run>(part);
       });
   if (!is_inspected) inspector_.forget(service);
+  if (now == nullptr || !now->is_unit()) units_.forget(service);
 }
 
 }  // namespace healer::runtime

@@ -20,16 +20,21 @@ namespace healer::runtime {
 class Inspector;
 class ProcessRunner;
 class Reacher;
+class Units;
 
 class Measurer {
  public:
   /// The complete environment of the program of a service (NAME=value).
   using Environment = std::function<std::vector<std::string>(const engine::ServiceBlock&)>;
 
-  /// Requires: `runs`, `looks` and `connections` outlive it. They tell what comes of it, as event::Measured; those of
-  /// What `inspector` answers is shown to Reacher::checked() first.
-  Measurer(ProcessRunner& runs, Inspector& inspector, Reacher& connections, Environment environment)
-      : runs_(runs), inspector_(inspector), connections_(connections), environment_(std::move(environment)) {}
+  /// Requires: the others outlive it. They tell what comes of it, as event::Measured; what `inspector` answers is shown
+  /// to Reacher::checked() first.
+  Measurer(ProcessRunner& runs, Inspector& inspector, Reacher& connections, Units& units, Environment environment)
+      : runs_(runs),
+        inspector_(inspector),
+        connections_(connections),
+        units_(units),
+        environment_(std::move(environment)) {}
 
   /// Measures what the plan of `block` says.
   void measure(const engine::effect::Measure& effect, const std::shared_ptr<const engine::ServiceBlock>& block);
@@ -42,6 +47,7 @@ class Measurer {
   ProcessRunner& runs_;
   Inspector& inspector_;
   Reacher& connections_;
+  Units& units_;
   Environment environment_;
 };
 

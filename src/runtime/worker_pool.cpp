@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "util/left_threads.hpp"
 #include "util/rare.hpp"
 
 namespace healer::runtime {
@@ -241,7 +242,7 @@ WorkerPool::~WorkerPool() {
   state_->work_there.notify_all();
   state_->worker_ended.wait_for(lock, std::chrono::seconds(1), [this] { return state_->living() == 0; });
   for (auto& worker : state_->workers) {
-    if (!worker.ended) worker.thread.detach();  // stuck: it holds on to State and touches nothing else
+    if (!worker.ended) end_thread(worker.thread, false);  // stuck: it holds on to State and touches nothing else
   }
   std::vector<std::thread> ended;
   for (auto& worker : state_->workers) {

@@ -12,6 +12,7 @@
 #include "engine/events/event.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/rule_set.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -35,6 +36,7 @@ class ListKeeper {
   struct Interval {
     std::string name;  ///< of the variable, as rows know their list
     Duration every{0};
+    Hash128 key{};  ///< as ListedSpec::list
   };
   /// All lists, in the order of their numbers.
   [[nodiscard]] virtual std::vector<Interval> lists() const = 0;
@@ -42,8 +44,10 @@ class ListKeeper {
   virtual void change(std::size_t statement) = 0;
   /// The list is read. `failed`, `in_repair`: its rows, in lower case, of which a service stands failed, and that are
   /// being healed.
-  virtual Changes read(std::size_t list, const std::set<std::string>& failed,
-                       const std::set<std::string>& in_repair) = 0;
+  virtual Changes read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+                       WallTime now) = 0;
+  /// Since when the list has a row of that name; none: its last reading did not have it, or has failed.
+  [[nodiscard]] virtual std::optional<WallTime> has_row(std::size_t list, std::string_view row) const = 0;
   /// Some service has recovered: as ListMemory::see() of a list. Whether that changes what is doubted.
   virtual bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) = 0;
   /// A person's words.

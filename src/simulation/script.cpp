@@ -10,6 +10,7 @@
 
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "simulation/script_reader.hpp"
 #include "simulation/script_value.hpp"
 #include "util/text.hpp"
@@ -146,6 +147,9 @@ void ScriptReader::service() {
   if (blocks_.at(name)->has_members())
     return fail(first.offset, fmt::format("'{}' is a composite: it is not checked itself", printable(raw)),
                 "write the runs of its members");
+  if (blocks_.at(name)->is_event())
+    return fail(first.offset, fmt::format("'{}' is a check of events: these come, it is not checked", printable(raw)),
+                fmt::format("write at 5 minutes event {} '{{...}}'", printable(raw)));
   if (blocks_.at(name)->is_heard())
     return fail(first.offset, fmt::format("'{}' is a heartbeat: it is heard, not checked", printable(raw)),
                 fmt::format("write at 5 minutes beat {}", printable(raw)));
@@ -160,7 +164,7 @@ void ScriptReader::service() {
     service.down = true;
     return want_end();
   }
-  if (!block.is_run())
+  if (!block.is_run() && !block.is_listed())
     return fail(here(), fmt::format("'{}' is not a program: it does not exit", printable(block.name)),
                 fmt::format("write {}{} QUANTITY: VALUES, for what a rule compares",
                             block.has_process() ? fmt::format("{}: down, or ", raw) : "", raw));
@@ -196,6 +200,8 @@ void ScriptReader::measured(const std::string& words) {
   while (!words_[next_++].raw.ends_with(':')) {
   }
   if (words == "connection" || words.starts_with("connection ")) return connections(name, words, first, begin);
+  if (blocks_.at(name)->is_unit() && (words == "state" || words == "substate"))
+    return told(name, words == "state" ? Attribute::UnitState : Attribute::UnitSubstate, words, first, begin);
   std::vector<Metric> metrics = compared_metrics(*blocks_.at(name), words);
   if (metrics.empty()) {
     const std::vector<std::string> known = compared_words(*blocks_.at(name));
@@ -218,6 +224,39 @@ void ScriptReader::measured(const std::string& words) {
   }
   want_end();
   if (!failed_) add(script_.services[name].measured[metrics.front()], values, again, first.offset, begin);
+}
+
+/// NAME state: active*3 failed unknown ...
+void ScriptReader::told(const std::string& name, Attribute what, const std::string& words, const Word& first,
+                        std::size_t begin) {
+  ScriptedTexts& texts = script_.services[name].told[what];
+  if (texts.repeated) return fail(first.offset, "the previous line of this never ends", "remove its '...'");
+  if (!more())
+    return fail(here(), "the values are missing",
+                fmt::format("write them run by run, as {}",
+                            what == Attribute::UnitState ? "active failed" : "running auto-restart"));
+  while (!failed_ && more()) {
+    const Word word = words_[next_++];
+    if (iequals(word.raw, "...")) {
+      if (texts.values.empty()) return fail(word.offset, "there is nothing to repeat before '...'");
+      texts.repeated = true;
+      return want_end();
+    }
+    std::size_t at = std::min(word.raw.find('*'), word.raw.size());
+    const std::string text = to_lower(word.raw.substr(0, at));
+    std::int64_t times = 1;
+    if (at < word.raw.size()) times = read_number(word.raw, ++at, word.offset, "the number of times", 1, kMaxRuns);
+    if (at != word.raw.size()) fail(word.offset + at, fmt::format("unexpected '{}'", printable(word.raw.substr(at))));
+    const bool is_state = std::ranges::find(kUnitStates, text) != kUnitStates.end();
+    if (what == Attribute::UnitState && text != "unknown" && !is_state)
+      return fail(word.offset, fmt::format("'{}' is not a state of a unit", printable(text)),
+                  fmt::format("the states are {}, and unknown", fmt::join(kUnitStates, ", ")));
+    if (texts.values.size() + static_cast<std::size_t>(times) > kMaxRuns)
+      return fail(begin, fmt::format("a {} may have {} scripted values", words, kMaxRuns),
+                  "let the list repeat with ...");
+    texts.values.insert(texts.values.end(), static_cast<std::size_t>(times),
+                        text == "unknown" ? std::nullopt : std::optional(text));
+  }
 }
 
 /// Values that a line gives of something, to those of the lines before.

@@ -21,6 +21,10 @@
 //   here loadavg(1min): 0.5 20*4 unknown     of the machine; could not be measured. Only what a rule compares has
 //                                            values
 //
+//   nginx state: active*3 failed             of a unit of systemd, run by run: what systemd says of it; it is active
+//   nginx substate: running auto-restart     where nothing is said. `unknown`: systemd does not answer
+//   exec "systemd start nginx.service" exits 1    how the start of a unit ends, which is systemd's own job
+//
 //   web connection: up*3 down unknown ...    what comes of its connections, run by run: all of them, or one, counted in
 //   web connection 2: down                   the order of the rules. They are up where nothing else is said
 //   web connection: unresolved               no name server answers
@@ -114,6 +118,7 @@
 #include "engine/events/outcome.hpp"
 #include "engine/healing/healing.hpp"
 #include "engine/heartbeat.hpp"
+#include "engine/rules/attribute.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/metric.hpp"
 #include "util/time.hpp"
@@ -136,12 +141,19 @@ struct ScriptedSeries {
   bool repeated = false;                      ///< after the last the first comes again; else the last stays
 };
 
+/// What is told of an attribute that is a text, run by run.
+struct ScriptedTexts {
+  std::vector<std::optional<std::string>> values;  ///< none: nobody could tell
+  bool repeated = false;                           ///< as of a series
+};
+
 struct ScriptedService {
   std::vector<ScriptedRun> runs;  ///< of a check program
   bool repeated = false;          ///< as of a series
   Duration takes{0};
   bool down = false;  ///< a process that does not run at the beginning
   std::map<Metric, ScriptedSeries> measured;
+  std::map<Attribute, ScriptedTexts> told;  ///< of a unit: how it stands
   /// What comes of its connections, by ServiceBlock::probes: 1 is up, 0 down, or kUnresolved; kEveryConnection: of
   /// those not named.
   std::map<std::size_t, ScriptedSeries> connections;
@@ -242,7 +254,8 @@ struct ScriptedCommand {
     ListSays,    ///< a list says something else from now on
     AcceptList,  ///< a person's word that it is right
     ForgetRow,
-    Beat  ///< of a heartbeat
+    Beat,   ///< of a heartbeat
+    Occurs  ///< an event for a `check event`
   };
   Duration at{0};  ///< since the start
   Kind kind = Kind::Validate;
@@ -258,7 +271,9 @@ struct ScriptedCommand {
   Overrides overrides{};              ///< Heal
   BeatWord word = BeatWord::Good;     ///< Beat, as are the next
   std::int64_t status = 0;
-  std::string text{};
+  std::string text{};   ///< Occurs: the event's document
+  std::string key{};    ///< Occurs: of what it is about; empty: a hash of the document
+  std::string state{};  ///< Occurs: of that
 };
 
 /// What a script says that is to come of it.

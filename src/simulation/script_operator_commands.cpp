@@ -9,6 +9,7 @@
 #include "engine/healing/named.hpp"
 #include "engine/rules/service.hpp"
 #include "simulation/script_reader.hpp"
+#include "util/jq.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -19,7 +20,9 @@ using CommandKind = ScriptedCommand::Kind;
 constexpr Duration kReboot = minutes{1};
 
 /// Whether a script can let what looks at a service fail.
-bool can_fail(const ServiceBlock& block) { return block.is_run() || !block.probes.empty(); }
+bool can_fail(const ServiceBlock& block) {
+  return block.is_run() || block.is_listed() || block.is_unit() || !block.probes.empty();
+}
 
 bool is_crash(CommandKind kind) { return kind == CommandKind::Crash || kind == CommandKind::Reboot; }
 bool is_of_healing(CommandKind kind) {
@@ -31,7 +34,7 @@ bool is_of_healing(CommandKind kind) {
 
 void ScriptReader::command() {
   constexpr std::string_view kForm = "at 00:05:00 unmonitor NAME";
-  static constexpr std::array<std::pair<std::string_view, CommandKind>, 18> kCommands{
+  static constexpr std::array<std::pair<std::string_view, CommandKind>, 19> kCommands{
       {{"monitor", CommandKind::Monitor},
        {"unmonitor", CommandKind::Unmonitor},
        {"validate", CommandKind::Validate},
@@ -49,7 +52,8 @@ void ScriptReader::command() {
        {"healing", CommandKind::ResetHealing},
        {"crash", CommandKind::Crash},
        {"reboot", CommandKind::Reboot},
-       {"beat", CommandKind::Beat}}};
+       {"beat", CommandKind::Beat},
+       {"event", CommandKind::Occurs}}};
   ScriptedCommand command;
   command.at = offset(kForm);
   if (list_command(command) || another_hand(command)) return;
@@ -66,13 +70,14 @@ void ScriptReader::command() {
     std::vector<std::string_view> known{"set", "list", "forget"};
     for (const auto& [name, kind] : kCommands) known.push_back(name);
     const std::string_view near = nearest_word(word.raw, known);
-    fail(word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
-         near.empty()
-             ? "the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
-               "heal, approve, reject, cancel, healing reset, list, accept list, forget, beat, crash, reboot and "
-               "set clock; a process dies, hangs or "
-               "comes up, and a service fails, or recovers"
-             : did_you_mean(near));
+    fail(
+        word.offset, fmt::format("'{}' is not a command", printable(word.raw)),
+        near.empty()
+            ? "the commands are monitor, unmonitor, validate, accept, start, stop, restart, pause, resume, ack, "
+              "heal, approve, reject, cancel, healing reset, list, accept list, forget, beat, event, crash, reboot and "
+              "set clock; a process dies, hangs or "
+              "comes up, and a service fails, or recovers"
+            : did_you_mean(near));
   } else if (command.kind = found->second; is_crash(command.kind)) {
     if (command.kind == CommandKind::Reboot) command.span = kReboot;
     if (take("for")) command.span = duration("at 1 hour crash for 10 seconds");
@@ -80,6 +85,8 @@ void ScriptReader::command() {
     healing_command(command);
   } else if (command.kind == CommandKind::Beat) {
     beat(command);
+  } else if (command.kind == CommandKind::Occurs) {
+    occurs(command);
   } else {
     services_of(command);
     if (take("for"))
@@ -127,7 +134,7 @@ void ScriptReader::beat(ScriptedCommand& command) {
   if (failed_) return;
   command.services.push_back(service_name(name, name.raw));
   if (failed_) return;
-  if (!blocks_.at(command.services.front())->is_heard())
+  if (!blocks_.at(command.services.front())->is_heartbeat())
     return fail(name.offset, fmt::format("'{}' is not a heartbeat", printable(name.raw)),
                 "it begins with 'check heartbeat'");
   if (take("start"))
@@ -139,6 +146,31 @@ void ScriptReader::beat(ScriptedCommand& command) {
     command.status = number("the exit status", 0, kMostStatus, kForm);
   }
   if (more() && words_[next_].quoted()) command.text = text_of(words_[next_++]);
+}
+
+/// event NAME "DOCUMENT" [key "K"] [state "S"]
+void ScriptReader::occurs(ScriptedCommand& command) {
+  constexpr std::string_view kForm = "at 5 minutes event NAME '{\"current\": \"alarm\"}' key \"a1\" state \"alarm\"";
+  const Word name = want_word("the name of the check", kForm);
+  if (failed_) return;
+  command.services.push_back(service_name(name, name.raw));
+  if (failed_) return;
+  const ServiceBlock& block = *blocks_.at(command.services.front());
+  if (!block.is_event())
+    return fail(name.offset, fmt::format("'{}' is no check of events", printable(name.raw)),
+                "it begins with 'check event'");
+  const Word document = want_word("the event's document in quotes", kForm);
+  if (failed_) return;
+  command.text = text_of(document);
+  if (!value_in(command.text, "objects"))
+    return fail(document.offset, "this is not a JSON object", fmt::format("write it as in: {}", kForm));
+  const auto found = [&](const std::string& filter) {
+    return filter.empty() ? std::string() : json_text(value_in(command.text, filter).value_or("\"\""));
+  };
+  command.key = found(block.other->event.key);
+  command.state = found(block.other->event.state);
+  if (take("key")) command.key = text_of(want_word("the event's key in quotes", kForm));
+  if (take("state")) command.state = text_of(want_word("the event's state in quotes", kForm));
 }
 
 /// heal NAME [with W] [override limit, ...], approve NAME, reject NAME, cancel NAME, healing reset W

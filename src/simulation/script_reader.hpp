@@ -62,6 +62,7 @@ class ScriptReader : private ScriptLine {
   void measured(const std::string& words);
   void add(ScriptedSeries& series, const std::vector<std::optional<double>>& values, std::optional<std::size_t> again,
            std::size_t line, std::size_t begin);
+  void told(const std::string& name, Attribute what, const std::string& words, const Word& first, std::size_t begin);
   void connections(const std::string& name, const std::string& words, const Word& first, std::size_t begin);
   void value(const Word& word, std::string_view words, std::vector<Metric>& metrics,
              std::vector<std::optional<double>>& values);
@@ -97,6 +98,7 @@ class ScriptReader : private ScriptLine {
   void services_of(ScriptedCommand& command);
   void healing_command(ScriptedCommand& command);
   void beat(ScriptedCommand& command);
+  void occurs(ScriptedCommand& command);
   bool is_known(const Word& word);
   void name_all(ScriptedCommand& command) const;
   bool another_hand(ScriptedCommand& command);

@@ -45,7 +45,8 @@ std::optional<event::Command::Kind> command_kind(CommandKind kind) {
     case CommandKind::ListSays:
     case CommandKind::AcceptList:
     case CommandKind::ForgetRow:
-    case CommandKind::Beat: break;
+    case CommandKind::Beat:
+    case CommandKind::Occurs: break;
   }
   return std::nullopt;
 }

@@ -14,6 +14,7 @@
 #include "engine/healing/request.hpp"
 #include "engine/rules/json_test.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -96,6 +97,28 @@ std::vector<std::pair<Attribute, Value>> usual_attributes(const ServiceBlock& bl
     }
   }
   return known;
+}
+
+/// What systemd says of a unit in run `place`: it is well where nothing else is said. Nothing: it does not answer.
+std::optional<UnitFacts> unit_for(const ScriptedService* script, bool is_scripted, bool fails, std::uint64_t place) {
+  UnitFacts unit{.load = "loaded", .active = fails ? "failed" : "active", .sub = {}};
+  const auto told = [&](Attribute what) -> const std::optional<std::string>* {
+    if (script == nullptr || !is_scripted) return nullptr;
+    const auto found = script->told.find(what);
+    if (found == script->told.end()) return nullptr;
+    return &found->second.values[place_in(found->second.values.size(), found->second.repeated, place)];
+  };
+  const std::optional<std::string>* const state = told(Attribute::UnitState);
+  const std::optional<std::string>* const substate = told(Attribute::UnitSubstate);
+  if ((state != nullptr && !*state) || (substate != nullptr && !*substate)) return std::nullopt;
+  if (substate != nullptr && is_restarted_by_systemd(**substate)) unit.active = "activating";
+  if (state != nullptr) unit.active = **state;
+  unit.sub = substate != nullptr           ? **substate
+             : unit.active == "active"     ? "running"
+             : unit.active == "inactive"   ? "dead"
+             : unit.active == "activating" ? "start"
+                                           : unit.active;
+  return unit;
 }
 
 /// Whether a program whose output never changes would fail.
@@ -238,9 +261,24 @@ Evidence SimulatedWorld::run(ServiceId id, Duration now) { return seen(id, playe
 Evidence SimulatedWorld::seen(ServiceId id, std::uint64_t place, Duration now) const {
   const Played& played = played_[id.index()];
   const ServiceBlock& block = graph_->at(id);
-  if (block.is_run()) return answer(played, block, place);
+  if (block.is_run() || block.is_listed()) return answer(played, block, place);
   Evidence seen{.elapsed = played.script == nullptr ? Duration{0} : played.script->takes};
   seen.facts = std::make_shared<const Facts>(facts(played, block, place, now));
+  if (block.is_unit()) {
+    const bool is_scripted = played.scripted_state == ScriptedState::Scripted;
+    const auto unit = unit_for(played.script, is_scripted, played.scripted_state == ScriptedState::Failing, place);
+    if (!unit) {
+      seen.answer = Answer::Unknown;
+      seen.facts = nullptr;
+      seen.output = std::make_shared<const std::string>("systemd does not answer");
+      return seen;
+    }
+    auto facts = std::make_shared<Facts>(*seen.facts);
+    facts->attributes.edit() = {{Attribute::UnitState, unit->active},
+                                {Attribute::UnitSubstate, unit->sub},
+                                {Attribute::UnitStanding, standing_of(*unit)}};
+    seen.facts = std::move(facts);
+  }
   const bool missing = block.has_process() && !played.pid;
   if (missing) seen.answer = Answer::Absent;
   seen.output = std::make_shared<const std::string>(missing ? block.kind->absent : std::string_view{});
@@ -286,10 +324,12 @@ Evidence SimulatedWorld::answer(const Played& played, const ServiceBlock& block,
   if (played.patterns) seen.matches = played.patterns->match(*seen.output);
   if (!block.program->filters.empty()) {
     auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
-    facts->further.edit().values =
-        run == &kGood || run == &kBad ? usual_values(block, run == &kBad) : found_values(block, seen);
+    // Of a row an exit value says whether it is well, where it is not written out.
+    const bool usual = run == &kGood || run == &kBad || (block.is_listed() && run->output.empty());
+    facts->further.edit().values = usual ? usual_values(block, run->status != 0) : found_values(block, seen);
     seen.facts = std::move(facts);
   }
+  if (block.is_listed()) seen.status = 0;
   return seen;
 }
 
@@ -347,6 +387,7 @@ bool SimulatedWorld::used_up(ServiceId id) const {
   if (played.script == nullptr) return true;
   std::size_t most = played.script->runs.size();
   for (const auto& [metric, series] : played.script->measured) most = std::max(most, series.values.size());
+  for (const auto& [what, texts] : played.script->told) most = std::max(most, texts.values.size());
   for (const auto& [index, series] : played.script->connections) most = std::max(most, series.values.size());
   return played.ended >= most;
 }

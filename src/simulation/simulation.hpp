@@ -128,6 +128,7 @@ class Simulation final : public EffectSink {
   void perform(const effect::Reply& reply);
   void perform(const ScriptedCommand& command);
   void beat(const ScriptedCommand& command);
+  void occurs(const ScriptedCommand& command);
   void fall_silent(ServiceId id);
   void another_hand(ServiceId id, ScriptedCommand::Kind kind);
 
@@ -135,6 +136,8 @@ class Simulation final : public EffectSink {
   void begin_lists();
   void read_list(std::size_t list, const ListKeeper::Interval& of);
   void take(ListKeeper::Changes changes);
+  void tell_rows(std::size_t list, const ListKeeper::Interval& of);
+  [[nodiscard]] Evidence of_row(ServiceId id, Evidence seen) const;
   void see_rows();
   void change_list(const ScriptedCommand& command);
   /// The services of a command that are in the rules now. Says so where there are none.

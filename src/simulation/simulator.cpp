@@ -22,6 +22,8 @@
 #include "simulation/simulated_operator_commands.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/timeline.hpp"
+#include "util/hash.hpp"
+#include "util/jq.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -39,6 +41,32 @@ std::uint64_t runs_of_heard(const Engine* engine) {
   for (const ServiceId id : engine->graph()->order)
     if (engine->graph()->at(id).is_heard()) runs += engine->service(id).runs;
   return runs;
+}
+
+/// The plain value of a document that "EVENT.a.b" stands for; nothing: there is none.
+std::optional<std::string> field_of(const std::string& document, std::string_view name) {
+  std::string filter = ".";
+  for (name.remove_prefix(name.find('.') + 1); !name.empty();) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    filter += fmt::format("[{}]", json_string(name.substr(0, end)));
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  const auto value = value_in(document, filter + " | select(type != \"object\" and type != \"array\" and . != null)");
+  return value ? std::optional(json_text(*value)) : std::nullopt;
+}
+
+/// What the filters of a check find in the document of an event.
+Evidence values_of(const ServiceBlock& block, const std::string& document) {
+  auto facts = std::make_shared<Facts>();
+  for (const std::string& filter : block.other->event.filters) {
+    ValueSeen seen{.filter = filter, .value = value_in(document, filter)};
+    if (!seen.value) seen.why = "there is no such value in the event";
+    facts->further.edit().values.push_back(std::move(seen));
+  }
+  Evidence seen;
+  seen.output = std::make_shared<const std::string>();
+  seen.facts = std::move(facts);
+  return seen;
 }
 
 }  // namespace
@@ -188,12 +216,20 @@ void Simulation::tell(Duration when, std::function<void()> what) {
 // ---- the world --------------------------------------------------------------------------------------------------
 
 void Simulation::perform(const effect::Measure& start) {
+  if (start.document != nullptr) {
+    tell(now_.mono, [this, start] {
+      if (is_there(start.service))
+        handle(event::measured(start.service, start.run, values_of(graph_->at(start.service), *start.document)));
+    });
+    return;
+  }
   // Else a look of a job, or one beside the schedule.
   const ServiceState& state = engine_->service(start.service);
   const bool run =
       state.flight && state.flight->run == start.run &&
       (state.flight->counted || state.flight->reason != Reason::Again || graph_->at(start.service).is_run());
   Evidence seen = run ? world_.run(start.service, now_.mono) : world_.check(start.service, now_.mono);
+  if (graph_->at(start.service).is_listed()) seen = of_row(start.service, std::move(seen));
   tell(now_.mono + seen.elapsed, [this, start, run, seen = std::move(seen)] {
     if (run)
       observe(start, seen);
@@ -276,6 +312,7 @@ void Simulation::perform(const ScriptedCommand& command) {
     return end(command.span, reboot);
   }
   if (command.kind == Kind::Beat) return beat(command);
+  if (command.kind == Kind::Occurs) return occurs(command);
   std::string why;
   std::optional<event::Command> command_event = order_of(command, *engine_, now_, why);
   if (!command_event) return add({.kind = "reply", .text = why}, nullptr);
@@ -287,6 +324,16 @@ void Simulation::beat(const ScriptedCommand& command) {
   for (const ServiceId id : there(command.services))
     handle(event::arrived(id, std::string(to_string(command.word)), command.status, command.text,
                           CommandId{next_number_++}));
+}
+
+void Simulation::occurs(const ScriptedCommand& command) {
+  for (const ServiceId id : there(command.services)) {
+    EventFields fields;
+    for (const std::string& name : graph_->at(id).other->event.fields)
+      if (auto value = field_of(command.text, name)) fields.emplace_back(name, *std::move(value));
+    const std::string key = command.key.empty() ? to_string(hash128(command.text)) : command.key;
+    handle(event::occurred(id, key, command.state, command.text, std::move(fields), CommandId{next_number_++}));
+  }
 }
 
 // ---- the timeline -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "engine/judging/rows.hpp"
 #include "engine/reload/diff.hpp"
+#include "engine/rules/service.hpp"
 #include "simulation/list_keeper.hpp"
 #include "simulation/simulated_operator_commands.hpp"
 #include "simulation/simulation.hpp"
@@ -18,11 +19,54 @@ void Simulation::begin_lists() {
   const std::vector<ListKeeper::Interval> lists = lists_->lists();
   for (std::size_t list = 0; list < lists.size(); ++list)
     plan(start_ + lists[list].every, 1, [this, list, of = lists[list]] { read_list(list, of); });
+  // The daemon reads them when it starts.
+  const Duration first = start_ + graph_->settings->start_delay;
+  for (std::size_t list = 0; list < lists.size(); ++list)
+    plan(first, 1, [this, list, of = lists[list]] { tell_rows(list, of); });
 }
 
 void Simulation::read_list(std::size_t list, const ListKeeper::Interval& of) {
   plan(now_.mono + of.every, 1, [this, list, of] { read_list(list, of); });
-  if (engine_) take(lists_->read(list, failed_rows(*engine_, of.name), rows_in_repair(*engine_, of.name)));
+  if (!engine_) return;
+  take(lists_->read(list, failed_rows(*engine_, of.name), rows_in_repair(*engine_, of.name), now_.wall));
+  tell_rows(list, of);
+}
+
+/// What a reading has found of rows is told to the services that judge them.
+void Simulation::tell_rows(std::size_t list, const ListKeeper::Interval& of) {
+  if (!engine_) return;
+  const std::shared_ptr<const Graph> graph = graph_;
+  for (const ServiceId id : graph->order) {
+    const ServiceBlock& block = graph->at(id);
+    if (!block.is_listed() || block.other->listed.list != of.key || !engine_->service(id).monitored) continue;
+    if (!lists_->has_row(list, block.other->listed.row)) continue;
+    const Evidence seen = of_row(id, world_.run(id, now_.mono));
+    world_.end_run(id);
+    ++timeline_.runs;
+    const std::span<const RuleState> rules = engine_->rules(id);
+    before_.assign(rules.begin(), rules.end());
+    judged_ = id;
+    handle(event::RowsRead{.began = now_.mono, .rows = {{id, std::make_shared<const Evidence>(seen)}}});
+  }
+}
+
+/// What is seen of a row, with what its list knows of it. Nobody knows how a row is that the list does not have.
+Evidence Simulation::of_row(ServiceId id, Evidence seen) const {
+  const ListedSpec& listed = graph_->at(id).other->listed;
+  const std::vector<ListKeeper::Interval> lists = lists_ == nullptr ? decltype(lists_->lists()){} : lists_->lists();
+  for (std::size_t list = 0; list < lists.size(); ++list) {
+    if (lists[list].key != listed.list) continue;
+    const std::optional<WallTime> known = lists_->has_row(list, listed.row);
+    if (known) {
+      auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
+      facts->further.edit().row = RowSeen{*known};
+      seen.facts = std::move(facts);
+      return seen;
+    }
+  }
+  seen.answer = Answer::Unknown;
+  seen.output = std::make_shared<const std::string>("its list does not have it now");
+  return seen;
 }
 
 void Simulation::take(ListKeeper::Changes changes) {

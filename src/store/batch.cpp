@@ -49,10 +49,24 @@ std::size_t size_of(const std::string& name, const Heartbeat& heartbeat) {
   return kIdBytes + sizeof heartbeat + name.size() + heartbeat.text.size();
 }
 
+std::size_t size_of(const EventFields& fields) {
+  std::size_t bytes = 0;
+  for (const auto& field : fields) bytes += sizeof field + field.first.size() + field.second.size();
+  return bytes;
+}
+
+std::size_t size_of(const Occurrence& event) {
+  std::size_t bytes = kIdBytes + sizeof event + event.service.size() + event.key.size() + event.state.size() +
+                      event.sender.size() + event.remark.size() + event.answer.size() + event.outcome.size() +
+                      size_of(event.fields) + (event.document ? event.document->size() : 0);
+  for (const Standing& standing : event.standing) bytes += sizeof standing + standing.target.size();
+  return bytes;
+}
+
 std::size_t size_of(const effect::Cause* cause) {
   if (cause == nullptr) return 0;
   return sizeof *cause + cause->service.size() + cause->event_text.size() + cause->action_text.size() +
-         cause->description.size() + cause->rule.size();
+         cause->description.size() + cause->rule.size() + size_of(cause->fields);
 }
 
 std::size_t size_of(const PendingExec& pending) {
@@ -146,6 +160,8 @@ void Batch::add(effect::Commit commit) {
   for (WorkflowMemory& memory : commit.workflows) save(std::move(memory));
   if (commit.closed_brakes) close(std::move(*commit.closed_brakes));
   if (commit.wide_pauses) pause(std::move(*commit.wide_pauses));
+  for (Occurrence& event : commit.occurrences) save(std::move(event));
+  for (const std::uint64_t event : commit.forgotten_occurrences) forget(event);
 }
 
 void Batch::merge(Batch later) {
@@ -176,6 +192,8 @@ void Batch::merge(Batch later) {
   for (auto& [key, memory] : later.workflows_) save(std::move(memory));
   if (later.closed_brakes_) close(std::move(*later.closed_brakes_));
   if (later.wide_pauses_) pause(std::move(*later.wide_pauses_));
+  for (auto& [number, event] : later.occurrences_) save(std::move(event));
+  for (const std::uint64_t event : later.forgotten_occurrences_) forget(event);
   if (later.sources_) sources_ = std::move(later.sources_);
 }
 
@@ -408,6 +426,26 @@ void Batch::pause(std::vector<WidePause> pauses) {
   bytes_ += size_of(pauses);
   if (wide_pauses_) bytes_ -= size_of(*wide_pauses_);
   wide_pauses_ = std::move(pauses);
+}
+
+void Batch::save(Occurrence event) {
+  const std::uint64_t number = event.number;
+  last_id_ = std::max(last_id_, number);
+  const auto [place, added] = occurrences_.try_emplace(number);
+  if (!added) {
+    bytes_ -= size_of(place->second);
+    if (event.document == nullptr) event.document = std::move(place->second.document);
+  }
+  bytes_ += size_of(event);
+  place->second = std::move(event);
+}
+
+void Batch::forget(std::uint64_t occurrence) {
+  if (const auto place = occurrences_.find(occurrence); place != occurrences_.end()) {
+    bytes_ -= size_of(place->second);
+    occurrences_.erase(place);
+  }
+  if (forgotten_occurrences_.insert(occurrence).second) bytes_ += kIdBytes;
 }
 
 }  // namespace healer::store

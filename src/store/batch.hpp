@@ -75,6 +75,9 @@ class Batch {
   [[nodiscard]] const std::map<std::string, engine::WorkflowMemory>& workflows() const { return workflows_; }
   [[nodiscard]] const std::optional<std::vector<engine::ClosedBrake>>& closed_brakes() const { return closed_brakes_; }
   [[nodiscard]] const std::optional<std::vector<engine::WidePause>>& wide_pauses() const { return wide_pauses_; }
+  /// By number. A document that is null stays as it was written before.
+  [[nodiscard]] const std::map<std::uint64_t, engine::Occurrence>& occurrences() const { return occurrences_; }
+  [[nodiscard]] const std::set<std::uint64_t>& forgotten_occurrences() const { return forgotten_occurrences_; }
   /// The highest of its commits.
   [[nodiscard]] engine::effect::Durability durability() const { return durability_; }
   [[nodiscard]] const std::optional<std::vector<SavedSource>>& sources() const { return sources_; }
@@ -103,6 +106,8 @@ class Batch {
   void save(engine::WorkflowMemory memory);
   void close(std::vector<engine::ClosedBrake> brakes);
   void pause(std::vector<engine::WidePause> pauses);
+  void save(engine::Occurrence event);
+  void forget(std::uint64_t occurrence);
 
   engine::Sequence up_to_ = 0;
   std::uint64_t last_id_ = 0;
@@ -128,6 +133,8 @@ class Batch {
   std::map<std::string, engine::WorkflowMemory> workflows_;
   std::optional<std::vector<engine::ClosedBrake>> closed_brakes_;
   std::optional<std::vector<engine::WidePause>> wide_pauses_;
+  std::map<std::uint64_t, engine::Occurrence> occurrences_;
+  std::set<std::uint64_t> forgotten_occurrences_;
   engine::effect::Durability durability_ = engine::effect::Durability::Gathered;
   std::optional<std::vector<SavedSource>> sources_;
 };

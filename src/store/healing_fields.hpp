@@ -27,6 +27,9 @@ constexpr std::array<std::string_view, 6> words_of(For<Comparison>) { return {"=
 constexpr std::array<std::string_view, 4> words_of(For<HealingMode>) {
   return {"shadow", "dry run", "approval", "automatic"};
 }
+constexpr std::array<std::string_view, 4> words_of(For<OccurrenceStage>) {
+  return {"waiting", "judged", "dropped", "refused"};
+}
 constexpr std::array<std::string_view, 3> words_of(For<effect::Cause::State>) {
   return {"succeeded", "failed", "changed"};
 }
@@ -180,9 +183,35 @@ void fields(auto& all, Is<effect::Cause::Process> auto& process) {
 }
 
 void fields(auto& all, Is<effect::Cause> auto& cause) {
-  auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process] = cause;
+  auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process, occurrence,
+         event_fields] = cause;
   all("service", service, "event", event, "state", state, "event_text", event_text, "action_text", action_text,
-      "description", description, "rule", rule, "when", when, "program_status", program_status, "process", process);
+      "description", description, "rule", rule, "when", when, "program_status", program_status, "process", process,
+      "occurrence", occurrence, "fields", event_fields);
+}
+
+void fields(auto& all, Is<Standing> auto& standing) {
+  auto& [rule, target, until] = standing;
+  all("rule", rule, "target", target, "until", until);
+}
+
+/// Without its document.
+void fields(auto& all, Is<Occurrence> auto& event) {
+  [[maybe_unused]] auto& [number, service, key, state, sender, remark, first, last, count, again, status, answer, stage,
+                          outcome, standing, event_fields, unsaved] = event;
+  all("number", number, "service", service, "key", key, "state", state, "sender", sender, "remark", remark, "first",
+      first, "last", last, "count", count, "again", again, "status", status, "answer", answer, "stage", stage,
+      "outcome", outcome, "standing", standing, "fields", event_fields);
+}
+
+/// The fields of an event alone.
+struct SavedFields {
+  EventFields of_event;
+};
+
+void fields(auto& all, Is<SavedFields> auto& saved) {
+  auto& [of_event] = saved;
+  all("fields", of_event);
 }
 
 void fields(auto& all, Is<Deadline> auto& deadline) {
@@ -220,14 +249,15 @@ void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
          mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
          held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned,
-         queued, escalated, in_probation] = healing;
+         queued, escalated, cleared, in_probation] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "held_by", held_by, "not_before", not_before,
       "approved_by", approved_by, "approved_early", approved_early, "seen", seen, "refused", refused, "told_long",
       notified_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
       detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
-      "abandoned", abandoned, "queued", queued, "escalated", escalated, "in_probation", in_probation);
+      "abandoned", abandoned, "queued", queued, "escalated", escalated, "cleared", cleared, "in_probation",
+      in_probation);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {

@@ -377,10 +377,18 @@ std::string to_json(const Healing& healing) { return ToText::text_of(healing); }
 std::string to_json(const TargetMemory& target) { return ToText::text_of(target); }
 std::string to_json(const WorkflowMemory& workflow) { return ToText::text_of(workflow); }
 std::string to_json(const ClosedBrake& brake) { return ToText::text_of(brake); }
+std::string to_json(const Occurrence& event) { return ToText::text_of(event); }
+std::string to_json(const EventFields& fields) { return ToText::text_of(SavedFields{fields}); }
 
 Result<Healing> healing_from_json(std::string_view text) { return from_text<Healing>(text, check_healing); }
 Result<TargetMemory> target_from_json(std::string_view text) { return from_text<TargetMemory>(text); }
 Result<WorkflowMemory> workflow_from_json(std::string_view text) { return from_text<WorkflowMemory>(text); }
 Result<ClosedBrake> brake_from_json(std::string_view text) { return from_text<ClosedBrake>(text); }
+Result<Occurrence> occurrence_from_json(std::string_view text) { return from_text<Occurrence>(text); }
+Result<EventFields> event_fields_from_json(std::string_view text) {
+  Result<SavedFields> saved = from_text<SavedFields>(text);
+  if (!saved) return saved.error();
+  return std::move(saved->of_event);
+}
 
 }  // namespace healer::store

@@ -169,6 +169,9 @@ Salvaged salvage(const std::string& path) {
   std::erase_if(pauses, [](const engine::WidePause& wide) { return !is_sound(wide.pause.until); });
   if (!pauses.empty()) commit.wide_pauses = std::move(pauses);
   database.clear_error();
+  commit.occurrences = read_occurrences(database, notes);
+  if (!database.ok()) notes.emplace_back("the events that came could not all be recovered");
+  database.clear_error();
   HistoryQuery newest;
   newest.limit = kSalvagedRecords;
   commit.records = read_history(database, newest);  // up to the damage
@@ -184,7 +187,8 @@ Salvaged salvage(const std::string& path) {
   if (!commit.records.empty()) commit.sequence = std::max(commit.sequence, commit.records.back().sequence);
   auto sources = read_sources(database);
   if (database.ok() && !sources.empty()) batch.set_sources(std::move(sources));
-  if (commit.sequence == 0 && (!commit.services.empty() || commit.of_healings() || commit.wide_pauses))
+  if (commit.sequence == 0 &&
+      (!commit.services.empty() || commit.of_healings() || commit.wide_pauses || !commit.occurrences.empty()))
     commit.sequence = 1;
   if (commit.sequence > 0) batch.add(std::move(commit));
   return salvaged;

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "store/sqlite_tables.hpp"
+#include "util/jq.hpp"
 
 namespace healer::store {
 
@@ -13,6 +14,7 @@ using namespace engine;
 
 namespace {
 
+constexpr std::size_t kMany = 50;          // services
 constexpr std::uint64_t kPruneStep = 256;  // records that one transaction prunes beyond what it adds
 
 Severity severity_of(std::string_view text) {
@@ -21,10 +23,18 @@ Severity severity_of(std::string_view text) {
   return Severity::Error;
 }
 
+/// `["web1","web2"]`: the services that are asked for.
+std::string names_of(const HistoryQuery& query) {
+  std::string names = "[" + json_string(query.service);
+  for (const std::string& service : query.others) names += "," + json_string(service);
+  return names + "]";
+}
+
 }  // namespace
 
 std::vector<Record> read_history(Database& database, const HistoryQuery& query) {
-  if (!query.others.empty()) {
+  const bool is_of_many = query.others.size() >= kMany;
+  if (!query.others.empty() && !is_of_many) {
     HistoryQuery one = query;
     one.others.clear();
     std::vector<Record> all = read_history(database, one);
@@ -39,7 +49,11 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
   std::string sql =
       "SELECT id, sequence, when_ms, kind, severity, service, rule, subject, text, output FROM records WHERE 1";
   if (query.after != 0) sql += " AND id > ?1";
-  if (!query.service.empty()) sql += " AND service = ?2";
+  // Of many, the newest are looked through; by the index of services there would be as many ways to go.
+  if (is_of_many)
+    sql += " AND +service IN (SELECT value FROM json_each(?2))";
+  else if (!query.service.empty())
+    sql += " AND service = ?2";
   if (query.own) sql += " AND service = ''";
   if (query.since) sql += " AND when_ms >= ?3";
   if (!query.kinds.empty()) {
@@ -53,7 +67,8 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
   if (query.before != 0) sql += " AND id < ?5";
   // In the order that an index has, which is that of the numbers, too.
   const std::string_view order = query.oldest ? "" : " DESC";
-  const bool by_number = query.service.empty() && !query.own && (query.after != 0 || query.before != 0 || query.oldest);
+  const bool by_number =
+      (query.service.empty() || is_of_many) && !query.own && (query.after != 0 || query.before != 0 || query.oldest);
   sql += by_number ? fmt::format(" ORDER BY id{} LIMIT ?4", order)
                    : fmt::format(" ORDER BY sequence{0}, id{0} LIMIT ?4", order);
   std::vector<Record> records;
@@ -67,7 +82,8 @@ std::vector<Record> read_history(Database& database, const HistoryQuery& query) 
         record.severity = severity_of(severity);
         if (record.kind != RecordKind::Count_) records.push_back(std::move(record));
       },
-      query.after, query.service, query.since.value_or(WallTime{}), query.limit, query.before);
+      query.after, is_of_many ? names_of(query) : query.service, query.since.value_or(WallTime{}), query.limit,
+      query.before);
   if (!query.oldest) std::ranges::reverse(records);
   return records;
 }

@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 10> kMigrations{
+constexpr std::array<const char*, 11> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -294,6 +294,20 @@ CREATE TABLE heartbeats(
   ran_ms INTEGER,
   missed_ms INTEGER
 ) WITHOUT ROWID;
+)sql",
+    // Version 11: events, and what of them programs and alerts are told. `state` is JSON; an empty document is none.
+    R"sql(
+CREATE TABLE occurrences(
+  number INTEGER PRIMARY KEY,
+  state TEXT NOT NULL,
+  document TEXT
+);
+ALTER TABLE execs ADD COLUMN cause_occurrence INTEGER;
+ALTER TABLE execs ADD COLUMN cause_fields TEXT;
+ALTER TABLE alerts ADD COLUMN cause_occurrence INTEGER;
+ALTER TABLE alerts ADD COLUMN cause_fields TEXT;
+ALTER TABLE jobs ADD COLUMN cause_occurrence INTEGER;
+ALTER TABLE jobs ADD COLUMN cause_fields TEXT;
 )sql"};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/events/commit.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/state.hpp"
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
@@ -30,5 +31,19 @@ class ServiceWriter {
 void read_services(Database& database, engine::SavedState& state);
 /// Adds what is known of heartbeats to the services that were read.
 void read_heartbeats(Database& database, engine::SavedState& state);
+
+/// Writes events that others told of, within the transaction of the batch.
+class OccurrenceWriter {
+ public:
+  OccurrenceWriter() = default;
+  explicit OccurrenceWriter(Database& database);
+  void write(const Batch& batch);
+
+ private:
+  Statement save_, forget_;
+};
+
+/// By number. What cannot be read is left out, and is in `notes`, a sentence each, for the log.
+[[nodiscard]] std::vector<engine::Occurrence> read_occurrences(Database& database, std::vector<std::string>& notes);
 
 }  // namespace healer::store

@@ -18,6 +18,7 @@
 #include "store/sqlite_file.hpp"
 #include "store/sqlite_writer.hpp"
 #include "store/unending.hpp"
+#include "util/left_threads.hpp"
 
 namespace healer::store {
 
@@ -68,11 +69,7 @@ void SqliteStore::Writer::stop() {
     watchdog_wake_.notify_all();
   }
   watchdog_thread_.join();
-  if (finished) {
-    writer_thread_.join();
-  } else {
-    writer_thread_.detach();
-  }
+  end_thread(writer_thread_, finished);
   const std::scoped_lock lock(callback_mutex_);
   callbacks_ = {};
 }

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "store/healing_json.hpp"
+
 namespace healer::store {
 
 using namespace engine;
@@ -75,8 +77,10 @@ std::uint64_t bytes_of(const Record& record) {
 
 constexpr std::string_view kCauseColumns =
     "cause_service, cause_event, cause_state, cause_event_text, cause_action_text, cause_description, cause_rule, "
-    "cause_when_ms, cause_program_status, cause_pid, cause_memory_kb, cause_children, cause_cpu_percent";
-constexpr std::string_view kCauseParameters = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
+    "cause_when_ms, cause_program_status, cause_occurrence, cause_fields, cause_pid, cause_memory_kb, cause_children, "
+    "cause_cpu_percent";
+constexpr std::string_view kCauseParameters = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
+constexpr int kCauseWidth = 15;
 
 void bind_nothing(Statement& statement, int columns) {
   for (int i = 0; i < columns; ++i) statement.bind_next(std::optional<std::int64_t>());
@@ -84,11 +88,11 @@ void bind_nothing(Statement& statement, int columns) {
 
 void bind_cause(Statement& statement, const effect::Cause* cause) {
   if (cause == nullptr) {
-    bind_nothing(statement, 13);
+    bind_nothing(statement, kCauseWidth);
     return;
   }
-  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process] =
-      *cause;
+  const auto& [service, event, state, event_text, action_text, description, rule, when, program_status, process,
+               occurrence, fields] = *cause;
   statement.bind_next(service);
   statement.bind_next(to_string(event));
   statement.bind_next(word(state));
@@ -98,6 +102,12 @@ void bind_cause(Statement& statement, const effect::Cause* cause) {
   statement.bind_next(rule);
   statement.bind_next(when);
   statement.bind_next(program_status);
+  if (occurrence == 0) {
+    bind_nothing(statement, 2);
+  } else {
+    statement.bind_next(occurrence);
+    statement.bind_next(to_json(fields));
+  }
   if (!process) {
     bind_nothing(statement, 4);
     return;
@@ -115,14 +125,16 @@ struct CauseColumns {
   std::string event, state, event_text, action_text, description, rule;
   WallTime when{};
   std::optional<std::int64_t> program_status;
+  std::optional<std::uint64_t> occurrence;
+  std::optional<std::string> fields;
   std::optional<std::int64_t> pid;
   effect::Cause::Process process;
 
   /// Reads the row: `before` first, then the cause.
   template <typename... Values>
   void read(Statement& row, Values&... before) {
-    row.read(before..., service, event, state, event_text, action_text, description, rule, when, program_status, pid,
-             process.memory_kb, process.children, process.cpu_percent);
+    row.read(before..., service, event, state, event_text, action_text, description, rule, when, program_status,
+             occurrence, fields, pid, process.memory_kb, process.children, process.cpu_percent);
   }
 
   [[nodiscard]] std::shared_ptr<const effect::Cause> cause() {
@@ -130,6 +142,9 @@ struct CauseColumns {
     effect::Cause cause{std::move(*service),    event_of(event),        state_of(state), std::move(event_text),
                         std::move(action_text), std::move(description), std::move(rule), when,
                         program_status};
+    cause.occurrence = occurrence.value_or(0);
+    if (fields)
+      if (Result<EventFields> known = event_fields_from_json(*fields)) cause.fields = std::move(*known);
     if (pid) {
       process.pid = *pid;
       cause.process = process;
@@ -195,6 +210,7 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   services_ = ServiceWriter(database);
   healings_ = HealingWriter(database);
   pauses_ = PauseWriter(database);
+  occurrences_ = OccurrenceWriter(database);
   prepare(fmt::format("SELECT count(*), sum({}) FROM records", kRecordBytes)).rows([this](Statement& row) {
     row.read(record_count_, record_bytes_);
   });
@@ -217,6 +233,7 @@ bool TableWriter::write(const Batch& batch) {
     write_jobs(batch);
     healings_.write(batch);
     pauses_.write(batch);
+    occurrences_.write(batch);
     if (batch.sources()) write_sources(*batch.sources());
     if (batch.up_to() > 0) set_meta_.run("last_sequence", batch.up_to());
     if (batch.last_id() > 0) set_meta_.run("last_id", batch.last_id());
@@ -449,6 +466,7 @@ SavedState read_state(Database& database, DamagedJournal& damaged) {
   read_jobs(database, state);
   read_healings(database, state, damaged);
   state.wide_pauses = read_pauses(database);
+  state.occurrences = read_occurrences(database, damaged.notes);
   return state;
 }
 

@@ -54,6 +54,7 @@ class TableWriter {
   ServiceWriter services_;
   HealingWriter healings_;
   PauseWriter pauses_;
+  OccurrenceWriter occurrences_;
 };
 
 /// Drops all that is open: acts, jobs and healings. False: the error is in the database.

@@ -34,6 +34,7 @@ effect::Commit whole(const SavedState& state) {
   commit.targets = state.healing.targets;
   commit.workflows = state.healing.workflows;
   commit.closed_brakes = state.healing.closed;
+  commit.occurrences = state.occurrences;
   return commit;
 }
 

@@ -71,6 +71,42 @@ jv parse(std::string_view json) {
 
 }  // namespace
 
+struct JqDocument::State {
+  explicit State(jv of) : value(of) {}
+  Value value;
+};
+
+JqDocument::JqDocument(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JqDocument::JqDocument(JqDocument&&) noexcept = default;
+JqDocument& JqDocument::operator=(JqDocument&&) noexcept = default;
+JqDocument::~JqDocument() = default;
+
+JqDocument JqDocument::parse(std::string_view json) { return JqDocument(std::make_unique<State>(healer::parse(json))); }
+
+bool JqDocument::is_valid() const { return state_->value.is_valid(); }
+
+bool JqDocument::is_null() const { return state_->value.kind() == JV_KIND_NULL; }
+
+std::optional<std::string> JqDocument::text() const {
+  return state_->value.kind() == JV_KIND_STRING ? std::optional(state_->value.text()) : std::nullopt;
+}
+
+std::optional<std::string> JqDocument::field(std::string_view path) const {
+  jv at = state_->value.copy();
+  while (jv_get_kind(at) == JV_KIND_OBJECT) {
+    const std::size_t end = std::min(path.find('.'), path.size());
+    at = jv_object_get(at, jv_string_sized(path.data(), static_cast<int>(end)));
+    if (end == path.size()) {
+      const Value found(at);
+      const bool is_there = found.is_valid() && found.kind() != JV_KIND_NULL;
+      return is_there ? std::optional(found.text()) : std::nullopt;
+    }
+    path.remove_prefix(end + 1);
+  }
+  jv_free(at);
+  return std::nullopt;
+}
+
 struct JqFilter::State {
   State() : jq(jq_init()) {
     if (jq == nullptr) return;
@@ -118,18 +154,33 @@ Result<JqFilter> JqFilter::compile(const std::string& text) {
   return Error{0, why.empty() ? "jq does not understand it" : why};
 }
 
-Result<std::string> JqFilter::first(std::string_view json) {
-  jv text = parse(json);
-  if (!jv_is_valid(text)) {
-    const Value wrong(text);
-    return Error{0, "this is not JSON"};
-  }
-  jq_start(state_->jq, text, 0);
+Result<std::string> JqFilter::first(std::string_view json) { return first(JqDocument::parse(json)); }
+
+Result<std::string> JqFilter::first(const JqDocument& document) {
+  if (!document.is_valid()) return Error{0, "this is not JSON"};
+  jq_start(state_->jq, document.state_->value.copy(), 0);
   const Value value(jq_next(state_->jq));
   jq_start(state_->jq, jv_null(), 0);  // what is left of the text is not kept until the next
   if (value.is_valid()) return value.json();
   const std::string why = value.message();
   return Error{0, why.empty() ? "the filter finds no value" : "the filter has failed: " + why};
+}
+
+Result<void> JqFilter::each(const JqDocument& document, const std::function<bool(const JqDocument&)>& visit) {
+  if (!document.is_valid()) return Error{0, "this is not JSON"};
+  jq_start(state_->jq, document.state_->value.copy(), 0);
+  std::string why;
+  for (;;) {
+    const JqDocument value(std::make_unique<JqDocument::State>(jq_next(state_->jq)));
+    if (!value.is_valid()) {
+      why = value.state_->value.message();
+      break;
+    }
+    if (!visit(value)) break;
+  }
+  jq_start(state_->jq, jv_null(), 0);
+  if (!why.empty()) return Error{0, "the filter has failed: " + why};
+  return {};
 }
 
 namespace {
@@ -224,6 +275,11 @@ JsonOrder json_order(std::string_view value, std::string_view wanted) {
 
 std::string json_string(std::string_view text) {
   return Value(jv_string_sized(text.data(), static_cast<int>(text.size()))).json();
+}
+
+std::optional<std::string> json_string_of(std::string_view value) {
+  const Value parsed(parse(value));
+  return parsed.kind() == JV_KIND_STRING ? std::optional(parsed.text()) : std::nullopt;
 }
 
 std::string json_text(std::string_view value) {

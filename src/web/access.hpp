@@ -3,7 +3,6 @@
 // hosts are named, only they are answered; where users are, a password is needed; where both are, both.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,23 +10,11 @@
 #include <vector>
 
 #include "control/permissions.hpp"
+#include "util/network.hpp"
 
 namespace healer::web {
 
-/// A range of addresses. IPv4 addresses are those of ::ffff:0:0/96.
-class Network {
- public:
-  /// "192.0.2.7", "192.0.2.0/24", "192.0.2.0/255.255.255.0", "2001:db8::/32"; nothing where it is none of these.
-  [[nodiscard]] static std::optional<Network> parse(std::string_view text);
-  /// Whether the address, as text, is in it.
-  [[nodiscard]] bool contains(std::string_view address) const;
-
-  bool operator==(const Network&) const = default;
-
- private:
-  std::array<std::uint8_t, 16> bytes_{};
-  unsigned bits_ = 128;
-};
+using healer::Network;
 
 /// How a password is checked.
 enum class PasswordKind : std::uint8_t {

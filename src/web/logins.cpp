@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "web/logins.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
-#include "util/text.hpp"
+#include "protocols/digest.hpp"
 
 namespace healer::web {
 namespace {
@@ -18,12 +13,7 @@ namespace {
 constexpr std::size_t kMost = 1'000;
 
 /// What is looked up is a sum, so that how long that takes tells nothing of the secret.
-std::string sum_of(std::string_view secret) {
-  std::string sum(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
-         reinterpret_cast<unsigned char*>(sum.data()));
-  return sum;
-}
+std::string sum_of(std::string_view secret) { return protocols::hash_bytes(protocols::Hash::Sha256, secret); }
 
 std::string hex_of(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
@@ -72,11 +62,7 @@ void Logins::end(std::string_view cookie) { sessions_.erase(sum_of(cookie)); }
 std::string Logins::form_token(std::string_view user, std::string_view cookie) const {
   std::string text = std::to_string(user.size()) + ":";
   text.append(user).append(cookie);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> code{};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), reinterpret_cast<const unsigned char*>(text.data()),
-       text.size(), code.data(), &size);
-  return hex_of({reinterpret_cast<const char*>(code.data()), 16});
+  return hex_of(protocols::hmac_bytes(protocols::Hash::Sha256, key_, text).substr(0, 16));
 }
 
 }  // namespace healer::web

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "util/percent.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -48,6 +49,20 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
   return found->second;
 }
 
+std::string decoded_path(std::string_view sent) {
+  std::string path;
+  for (std::size_t at = 0; at < sent.size(); ++at) {
+    const std::optional<char> byte = sent[at] == '%' ? hex_byte(sent.substr(at + 1)) : std::nullopt;
+    if (!byte || *byte == kEncodedSlash) {  // a zero byte is none of any name
+      path += sent[at];
+      continue;
+    }
+    path += *byte == '/' ? kEncodedSlash : *byte;
+    at += 2;
+  }
+  return path;
+}
+
 std::string_view reason_of(unsigned status) {
   switch (status) {
     case 200: return "OK";
@@ -64,6 +79,7 @@ std::string_view reason_of(unsigned status) {
     case 406: return "Not Acceptable";
     case 409: return "Conflict";
     case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
     case 415: return "Unsupported Media Type";
     case 422: return "Unprocessable Content";
     case 429: return "Too Many Requests";

@@ -33,9 +33,29 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 /// All values of that name.
 [[nodiscard]] std::vector<std::string_view> find_all(const Fields& fields, std::string_view name);
 
+/// What a client has shown when hands were shaken by TLS.
+struct ClientCertificate {
+  std::string name;    ///< its common name; empty: it has none, several, or nobody vouches for it
+  std::string sha256;  ///< of the certificate itself: 64 hexadecimal digits, in lower case
+
+  bool operator==(const ClientCertificate&) const = default;
+};
+
+/// What stands in a path for a slash that was sent percent-encoded: it is part of a name, and parts nothing. No path
+/// has such a byte otherwise.
+inline constexpr char kEncodedSlash = '\0';
+/// A path as a Request has it, of one as it was sent.
+[[nodiscard]] std::string decoded_path(std::string_view sent);
+
+/// Why a request cannot be taken as it was sent.
+struct Unfit {
+  unsigned status = 400;
+  std::string why;
+};
+
 struct Request {
   Method method = Method::Get;
-  std::string path = "/";  ///< decoded, begins with a slash
+  std::string path = "/";  ///< decoded, begins with a slash; see kEncodedSlash
   Fields query{};          ///< decoded
   Fields headers{};        ///< see header()
   Fields cookies{};
@@ -43,7 +63,9 @@ struct Request {
   std::string body{};
   std::string
       peer{};  ///< the address it comes from, behind a trusted proxy the one that this names; empty: a unix socket
-  bool secure = false;  ///< it came by TLS
+  bool secure = false;                                     ///< it came by TLS
+  std::optional<Unfit> unfit{};                            ///< parts of it may be missing then
+  std::shared_ptr<const ClientCertificate> certificate{};  ///< null: its client has shown none
 
   /// The first header of that name, in any case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;

@@ -16,10 +16,12 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     if (open == std::string_view::npos) return pattern == path ? std::optional(std::move(captured)) : std::nullopt;
     if (!path.starts_with(pattern.substr(0, open))) return std::nullopt;
     path.remove_prefix(open);
+    const bool takes_rest = pattern.substr(0, pattern.find('}')).ends_with("...");
     pattern.remove_prefix(pattern.find('}') + 1);
-    const std::string_view value = path.substr(0, path.find(pattern.empty() ? '/' : pattern.front()));
+    const std::string_view value =
+        takes_rest ? path : path.substr(0, path.find(pattern.empty() ? '/' : pattern.front()));
     if (value.empty()) return std::nullopt;
-    captured.emplace_back(value);
+    std::ranges::replace(captured.emplace_back(value), kEncodedSlash, '/');
     path.remove_prefix(value.size());
   }
 }

@@ -26,6 +26,7 @@ struct Call {
   std::vector<std::string> captured{};  ///< what stands in the path for each {name} of the pattern
   Wake wake{};                          ///< has a Deferred or a Stream of the reply asked again
   KnownBy known_by = KnownBy::Nothing;
+  bool read_only = false;  ///< nobody may change anything who comes this way: roles have been cut down already
 };
 
 using Handle = std::function<Reply(const Call&)>;
@@ -39,6 +40,7 @@ enum class Protection : std::uint8_t {
 struct Route {
   Method method = Method::Get;  ///< Get: Head as well
   std::string pattern;          ///< "/api/v1/services/{name}": a part in braces is whatever stands between two slashes
+                                ///< one that ends in dots, as in "/hooks/{path...}", all of the rest
   control::Least least = control::Least::Admin;
   Handle handle;
   Protection protection = Protection::Token;

@@ -6,7 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 #include "web/api/problem.hpp"
 #include "web/html.hpp"
@@ -48,6 +48,18 @@ std::string_view authority_of(std::string_view url) {
 bool is_from_browser(const Request& request) {
   return request.header("Origin") || request.header("Referer") || request.header("Sec-Fetch-Site") ||
          request.header("Sec-Fetch-Mode");
+}
+
+/// How the history knows a user. One who is named as a token is told apart from it.
+Asker asker_of_user(const std::string& user, Role role) {
+  const bool is_mistakable = user.starts_with("token ") || user.starts_with("user \"");
+  return {.name = is_mistakable ? fmt::format("user \"{}\"", user) : user, .role = role};
+}
+
+/// Of a name that anybody may have sent.
+std::string as_user(std::string_view user) {
+  constexpr std::size_t kShown = 64;
+  return fmt::format("as \"{}{}\"", printable(user.substr(0, kShown)), user.size() > kShown ? "..." : "");
 }
 
 Response plain(unsigned status, std::string text) { return {.status = status, .body = std::move(text) + "\n"}; }
@@ -170,6 +182,7 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   const auto done = [&](Response response) -> Reply { return finish(request, std::move(response)); };
   if (!request.peer.empty() && !options_.access.allows_host(client))
     return done(plain(403, "You are not authorized to access this server"));
+  if (request.unfit) return done(plain(request.unfit->status, request.unfit->why));
   auto found = router_.find(request.method, request.path);
   auto* const route = std::get_if<Router::Found>(&found);
   if (route != nullptr && route->route->least == Least::Anybody)
@@ -181,7 +194,8 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
     if (std::holds_alternative<Router::Unknown>(found))
       return finish(request, plain(404, "There is nothing at this address"));
     if (const auto* const wrong = std::get_if<Router::WrongMethod>(&found)) {
-      Response response = plain(405, "This address is not asked by that method");
+      Response response =
+          plain(405, fmt::format("The method {} is not allowed at this address", to_string(request.method)));
       std::string allowed;
       for (const Method method : wrong->allowed)
         allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(method));
@@ -206,13 +220,13 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   }
   if (const auto token = bearer_token(*authorization)) {
     if (const auto who = options_.access.asker_of_token(*token)) return then({.who = *who, .known_by = KnownBy::Token});
-    return later(client, std::move(wake), finish(request, refuse(client, "a token")));
+    return later(client, std::move(wake), finish(request, refuse(client, "with a token")));
   }
   const auto login = basic_login(*authorization);
-  if (!login) return done(refuse(client, "nobody"));
+  if (!login) return done(refuse(client, "with a login that cannot be read"));
   return judge(client, *login, wake, [this, &request, client, user = login->user, then](auto role) -> Reply {
-    if (!role) return finish(request, refuse(client, user));
-    return then({.who = {.name = user, .role = *role}, .known_by = KnownBy::Password});
+    if (!role) return finish(request, refuse(client, as_user(user)));
+    return then({.who = asker_of_user(user, *role), .known_by = KnownBy::Password});
   });
 }
 
@@ -267,7 +281,8 @@ Reply Site::serve(const Request& request, const Way& way, const Route& route, st
                               .token = logins_->form_token(visitor.who.name, visitor.cookie),
                               .captured = std::move(captured),
                               .wake = std::move(wake),
-                              .known_by = visitor.known_by});
+                              .known_by = visitor.known_by,
+                              .read_only = way.read_only});
   if (auto* const response = std::get_if<Response>(&reply)) return finish(request, std::move(*response));
   const auto end = [this, &request, who](Response response) { return finish(request, std::move(response)); };
   return std::make_unique<Finished<decltype(end)>>(std::move(std::get<std::unique_ptr<Deferred>>(reply)), end);
@@ -278,6 +293,9 @@ Response Site::finish(const Request& request, Response response) const {
   // Programs read what the API says, also where it is not asked at all.
   if (response.status >= 400 && request.path.starts_with("/api/") && response.type.starts_with("text/plain"))
     response = as_problem(std::move(response));
+  // Who asks by healerctl is told what to do with that.
+  if (response.type == kProblemType && !request.header("User-Agent").value_or("").starts_with("healerctl/"))
+    response = with_http_remedy(std::move(response));
   // Monit's client shows what it finds in a page as Monit's.
   if ((response.status == 401 || response.status == 403) && response.type.starts_with("text/plain")) {
     const std::string_view reason = reason_of(response.status);
@@ -302,16 +320,29 @@ Response Site::finish(const Request& request, Response response) const {
   return response;
 }
 
-/// `client`: whose wrong password it was; empty: nobody has sent one.
-Response Site::refuse(const std::string& client, const std::string& user) {
-  if (!user.empty()) {
-    const Duration now = machine_.now().mono;
-    if (now - reported_ >= kReportAgain) {
-      reported_ = now;
-      machine_.refused(fmt::format("a wrong password, or an unknown user, over HTTP from {}",
-                                   client.empty() ? "a unix socket" : printable(client)));
-    }
+/// One line at once, and then no more than one a minute, which tells how many there were.
+void Site::report_refusal(const std::string& client, const std::string& tried) {
+  const std::string whom =
+      fmt::format("from {}, {}", client.empty() ? std::string("a unix socket") : printable(client), tried);
+  const Duration since = machine_.now().mono - reported_;
+  if (since >= kReportAgain && unreported_ == 0) {
+    reported_ = machine_.now().mono;
+    return machine_.refused("a wrong password, or an unknown user, over HTTP " + whom);
   }
+  last_refused_ = whom;
+  if (++unreported_ > 1) return;
+  machine_.later(std::max(kReportAgain - since, Duration{0}), [this] {
+    reported_ = machine_.now().mono;
+    machine_.refused(
+        fmt::format("{} more wrong password{}, or unknown users, over HTTP in the last minute; the last {}",
+                    unreported_, unreported_ == 1 ? "" : "s", last_refused_));
+    unreported_ = 0;
+  });
+}
+
+/// `client`: where the wrong password comes from; `tried`: as whom, or with what; empty: nobody has sent one.
+Response Site::refuse(const std::string& client, const std::string& tried) {
+  if (!tried.empty()) report_refusal(client, tried);
   Response response = plain(401, "You are not authorized to access this server");
   response.headers.emplace_back("WWW-Authenticate", "Basic realm=\"monit\", charset=\"UTF-8\"");
   return response;
@@ -367,8 +398,8 @@ std::vector<Route> Site::login_routes() {
     const BasicLogin login{.user = std::string(find(request.form, "user").value_or("")),
                            .password = std::string(find(request.form, "password").value_or(""))};
     return judge(client, login, call.wake, [this, &request, client, login, enter](auto role) -> Reply {
-      if (role) return enter(request, {.name = login.user, .role = *role});
-      Response response = refuse(client, login.user);
+      if (role) return enter(request, asker_of_user(login.user, *role));
+      Response response = refuse(client, as_user(login.user));
       response.headers.clear();  // a browser would ask for a password by itself
       response.status = 403;
       return response;

@@ -96,7 +96,8 @@ class Site {
   [[nodiscard]] Reply serve(const Request& request, const Way& way, const Route& route,
                             std::vector<std::string> captured, Visitor visitor, Wake wake);
   [[nodiscard]] Response finish(const Request& request, Response response) const;
-  [[nodiscard]] Response refuse(const std::string& client, const std::string& user);
+  [[nodiscard]] Response refuse(const std::string& client, const std::string& tried);
+  void report_refusal(const std::string& client, const std::string& tried);
   /// How long somebody at that address waits for the answer to a wrong password.
   Duration penalty(const std::string& client);
   [[nodiscard]] std::vector<Route> login_routes();
@@ -107,7 +108,9 @@ class Site {
   std::unique_ptr<Logins> logins_;
   std::uint64_t round_ = 0;                   ///< grows whenever it changes who may ask
   std::map<std::string, Refusals> refusals_;  ///< by address; bounded
-  Duration reported_{-60'000};                ///< when the last refusal was
+  Duration reported_{-60'000};                ///< when the log was last told of a refusal
+  std::size_t unreported_ = 0;                ///< refusals since then
+  std::string last_refused_;                  ///< who was refused last
 };
 
 }  // namespace healer::web

@@ -6,8 +6,8 @@ then.
 
 usage: bench_clients.py BUILD [--short]      prints figures; --short has a tenth of the clients
 """
+import contextlib
 import json
-import os
 import resource
 import selectors
 import shutil
@@ -19,8 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-import processes  # noqa: E402
+from measures import figures, memory, running
 
 SERVICES = 100
 CLIENTS = 1_000
@@ -63,10 +62,6 @@ def pinged(path: str, count: int) -> list[float]:
     return sorted(times)
 
 
-def figures(times: list[float]) -> str:
-    return f"median {times[len(times) // 2]:.1f} ms, p99 {times[int(len(times) * 0.99) - 1]:.1f} ms, longest {times[-1]:.1f} ms"
-
-
 class Crowd(threading.Thread):
     """Clients in one thread: each is sent what it asks, again where `again`, and all that comes is read, but from `deaf`."""
 
@@ -107,30 +102,17 @@ class Crowd(threading.Thread):
             client.close()
 
 
-def memory(pid: int) -> float:
-    """Megabytes."""
-    return next(int(line.split()[1]) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")) / 1024
-
-
 def main() -> None:
     build, short = Path(sys.argv[1]), "--short" in sys.argv
     count = CLIENTS // 10 if short else CLIENTS
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     folder = Path(tempfile.mkdtemp(prefix="healer-clients-"))
     path = str(folder / "socket")
-    rules = folder / "rules"
-    rules.write_text("set daemon 600\n" + "".join(f"check file file{i} with path /var/tmp/none/file{i}\n" for i in range(SERVICES)))
-    rules.chmod(0o600)
-    daemon = subprocess.Popen([build / "healerd", "-I", "-c", rules, "-p", folder / "pid", "-s", folder / "state", "-l",
-                               folder / "log", "--socket", path], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
+    rules = "set daemon 600\n" + "".join(f"check file file{i} with path /var/tmp/none/file{i}\n" for i in range(SERVICES))
     ctl = [build / "healerctl", "--socket", path]
-    try:
-        until = time.monotonic() + 60
-        while subprocess.run([*ctl, "ping"], capture_output=True).returncode != 0:
-            if time.monotonic() > until or daemon.poll() is not None:
-                sys.exit("healerd does not answer")
-            time.sleep(0.05)
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        daemon = stack.enter_context(running(build, folder, rules))
         print(f"a ping alone: {figures(pinged(path, PINGS))}; {memory(daemon.pid):.1f} MB")
 
         crowd = Crowd(path, count, request("summary"), again=True)
@@ -156,10 +138,6 @@ def main() -> None:
               f"{time.monotonic() - begun:.1f} s: {figures(times)}; {crowd.bytes / 1e6:.1f} MB were told; "
               f"{memory(daemon.pid):.1f} MB")
         crowd.end()
-    finally:
-        daemon.terminate()
-        daemon.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

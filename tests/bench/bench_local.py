@@ -12,7 +12,6 @@ at. The same files, the same rules. Checks of a thousand processes begin with a 
 
 usage: bench_local.py BUILD [--short]      prints the rates and their ratios; --short has a twentieth of the services
 """
-import os
 import resource
 import shutil
 import signal
@@ -25,18 +24,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import processes  # noqa: E402
+from measures import TICKS, cpu  # noqa: E402
 
-TICK = os.sysconf("SC_CLK_TCK")
 CYCLES = 10
 LIMIT = 300.0  # seconds that one measurement may take
 PATTERN = "error (disk|net)[0-9]+: .* failed$"
 LINE = "Jan 12 12:00:00 host daemon[123]: info disk17: all is well, and nothing is to be done about it\n"
-
-
-def cpu_time(pid: int) -> float:
-    """Seconds of a process: of itself, not of its children."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 class Daemon:
@@ -59,11 +52,11 @@ class Daemon:
     def cycles(self, count: int, before_each: Callable[[], None]) -> float:
         """Seconds of its processor time for so many cycles, each after `before_each`."""
         self.wait(2)  # the first looks are others: there is no former one to compare with
-        begin = cpu_time(self.daemon.pid)
+        begin = cpu(self.daemon.pid)
         for _ in range(count):
             before_each()
             self.wait(1)
-        return cpu_time(self.daemon.pid) - begin
+        return cpu(self.daemon.pid) - begin
 
     def wait(self, more: int) -> None:
         wanted = self.seen() + more
@@ -89,7 +82,7 @@ class Bench:
 
     def costs(self, rules: str, before_each: Callable[[], None] = lambda: None) -> dict[str, float]:
         """Seconds of processor time, by daemon, that a cycle takes more than one with nothing to do."""
-        return {name: max(self.cost(name, rules, before_each) - self.idle[name], 1 / TICK) / CYCLES for name in self.commands}
+        return {name: max(self.cost(name, rules, before_each) - self.idle[name], 1 / TICKS) / CYCLES for name in self.commands}
 
     def cost(self, name: str, rules: str, before_each: Callable[[], None]) -> float:
         daemon = Daemon(self.commands[name], self.folder / name, rules)

@@ -108,8 +108,7 @@ TEST_CASE("the whole word is named where a keyword ends within it", "[config][ha
   CHECK(rule_errors("if total memroy > 5 MB then alert") ==
         "2:10: unexpected 'memroy' after 'total' (did you mean 'total memory'?)\n");
   CHECK(remedy_of("check systemd nginx.service") ==
-        "1:7 the state of a unit is told by a program: check program NAME with path \"/usr/bin/systemctl is-active "
-        "--quiet UNIT\"");
+        "1:7 a unit of systemd is checked by 'check unit NAME with name \"nginx.service\"'");
   CHECK(remedy_of("check service x with pidfile /run/x") == "1:7 did you mean 'process'?");
   CHECK(remedy_of("check hosts x with address localhost") == "1:7 did you mean 'host'?");
 }

@@ -587,7 +587,7 @@ TEST_CASE("what stands in a service with a broken header is looked at, but for w
         "/etc/main:1:27: error: unexpected '/a', expected the name or address of a host\n"
         "  check host a with address /a\n                            ^~\n"
         "/etc/more:2:4: error: 'check host' has no test of 'cpu'\n"
-        "  if cpu > 80 then alert\n     ^~~\n  note: it is a test of 'check process' and 'check system'\n"
+        "  if cpu > 80 then alert\n     ^~~\n  note: it is a test of 'check process', 'check system' and 'check unit'\n"
         "/etc/more:1:1: error: this belongs to a service, but none was begun before it\n"
         "  group g\n  ^~~~~~~\n"
         "  note: begin one with 'check program NAME with path \"/path/of/program\"'\n");

@@ -186,7 +186,7 @@ TEST_CASE("a wrong kind of check is named", "[config]") {
         "1:7: 'proces' is not a kind of check (did you mean 'process'?)\n");
   CHECK(errors("check foo x") ==
         "1:7: 'foo' is not a kind of check (the kinds are process, file, directory, filesystem, fifo, "
-        "host, system, program, network, composite and heartbeat)\n");
+        "host, system, program, network, composite, heartbeat, event, row and unit)\n");
   CHECK(errors("check ") ==
         "1:7: the file ends here, expected a kind of check and a name (write check program "
         "NAME with path \"...\")\n");

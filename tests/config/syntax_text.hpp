@@ -130,6 +130,7 @@ struct ShowService {
     return std::string(ready.by_notice ? "ready on notify" : "ready after") + optional("time", ready.time);
   }
   std::string operator()(const WatchdogSyntax& watchdog) const { return "watchdog " + show(watchdog.time); }
+  std::string operator()(const DelaySyntax& delay) const { return "delay " + show(delay.time); }
   std::string operator()(const LeftoversSyntax&) const { return "leftovers ended"; }
   std::string operator()(const IgnoreSyntax& ignore) const {
     return fmt::format("ignore {}'{}'", ignore.lines.negated ? "not " : "", ignore.lines.pattern.value);

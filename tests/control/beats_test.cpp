@@ -116,12 +116,12 @@ TEST_CASE("a stranger beats the heartbeat whose token he gives", "[control][beat
     world.check_tokens();
     return asked.now(world);
   };
-  CHECK(with("sync", "another") == "denied: this is not the token of a heartbeat sync");
+  CHECK(with("sync", "another") == "denied: this is not the token of a heartbeat named sync");
   CHECK(known(world, "sync").word == BeatWord::None);
   // He is not told which heartbeats there are.
-  CHECK(with("backup", kToken) == "denied: this is not the token of a heartbeat backup");
-  CHECK(with("web", kToken) == "denied: this is not the token of a heartbeat web");
-  CHECK(with("nothing", kToken) == "denied: this is not the token of a heartbeat nothing");
+  CHECK(with("backup", kToken) == "denied: this is not the token of a heartbeat named backup");
+  CHECK(with("web", kToken) == "denied: this is not the token of a heartbeat named web");
+  CHECK(with("nothing", kToken) == "denied: this is not the token of a heartbeat named nothing");
   CHECK(with("sync", kToken) == "ok sync was heard");
   CHECK(known(world, "sync").word == BeatWord::Fail);
   CHECK(ask(world, engine::Role::ReadOnly, "sync", {}).now(world).starts_with("forbidden"));

@@ -403,7 +403,15 @@ TEST_CASE("the history is read by service, time and number", "[control]") {
   CHECK(kinds({.since = seconds{1}}) == "web rule-failed\n");
   CHECK(kinds({.since = hours{900'000'000}}) == " daemon-started\ndb rule-failed\nweb rule-failed\n");
   CHECK(kinds({.names = {"wbe"}}) == "unknown-service: there is no service \"wbe\" | did you mean \"web\"?");
-  CHECK(kinds({.names = {"web", "db"}}) == "bad-request: the history is that of one service, or of all | ");
+  CHECK(kinds({.names = {"web", "db"}}) ==
+        "bad-request: the history is that of one service, of one group, or of all | ");
+  CHECK(kinds({.names = {"db"}, .groups = {"databases"}}) ==
+        "bad-request: the history is that of one service, of one group, or of all | ");
+  CHECK(kinds({.names = {"databases"}}) == "db rule-failed\n");
+  CHECK(kinds({.groups = {"databases"}}) == "db rule-failed\n");
+  CHECK(kinds({.groups = {"webs"}}) ==
+        "unknown-group: no service is in a group \"webs\" | `healerctl status` names the "
+        "groups of each service");
 }
 
 TEST_CASE("whoever follows the history sees what happens, once", "[control]") {

@@ -126,8 +126,17 @@ class DaemonWorld {
       world_.world_.handle(beat);
       world_.settle();
     }
+    void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
+      world_.checks_.push_back([filter = std::move(filter), text = std::move(text), done = std::move(done)] {
+        const std::optional<std::string> value = value_in(text, filter);
+        done(value ? Result<std::string>(*value) : Error{0, "there is no such value"});
+      });
+    }
     void check_token(const std::string& token, std::string given, std::function<void(bool)> done) override {
       world_.checks_.push_back([done, is_right = !token.empty() && token == given] { done(is_right); });
+    }
+    void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) override {
+      world_.checks_.push_back([done, texts = std::move(texts)] { done(texts); });
     }
     void reload(bool confirmed, ReloadDone done) override {
       world_.reload_confirmed = confirmed;

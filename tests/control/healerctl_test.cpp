@@ -591,7 +591,7 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
   healed.acknowledged = AcknowledgementView{};
   healed.taken_out = TakenOutView{};
   healed.members = {{}};
-  healed.heartbeat = HeartbeatView{};
+  healed.unit = UnitView{};
   healed.booted = WallTime{};
   healed.heartbeat = HeartbeatView{.last = WallTime{},
                                    .due = WallTime{},
@@ -599,7 +599,10 @@ TEST_CASE("the --json documents are what the man page says, no more and no less"
                                    .missed = WallTime{},
                                    .started = WallTime{},
                                    .ran = seconds{1}};
+  healed.events = EventCheckView{};
   collect(Json(healed), "services[]", seen);
+  collect(Json(EventView{}), "events[]", seen);
+  seen.insert("events");
   RuleExplanation rule;
   rule.heals = HealExplanation{.healing = healing, .brakes = {{.left = seconds{1}}}};
   ServiceExplanation explained;

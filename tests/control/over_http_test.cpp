@@ -103,8 +103,8 @@ TEST_CASE("what is read is the API's route, with its filters", "[control][server
 TEST_CASE("what HTTP does not do is refused, and nobody is asked", "[control][server]") {
   Fake way;
   for (const Request& one : {Request{.verb = Verb::Heal, .names = {"web"}, .overrides = {"limit"}},
-                             Request{.verb = Verb::Beat, .names = {"b"}}, Request{.verb = Verb::Open},
-                             Request{.verb = Verb::Follow, .id = 3}, Request{.verb = Verb::Output, .follow = true}})
+                             Request{.verb = Verb::Beat, .names = {"b"}}, Request{.verb = Verb::Event, .names = {"e"}},
+                             Request{.verb = Verb::Events}, Request{.verb = Verb::Open}})
     CHECK_THAT(lines_of(one, way), Catch::StartsWith(R"({"version":1,"error":{"code":"not-over-http")"));
   CHECK(way.asked.empty());
 }
@@ -168,6 +168,21 @@ TEST_CASE("who follows the history gets what was and then the events", "[control
   way.asked.clear();
   way.broken = Failure{"closed", "it broke", ""};
   CHECK_THAT(lines_of({.verb = Verb::History, .follow = true}, way), Catch::Contains("\"closed\""));
+}
+
+TEST_CASE("who follows the output of a program gets it piece by piece, until that ends", "[control][server]") {
+  Fake way;
+  way.events = {{"output", R"({"text":"one"})"}, {"output", R"({"text":"two"})"}, {"end", R"({"ok":true,"text":""})"}};
+  const std::string told = lines_of({.verb = Verb::Output, .names = {"a/b"}, .follow = true}, way);
+  CHECK(way.asked.back() == "EVENTS /services/a%2Fb/output/events");
+  CHECK_THAT(told, Catch::StartsWith("{\"version\":1,\"command\":\"output\"}\n"));
+  CHECK_THAT(told, Catch::EndsWith("{\"item\":{\"text\":\"one\"}}\n{\"item\":{\"text\":\"two\"}}\n"
+                                   "{\"end\":{\"ok\":true,\"text\":\"\"}}\n"));
+  way.events = {{"error", R"({"code":"no-output","message":"it is no longer kept","remedy":""})"}};
+  CHECK_THAT(lines_of({.verb = Verb::Follow, .id = 7}, way), Catch::Contains("\"no-output\""));
+  CHECK(way.asked.back() == "EVENTS /jobs/7/events");
+  way.events = {};
+  CHECK_THAT(lines_of({.verb = Verb::Follow, .id = 7}, way), Catch::Contains("healerd has ended"));
 }
 
 TEST_CASE("quit has no end but that of the server", "[control][server]") {

@@ -32,15 +32,16 @@ std::string may(const std::optional<Role>& role) {
 TEST_CASE("what each role may do, verb by verb", "[control][permissions]") {
   CHECK(may(std::nullopt) == "ping");
   CHECK(may(Role::ReadOnly) ==
-        "ping status summary explain history report names jobs diff healing-status healing-report lists open");
+        "ping status summary explain history report names jobs diff healing-status healing-report lists open "
+        "events");
   CHECK(may(Role::Operator) ==
         "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-        "open pause resume cancel heal approve reject ack beat");
+        "open events pause resume cancel heal approve reject ack beat event");
   CHECK(may(Role::Admin) ==
         "ping status summary explain history report names jobs follow output diff healing-status healing-report lists "
-        "open monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject "
+        "open events monitor unmonitor validate accept start stop restart pause resume cancel heal approve reject "
         "healing-reset ack "
-        "forget beat reload quit");
+        "forget beat event reload quit");
 }
 
 TEST_CASE("an override takes more than what it is said with", "[control][permissions]") {

@@ -49,6 +49,8 @@ class Asked final : public Supervisor {
   void submit(engine::event::Command) override {}
   void submit(engine::event::Arrived) override {}
   void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
+  void reveal(std::vector<std::string>, std::function<void(std::vector<std::string>)>) override {}
+  void query(std::string, std::string, std::function<void(Result<std::string>)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }
@@ -146,6 +148,11 @@ TEST_CASE("a part of the history is asked for in the words of people", "[control
   CHECK(fixture.queries.history({.name = "echo"}).service == "echo");
   CHECK(fixture.queries.history({.name = "Healer"}).own);
   CHECK(fixture.queries.history({.name = "Healer"}).service.empty());
+  const auto of_group = fixture.queries.history({.name = "webs"});
+  CHECK(of_group.service == "echo");
+  CHECK(of_group.others == std::vector<std::string>{"delta"});
+  CHECK(fixture.queries.history({.name = "webs", .is_group = true}).others == of_group.others);
+  CHECK(fixture.queries.history({.name = "echo", .is_group = true}).others.empty());
   CHECK(fixture.queries.history({}).limit == 100);
   CHECK(fixture.queries.history({.since = hours{1}}).limit == kMaxRecords);
   CHECK(fixture.queries.history({.limit = 1'000'000}).limit == kMaxRecords);

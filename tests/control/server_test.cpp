@@ -75,12 +75,17 @@ TEST_CASE("what is no request is refused and the connection closed", "[control]"
   }
   SECTION("a line that never ends") {
     RawClient client(world.path());
-    client.send(std::string(kMaxRequest + 1, ' '));
+    client.send(std::string(kMaxEventRequest + 1, ' '));
+    CHECK(code_of(client.rest()) == "too-large");
+  }
+  SECTION("what is larger than all but an event may be") {
+    RawClient client(world.path());
+    client.send(std::string(kMaxRequest, ' ') + std::string(kPing));
     CHECK(code_of(client.rest()) == "too-large");
   }
   SECTION("far too much at once") {
     RawClient client(world.path());
-    client.send(std::string(1U << 20, '['));
+    client.send(std::string(2 * kMaxEventRequest, '['));
     CHECK(code_of(client.rest()) == "too-large");
   }
   CHECK(handler.made == 0);
@@ -278,7 +283,7 @@ TEST_CASE("a pipelining client cannot fill the memory", "[control]") {
   RawClient client(world.path());
   client.send(kValidate);
   CHECK(client.lines(1).starts_with("{\"version\":1"));
-  client.send(std::string(2 * kMaxRequest, ' '));
+  client.send(std::string(2 * kMaxEventRequest, ' '));
   CHECK(client.rest().empty());
   CHECK(world.wait_for_clients(0));
   CHECK(handler.waiting == 0);

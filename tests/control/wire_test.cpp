@@ -91,6 +91,32 @@ TEST_CASE("what is written on the wire is read back the same", "[control]") {
   check_round_trip(Request{.verb = Verb::Beat,
                            .names = {"backup"},
                            .beat = BeatSent{.word = "exit", .status = 3, .text = "x", .token = "y"}});
+  check_round_trip(Request{.verb = Verb::Event,
+                           .names = {"alarms"},
+                           .event = EventSent{.occurrences = {{"a1", "alarm", "{}", "remark"}},
+                                              .body = "{\"a\": 1}",
+                                              .again = 7,
+                                              .dry_run = true,
+                                              .sender = "10.0.0.7",
+                                              .refused = 400,
+                                              .why = "no JSON"}});
+  check_round_trip(EventAnswer{7, "a1", "alarm", 422, "refused"});
+  check_round_trip(EventView{.event = 7,
+                             .service = "alarms",
+                             .id = "a1",
+                             .state = "alarm",
+                             .sender = "anna",
+                             .remark = "r",
+                             .first = kWhen,
+                             .last = kWhen,
+                             .count = 3,
+                             .status = 422,
+                             .answer = "refused",
+                             .stage = "refused",
+                             .outcome = "o",
+                             .targets = {"vm-7"},
+                             .again = 5,
+                             .has_document = true});
   check_round_trip(Failure{"code", "message", "remedy"});
   check_round_trip(
       DaemonView{"0.1.0",

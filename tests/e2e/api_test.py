@@ -268,6 +268,36 @@ class Api(support.Case):
         self.assertEqual((status, done["text"]), (202, "healerd ends"))
         self.wait_for(daemon.ended, "the end of healerd")
 
+    def test_quit_with_a_key_is_answered_too(self):
+        daemon = self.begin()
+        for key in ("one", "two", "three"):
+            self.answers(daemon)
+            status, done, _ = self.request("/quit", {}, Idempotency_Key=key)
+            self.assertEqual((status, done["text"]), (202, "healerd ends"))
+            self.wait_for(daemon.ended, "the end of healerd")
+            daemon.launch()
+        self.answers(daemon)
+        again = self.request("/quit", {}, Idempotency_Key="one")
+        self.assertEqual((again[0], again[2].get("Idempotency-Replayed")), (202, "true"))
+
+    def test_a_body_that_is_too_large_is_a_problem_document(self):
+        daemon = self.begin()
+        self.answers(daemon)
+        status, problem, headers = self.request("/services/pause", {"reason": "x" * (1 << 20)})
+        self.assertEqual((status, headers["Content-Type"]), (413, "application/problem+json"), problem)
+        self.assertEqual(problem["code"], "too-large")
+        status, problem, headers = self.request("/services?" + "&".join(f"group=g{i}" for i in range(2000)))
+        self.assertEqual((status, headers["Content-Type"], problem["code"]), (414, "application/problem+json", "too-large"))
+
+    def test_a_service_with_a_slash_in_its_name_has_its_routes_page_and_badge(self):
+        daemon = self.begin(rules='check program "a/b c" with path "/bin/true"\n  if status != 0 then alert')
+        self.answers(daemon)
+        self.assertEqual(self.get("/services/a%2Fb%20c")["services"][0]["name"], "a/b c")
+        for path in ("/a%2Fb%20c", "/badge/a%2Fb%20c.svg"):
+            asked = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=self.headers())
+            with urllib.request.urlopen(asked, timeout=support.LIMIT) as answer:
+                self.assertIn("a/b c", answer.read().decode())
+
     # ---- events
 
     def test_records_come_as_events_and_the_time_every_five_seconds(self):

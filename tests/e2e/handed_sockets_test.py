@@ -94,6 +94,7 @@ class HandedSockets(support.Case):
         other = self.configure("set httpd allow admin:monit\n", name="second")
         self.launch(other, [sys.executable, "-c", LAUNCH, "http"], stdin=unbound.fileno())
         self.wait_for(lambda: "is not used: it does not listen" in other.log_text(), "the word of it")
+        self.wait_for(lambda: other.ctl("ping").returncode == 0, "an answer")
 
     def test_systemd_socket_activate_starts_it_when_somebody_connects(self):
         activate = shutil.which("systemd-socket-activate")

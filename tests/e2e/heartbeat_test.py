@@ -201,7 +201,7 @@ class Tokens(support.Case):
         self.assertEqual(self.beat_as(daemon, STRANGER, "open", "another-token-from-now-on").returncode, 0)
         secret.unlink()
         self.assertEqual(self.beat_as(daemon, STRANGER, "open", "another-token-from-now-on").returncode, 1)
-        self.wait_for(lambda: "the token of a heartbeat cannot be read" in daemon.log_text(), "the word of it")
+        self.wait_for(lambda: "a secret by which a heartbeat or a hook is told cannot be read" in daemon.log_text(), "the word of it")
         everything = daemon.log_text() + json.dumps(daemon.ask("status")) + json.dumps(daemon.ask("history"))
         for token in (TOKEN, "another-token"):
             self.assertNotIn(token, everything)

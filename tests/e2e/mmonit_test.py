@@ -188,7 +188,7 @@ check file other with path {folder}/file
             done = subprocess.run([self.real, "-c", str(self.rc), word, "there"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             for one in (mine, theirs):
-                self.sees(one, "there", f"{word} action done")
+                self.wait_for(lambda one=one: f"{word} action done" in [said[4] for said in one.say("there")], f"that it will {word}")
         for one in (mine, theirs):
             self.wait_for(lambda: one.statuses()[-1].findtext("services/service[@name='there']/size"), "a look at it again")
         self.daemon.stop()

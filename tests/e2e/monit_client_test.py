@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Monit's own client asks healer as it asks Monit: it prints the same, does the same and ends with the same statuses."""
+import re
 import socket
 
 import monit_sides
@@ -14,6 +15,7 @@ class MonitClient(monit_sides.Case):
     def both_start(self) -> None:
         # Each has processes of its own: what a start program writes is beside its own pid file.
         live = self.script("live", f"""
+while [ -e "$2.hold-$1" ]; do sleep 0.1; done
 case $1 in
 start) [ ! -e "$2" ] || kill -0 "$(cat "$2")" 2>/dev/null || rm -f "$2"
        [ -e "$2" ] || {{ setsid sleep 100000 >/dev/null 2>&1 </dev/null & echo $! > "$2.new" && mv "$2.new" "$2"; }} ;;
@@ -108,6 +110,36 @@ check file gone with path {f}/gone
             self.both_say(one, "monitor", "1")
         self.says("-g", "pair", "stop", "all", status=0)
         self.wait_for(lambda: gone("one") and gone("two"), "the stop of the group")
+
+    def test_a_restart_is_answered_at_once_and_shown_as_monit_shows_it(self):
+        self.both_start()
+        for name in self.sides:
+            self.wait_for(lambda: self.pid(name, "one"), f"the process of {name}", detail=self.daemon.told)
+        self.both_say("one", "status", "0")
+        self.both_say("one", "monitor", "1")
+        held = {action: [self.folder / f"of-{side}" / f"one.pid.hold-{action}" for side in self.sides] for action in ("stop", "start")}
+        for path in held["stop"] + held["start"]:
+            path.touch()
+        before = {side: self.pid(side, "one") for side in self.sides}
+        self.says("restart", "one", status=0)
+
+        def both_show(status: str) -> None:
+            for name, side in self.sides.items():
+                self.wait_for(lambda: re.search(f"^  status +{status}$", side.client("-B", "status", "one").stdout, re.M),
+                              f"{status!r} of {name}", detail=lambda: side.client("-B", "status", "one").stdout + self.path("monit/monit.log").read_text())
+        both_show("OK - restart pending")
+        for path in held["stop"]:
+            path.unlink()
+        both_show("Initializing - restart pending")
+        self.both_say("one", "monitor", "2")
+        self.both_say("one", "pendingaction", "2")
+        for path in held["start"]:
+            path.unlink()
+        both_show("OK")
+        self.both_say("one", "pendingaction", "0")
+        self.assertTrue(all(self.pid(side, "one") not in (0, before[side]) for side in self.sides))
+        self.says("stop", "all", status=0)
+        self.wait_for(lambda: not any(self.pid(side, name) for side in self.sides for name in ("one", "two")), "the stop of all")
 
     def test_client_wakes_reloads_and_ends_by_signals(self):
         self.both_start()

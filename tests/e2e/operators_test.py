@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import socket
 import stat
 import subprocess
 
@@ -108,6 +109,29 @@ class ComingBack(support.Case):
         self.assertRegex(lines[0], rf"^ +{last + 1}  \d{{4}}-")
         anew = daemon.ctl("history", "--after", "1000000", "-n", "1")
         self.assertIn("the numbers of records have begun anew", anew.stderr)
+
+    def test_who_comes_back_after_each_of_many_restarts_has_each_of_very_many_records(self):
+        records, restarts = (10_000, 20) if os.environ.get("HEALER_LONG") else (1_000, 4)
+        daemon = self.start('check program good with path "/bin/true"\n  if status != 0 then alert\n')
+        last, had, killed = 0, 0, False
+        while had < records:
+            # Both are records each time, and are asked for over one connection.
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(daemon.socket))
+                answers = client.makefile("rb")
+                for number in range(records // restarts):
+                    word = "monitor" if number % 2 else "unmonitor"
+                    client.sendall(json.dumps({"version": 1, "command": word, "names": ["good"]}).encode() + b"\n")
+                    while not (line := answers.readline()).startswith((b'{"end"', b'{"error"')):
+                        self.assertTrue(line)
+                    self.assertTrue(line.startswith(b'{"end"'), line)
+            told = json.loads(daemon.ctl("history", "--json", "-n", "10000", "--after", str(last)).stdout)["records"]
+            self.assertNotIn("gap", [key for record in told for key in record])
+            self.assertEqual([record["id"] for record in told], list(range(last + 1, last + 1 + len(told))))
+            self.assertGreaterEqual(len(told), records // restarts)
+            last, had, killed = told[-1]["id"], had + len(told), not killed
+            daemon.kill() if killed else daemon.stop()
+            daemon.launch()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 class Server(support.Case):
-    def begin(self, statement: str = "", **how) -> support.Daemon:
+    def begin(self, statement: str = "", rules: str = "", **how) -> support.Daemon:
         self.port = self.own_port()
         # Runs come when they are asked for: what is compared stands still.
         daemon = self.start(f'''
@@ -48,7 +48,7 @@ check program bad with path "{self.script("bad", "echo so it is; exit 3")}"
 check program other with path "/bin/true"
   depends on good
   if status != 0 for 3 cycles then alert
-''', cycle="3600", **how)
+{rules}''', cycle="3600", **how)
         self.scheme = "https" if statement else "http"
         self.wait_for(lambda: daemon.ask("report")["totals"]["initialising"] == 0, "the first runs")
         self.wait_for(self.is_heard, "an answer over HTTP", detail=daemon.log_text)
@@ -112,7 +112,7 @@ check program other with path "/bin/true"
                 self.assertEqual(there.returncode, here.returncode)
         # The history names the user, not the machine's.
         self.assertIn("admin", daemon.ctl("history").stdout)
-        for words in (["heal", "good", "--override", "limit"], ["beat", "good"], ["open"], ["output", "bad", "-f"], ["jobs", "follow", "1"]):
+        for words in (["heal", "good", "--override", "limit"], ["beat", "good"], ["open"]):
             refused = self.remote(*words)
             self.assertEqual(refused.returncode, 1, words)
             self.assertRegex(refused.stderr, "over HTTP|over the socket|machine of healerd")
@@ -139,6 +139,40 @@ check program other with path "/bin/true"
         self.assertEqual(following.wait(support.LIMIT), 0)
         reader.join(support.LIMIT)
         self.wait_for(daemon.ended, "the end of healerd")
+
+    def test_the_output_of_a_program_is_followed(self):
+        go = self.path("go")
+        waiting = self.script("waiting", f"echo begun\nwhile ! test -e {go}; do sleep 0.1; done\necho done")
+        daemon = self.begin(rules=f'''
+check program slow with path "/bin/true"
+  start program = "{waiting}"
+  if status != 0 then alert
+''')
+        environment = {**os.environ, "HEALER_USER": "admin", "HEALER_PASSWORD": "right one"}
+        follow = lambda *words: subprocess.Popen([str(support.BUILD / "healerctl"), "--server", self.url, *words],
+                                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        starting = follow("start", "slow")
+        self.wait_for(lambda: daemon.ask("jobs")["jobs"], "the job")
+        job = str(daemon.ask("jobs")["jobs"][0]["id"])
+        followers = [follow("jobs", "follow", job), follow("output", "slow", "-f")]
+        for one in followers:  # of a job it is told first what it does
+            self.assertIn("begun\n", [one.stdout.readline(), one.stdout.readline() if one is followers[0] else ""])
+        go.touch()
+        told, complaint = followers[0].communicate(timeout=support.LIMIT)
+        self.assertIn("done\n", told)
+        self.assertEqual((followers[0].returncode, complaint), (0, ""))
+        self.assertEqual(followers[1].stdout.readline(), "done\n")
+        starting.communicate(timeout=support.LIMIT)
+        self.assertEqual(self.remote("quit").returncode, 0)
+        followers[1].communicate(timeout=support.LIMIT)
+        self.assertEqual(followers[1].returncode, 0)
+        self.wait_for(daemon.ended, "the end of healerd")
+
+    def test_http_and_https_are_told_apart(self):
+        self.begin()
+        wrong = self.remote("summary", url=f"https://127.0.0.1:{self.port}")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("write http:// in place of https://", wrong.stderr)
 
     def test_top_looks_again_and_again(self):
         daemon = self.begin()
@@ -170,7 +204,7 @@ check program other with path "/bin/true"
     def test_a_role_is_no_more_than_that_of_the_user_or_token(self):
         daemon = self.begin()
         eve = {"user": "eve", "password": "looks"}
-        self.assertEqual(self.remote("summary", **eve).stdout, self.remote("summary").stdout)
+        self.assertEqual(plain(self.remote("summary", **eve).stdout), plain(self.remote("summary").stdout))
         refused = self.remote("stop", "good", **eve)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("eve may not do this: it takes the role admin", refused.stderr)
@@ -211,7 +245,12 @@ check program other with path "/bin/true"
         trusted = self.remote("--cacert", f"{pem}.crt", "summary")
         self.assertEqual(trusted.returncode, 0, trusted.stderr)
         self.assertEqual(plain(trusted.stdout), plain(daemon.ctl("summary").stdout))
-        self.assertEqual(self.remote("summary", url=f"http://127.0.0.1:{self.port}").returncode, 2)
+        wrong = self.remote("summary", url=f"http://127.0.0.1:{self.port}")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("write https:// in place of http://", wrong.stderr)
+        asked = ["curl", "-sf", "--cacert", f"{pem}.crt", "-u", "admin:right one", "-X", "POST", f"{self.url}/api/v1/quit"]
+        self.assertIn("healerd ends", subprocess.run(asked, capture_output=True, text=True).stdout)
+        self.wait_for(daemon.ended, "the end of healerd")
 
     def test_a_proxy_with_a_prefix_is_gone_through(self):
         daemon = self.begin()

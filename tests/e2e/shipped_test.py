@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the package puts on a machine is right: rules, examples, unit, the group of the control socket."""
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import support
@@ -13,8 +16,14 @@ EXAMPLES = support.TOP / "rules.d" / "examples"
 
 class Shipped(support.Case):
     def judge(self, rules) -> subprocess.CompletedProcess:
+        """Where the secrets that examples name are there."""
+        secrets = self.path("secrets")
+        secrets.mkdir(mode=0o700, exist_ok=True)
+        for name in ("cloudify", "aodh", "zaqar", "kubernetes"):
+            (secrets / name).write_text("user,password,tenant\n")
+            (secrets / name).chmod(0o600)
         return subprocess.run([support.BUILD / "healerd", "-t", "--offline", "--strict", "-c", rules],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, env={**os.environ, "CREDENTIALS_DIRECTORY": str(secrets)})
 
     def test_the_rules_as_shipped_are_accepted(self):
         rules = self.path("rules.d")
@@ -47,8 +56,10 @@ class Shipped(support.Case):
         together = self.path("rules.d")
         shutil.copytree(support.TOP / "rules.d", together)
         files = sorted(EXAMPLES.rglob("*.rules"))
-        self.assertLessEqual({"apache", "backups", "bind", "certificates", "cron", "disks", "docker", "dovecot", "haproxy", "machine",
-                              "mariadb", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog",
+        self.assertLessEqual({"apache", "backups", "bind", "certificates", "cloudify", "cron", "disks", "docker", "dovecot",
+                              "gke-repair", "haproxy", "haproxy-servers", "keepalived", "kubernetes-nodes", "kubernetes-repair",
+                              "liveness-probes", "machine", "mariadb",
+                              "nagios-plugins", "openstack-heat", "network", "nginx", "php-fpm", "postfix", "postgresql", "raid", "redis", "rsyslog",
                               "self-healing-vms", "ssh", "vm"}, {file.stem for file in files})
         for file in files:
             shutil.copy(file, together / file.name)
@@ -61,13 +72,91 @@ class Shipped(support.Case):
     def test_the_scripts_of_the_examples_are_met(self):
         shutil.copytree(EXAMPLES, self.path("examples"))
         scripts = sorted(self.path("examples").rglob("*.script"))
-        self.assertIn("self-healing-vms", {script.stem for script in scripts})
+        self.assertLessEqual({"cloudify", "gke-repair", "haproxy-servers", "keepalived", "liveness-probes", "nagios-plugins",
+                              "openstack-heat", "self-healing-vms"}, {script.stem for script in scripts})
         for script in scripts:
             rules = script.with_suffix(".rules")
             rules.chmod(0o600)
             done = subprocess.run([support.BUILD / "healerctl", "simulate", rules, "--script", script], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
             self.assertRegex(done.stdout, r"(\d+) of \1 expectations are met\n$")
+
+    def test_a_plugin_of_nagios_is_shown_as_json_with_its_status(self):
+        for does, status, shown in (
+                ("echo 'DISK OK - free space: / 3326 MB (56%);| /=2643MB;5948;5958;0;5968'", 0,
+                 {"status": 0, "text": "DISK OK - free space: / 3326 MB (56%);",
+                  "perf": {"/": {"value": 2643.0, "unit": "MB", "warn": "5948", "crit": "5958", "min": 0.0, "max": 5968.0}}}),
+                ("echo \"HTTP CRITICAL|time=0.5s;;;0 'the size'=14B;10:20;~:30\"; exit 2", 2,
+                 {"status": 2, "text": "HTTP CRITICAL",
+                  "perf": {"time": {"value": 0.5, "unit": "s", "min": 0.0},
+                           "the size": {"value": 14.0, "unit": "B", "warn": "10:20", "crit": "~:30"}}}),
+                ("printf 'LOAD WARNING|load1=9.1\\nmore of it | load5=-1e2;1 load15=U\\nload60=3\\n'; exit 1", 1,
+                 {"status": 1, "text": "LOAD WARNING\nmore of it",
+                  "perf": {"load1": {"value": 9.1, "unit": ""}, "load5": {"value": -100.0, "unit": "", "warn": "1"},
+                           "load60": {"value": 3.0, "unit": ""}}}),
+                ("exit 7", 3, {"status": 3, "text": "", "perf": {}})):
+            done = subprocess.run([EXAMPLES / "nagios-plugins" / "as-json", "/bin/sh", "-c", does], capture_output=True, text=True)
+            self.assertEqual((done.returncode, json.loads(done.stdout)), (status, shown), done.stderr)
+        done = subprocess.run([EXAMPLES / "nagios-plugins" / "as-json", "/no/plugin"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, json.loads(done.stdout)["perf"]), (3, {}))
+
+    def test_the_servers_of_haproxy_are_read_from_its_socket(self):
+        table = ("# pxname,svname,qcur,scur,status,lastchg,check_status,check_code,addr,\n"
+                 "web,FRONTEND,,3,OPEN,,,,,\nweb,app1,0,2,UP,77,L7OK,200,192.0.2.61:8080,\n"
+                 "web,app2,4,0,DOWN 1/2,12,L7STS,503,192.0.2.62:8080,\nweb,app3,0,0,MAINT,5,,,192.0.2.63:8080,\n"
+                 "web,app4,0,0,no check,5,,,192.0.2.64:8080,\nweb,BACKEND,0,2,UP,77,,,,\n\n")
+        path, asked = self.path("admin.sock"), []
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    door, _ = listener.accept()
+                except OSError:
+                    return
+                with door:
+                    asked.append(door.recv(100))
+                    door.sendall(table.encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        stats = lambda *words: subprocess.run([EXAMPLES / "haproxy-servers" / "stats", *words], capture_output=True, text=True)  # noqa: E731
+        rows = [json.loads(line) for line in stats(path, "list").stdout.splitlines()]
+        self.assertEqual([one["name"] for one in rows], ["web.app1", "web.app2", "web.app3", "web.app4"])
+        self.assertEqual(rows[0], {"name": "web.app1", "backend": "web", "server": "app1", "address": "192.0.2.61:8080"})
+        self.assertEqual([stats(path, "show", "web", name).returncode for name in ("app1", "app2", "app3", "app4", "app5")],
+                         [0, 1, 2, 0, 3])
+        self.assertEqual(json.loads(stats(path, "show", "web", "app2").stdout),
+                         {"status": "DOWN 1/2", "check": "L7STS", "code": 503, "for_seconds": 12, "sessions": 0, "queue": 4})
+        self.assertEqual(stats(path, "may-restart", "web", "app2").returncode, 0)
+        self.assertEqual(stats(path, "may-restart", "web", "app3").stdout, "web/app3 is MAINT\n")
+        self.assertEqual(set(asked), {b"show stat -1 4 -1\n"})
+        self.assertEqual(stats(self.path("none"), "show", "web", "app1").returncode, 3)
+        self.assertNotEqual(stats(self.path("none"), "list").returncode, 0)
+
+    def test_a_node_of_kubernetes_is_repaired_only_if_it_is_still_ill_and_not_new(self):
+        kubectl, answer = self.path("kubectl"), self.path("node")
+        kubectl.write_text(f"#!/bin/sh\ncat {answer}\n")
+        kubectl.chmod(0o755)
+
+        def says(ready: str, **more) -> tuple[int, str]:
+            answer.write_text(json.dumps({
+                "metadata": {"creationTimestamp": more.get("created", "2026-01-01T00:00:00Z"), "annotations": more.get("notes", {})},
+                "status": {"conditions": [{"type": "Ready", "status": ready}, *more.get("conditions", [])]}}))
+            done = subprocess.run([EXAMPLES / "gke-repair" / "may-be-repaired", "n1"], capture_output=True, text=True,
+                                  env={**os.environ, "KUBECTL": str(kubectl)})
+            return done.returncode, done.stdout
+
+        self.assertEqual(says("Unknown"), (0, ""))
+        self.assertEqual(says("False"), (0, ""))
+        self.assertEqual(says("True", conditions=[{"type": "DiskPressure", "status": "True"}]), (0, ""))
+        self.assertEqual(says("True"), (1, "n1 is Ready\n"))
+        self.assertEqual(says("False", notes={"healer/repair": "disabled"}), (1, "n1 has the annotation healer/repair=disabled\n"))
+        self.assertIn("n1 is new", says("False", created="2999-01-01T00:00:00Z")[1])
+        kubectl.write_text("#!/bin/sh\necho 'Unable to connect to the server' >&2; exit 1\n")
+        self.assertEqual(says("False"), (1, "the API server does not tell of n1: Unable to connect to the server\n"))
 
     def guard_of_machines(self, certified: str, ask: str) -> subprocess.CompletedProcess:
         """What the guard of the example says of webbox2, where these stand in place of what asks."""

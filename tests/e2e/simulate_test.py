@@ -193,6 +193,34 @@ expect not list NODE tells "the row 'n2' leaves" by 74 minutes
 expect list NODE tells "the row 'n2' is being removed although it has failed: it was missing from 3 readings" by 75 minutes
 """, 6)
 
+    def test_rows_are_judged_where_their_list_never_changes(self):
+        self.list_rules()
+        text = self.rules.read_text()
+        self.rules.write_text(text[:text.index("for each")] + """for each NODE from http "https://api.example/nodes" every 15 seconds {
+  check row row_${NODE}
+    group nodes
+    if json '.state' != "up" for 1 minute then heal with rebuild
+}
+""")
+        self.assert_met(self.LISTED + """at 10 minutes n2 fails
+expect healing n2 begun by 12 minutes
+expect healing n2 recovered
+expect row_n1 running
+""", 3)
+
+    def test_a_row_leaves_while_its_healing_waits_for_that(self):
+        self.list_rules()
+        self.rules.write_text(self.rules.read_text().replace("recovered within 5 minutes", "recovered or gone within 30 minutes"))
+        told = self.assert_met(self.LISTED.replace("heals", "takes 19 minutes") + """at 1 minute n1 fails
+at 3 minutes list NODE loses n1
+expect healing n1 begun by 3 minutes
+expect not list NODE tells "the row 'n1' is being removed" by 21 minutes
+expect list NODE tells "the row 'n1' is being removed although it has failed" by 26 minutes
+expect healing n1 recovered by 26 minutes
+expect ping_n1 absent
+""", 5)
+        self.assertIn('step "verify": gone', told)
+
     def test_a_row_that_fails_after_it_was_missing_is_not_healed(self):
         self.list_rules()
         self.assert_met(self.LISTED + """at 20 minutes list NODE loses n1 n2
@@ -233,6 +261,34 @@ expect list NODE tells "three equal readings: it is accepted" by 30 minutes
 expect not healing x1 begun by 29 minutes
 expect healing x1 begun
 """, 3)
+
+    def test_rows_are_judged_at_each_reading_of_their_list_after_their_delay(self):
+        self.rules = self.write("rows.rules", """set daemon 30
+workflow repair {
+  guard program "/bin/true"
+  step "repair" program "/bin/true ${NODE}"
+  step "verify" recovered within 5 minutes
+  cooldown 1 minute
+}
+for each NODE from http "https://10.0.0.1/nodes" rows '.items[]' every 1 minute {
+  check row node_${NODE} group nodes delay 10 minutes
+    if json '.ready' != true for 2 cycles then heal with repair
+}
+""")
+        told = self.assert_met("""list NODE: n1 n2 n3
+node_n1: 0*3 1*4 0 ...
+node_n3: 0:'{"ready":true}'*5 0:'{"ready":false}'
+step repair repair heals
+run for 60 minutes
+at 20 minutes list NODE gains n4
+at 21 minutes n4 fails
+expect healing n1 begun with repair by 5 minutes
+expect healing n1 begun 1 time
+expect healing n3 begun with repair by 8 minutes
+expect not healing n4 begun by 30 minutes
+expect healing n4 begun
+""", 5)
+        self.assertIn("json .ready is false (!= true)", told)
 
     def test_a_list_is_remembered_over_a_crash(self):
         self.list_rules()

@@ -27,7 +27,7 @@ RuleSet changed(const Fleet& fleet, const std::function<void(Workflow&)>& change
   Workflow plan = *rules.workflows.front();
   change(plan);
   plan.key = hash128("rebuild changed " + hash_of_plan(Healing{
-                                              .cause = {},
+                                              .cause = std::make_shared<const effect::Cause>(),
                                               .plan = std::make_shared<const Workflow>(plan),
                                           }));
   rules.workflows.front() = std::make_shared<const Workflow>(std::move(plan));
@@ -273,6 +273,19 @@ TEST_CASE("the hash of a plan is that of all that its steps say, and of the targ
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[1].what).request.body += " "; });
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[1].what).request.insecure = true; });
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[2].what).until->met.clear(); });
+}
+
+TEST_CASE("what people approve shows no login of an address", "[healing]") {
+  Workflow plan;
+  plan.steps = {
+      {.name = "call",
+       .what = step::Http{.request = {.method = "POST", .url = "https://${secret:a[1]}:sesame@h.example/x"}}}};
+  const Healing healing{.cause = std::make_shared<const effect::Cause>(),
+                        .plan = std::make_shared<const Workflow>(std::move(plan))};
+  const std::vector<std::string> lines = lines_of_plan(healing, "here");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().find("POST https://*****@h.example/x") != std::string::npos);
+  CHECK(lines.front().find("sesame") == std::string::npos);
 }
 
 }  // namespace healing_approval_test

@@ -548,6 +548,10 @@ TEST_CASE("values are written into a request as its place wants them", "[healing
         "https://h.example/a%2Fb?*****");
   const HttpRequest hook{.method = "POST", .url = "${secret:hook}/x"};
   CHECK(fill(hook, {}, {}).request.shown == "*****/x");
+  const HttpRequest login{.method = "GET", .url = "https://${secret:cfy[1]}:${USER}@h.example/"};
+  const FilledRequest whose = fill(login, {{"USER", "a:b@c"}}, {});
+  CHECK(whose.request.shown == "https://*****@h.example/");
+  CHECK(whose.request.url == effect::Request::Text{{"https://"}, {"cfy[1]", true}, {":a%3Ab%40c@h.example/"}});
   const HttpRequest user{.method = "GET", .url = "https://me:pass@h.example/@x"};
   CHECK(fill(user, {}, {}).request.shown == "https://*****@h.example/@x");
   HttpRequest form{

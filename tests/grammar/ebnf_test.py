@@ -43,6 +43,12 @@ MADE = {
     "ready": lambda make: "",
     "composite": lambda make: "check composite one with members two, three, of group four",
     "heartbeat": lambda make: "check heartbeat one every 1 day within 1 hour token \"two\"",
+    "event-check": lambda make: 'check event one with hook "/hooks/one" ' + make.pick(
+        ['secret "a", "b" within 5 minutes', 'token "two" format json key json ".id"', "valid 1 hour state json '.s'"]),
+    "row": lambda make: "check row one",
+    "delay": lambda make: "delay 20 minutes",
+    "check-unit": lambda make: 'check unit one with name "two.service"',
+    "unit-restarts": lambda make: "restarts > 3" + make.pick(["", " within 10 minutes"]),
     "leftovers": lambda make: "leftovers ended",
     "service-program": lambda make: make.pick(["start", "stop"]) + ' program = "/bin/true a" with timeout 5 seconds',
     "owner": lambda make: make.pick(["uid root", "gid 0"]),
@@ -65,7 +71,8 @@ MADE = {
     "test": lambda make: make.test(),
     # A block is a statement of its own; what is in it has other names each time.
     "for-each": lambda make: f"for each X{make.pick('ABC')}{make.random.randint(0, 99999)} " + make.pick(
-        ['in "a1", "b1" .. "b3"', 'from file "/x"', 'from command "/x y" every 5 minutes']) + " {\n check system s\n}\n",
+        ['in "a1", "b1" .. "b3"', 'from file "/x"', 'from command "/x y" every 5 minutes', "from http " + make.rule("request") + " " +
+         make.rule("request-option") + " rows '.[]' name '.name' next link every 5 seconds"]) + " {\n check system s\n}\n",
     "define": lambda make: f"define D{make.random.randint(0, 99999)} " + make.pick(['"a text"', "/bin/true", "7"]),
     "list-source": lambda make: "", "list-item": lambda make: "",
 }

@@ -197,6 +197,12 @@ TEST_CASE("a composite and its members are raw words, where Monit has an error",
   CHECK(lexed("check heartbeat members members") == "<check > string(heartbeat) name(members) string(members)");
   CHECK(lexed("check heartbeat with pidfile /x") == "<check > name(heartbeat) <pidfile> path(/x)");
   CHECK(lexed("check heartbeat matching x") == "<check > name(heartbeat) <matching> string(x)");
+  CHECK(lexed("check event with pidfile /x") == "<check > name(event) <pidfile> path(/x)");
+  CHECK(lexed("check event matching x") == "<check > name(event) <matching> string(x)");
+  CHECK(lexed("check unit nginx with name \"nginx.service\"") ==
+        "<check > string(unit) name(nginx) string(name) quoted(\"nginx.service\")");
+  CHECK(lexed("check unit with pidfile /x") == "<check > name(unit) <pidfile> path(/x)");
+  CHECK(lexed("check unit matching x") == "<check > name(unit) <matching> string(x)");
   CHECK(lexed("check composite") == "<check > string(composite)");
   CHECK(lexed("check composite\nx") == "<check > string(composite) string(x)");
   CHECK(lexed("check process x\n members a") == "<check process> name(x) string(members) string(a)");

@@ -205,6 +205,7 @@ struct TestText {
   std::string operator()(const engine::Members& /*test*/) const { return "members failed"; }  // healer's own
   std::string operator()(const engine::Queried& /*test*/) const { return "json"; }            // healer's own
   std::string operator()(const engine::HeartbeatIs& /*test*/) const { return "missed"; }      // the same
+  std::string operator()(const engine::EventCount& /*test*/) const { return "events"; }       // the same
 };
 
 std::string tolerance_text(const engine::Tolerance& tolerance) {

@@ -17,8 +17,8 @@ from pathlib import Path
 # What the packages need at run time, what tests need, and what installs them.
 COMMON = ("systemd", "systemd-sysv", "dbus", "procps", "passwd", "logrotate", "libjq1", "libnghttp2-14", "libncursesw6",
           "libsqlite3-0", "libsystemd0", "libxxhash0", "monit", "python3-apt", "zlib1g")
-PACKAGES = {"bookworm": (*COMMON, "libc-ares2", "libcurl4", "libssl3", "libuv1", "rpm"),
-            "trixie": (*COMMON, "libcares2", "libcurl4t64", "libssl3t64", "libuv1t64")}
+PACKAGES = {"bookworm": (*COMMON, "libc-ares2", "libcurl4", "libmicrohttpd12", "libssl3", "libuv1", "rpm"),
+            "trixie": (*COMMON, "libcares2", "libcurl4t64", "libmicrohttpd12t64", "libssl3t64", "libuv1t64")}
 NUMBERS = {"bookworm": 12, "trixie": 13}
 RECIPE = 2  # another number: what is cached is not used any more
 PATIENCE = 120.0  # seconds; on a machine that is busy with other tests

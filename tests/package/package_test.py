@@ -93,6 +93,7 @@ class Lifecycle:
         self.assertEqual(self.box.out("systemctl", "is-enabled", "healer"), "enabled")
         self.assertEqual(set(self.box.shell("stat -c %a:%U /etc/healer/rules.d/*").stdout.split()), {"600:root"})
         self.assertEqual(self.box.out("stat", "-c", "%a", "/run/healer", "/var/lib/healer").split(), ["755", "700"])
+        self.assertIn("account", self.box.out("cat", "/etc/pam.d/healer"))  # else no `allow @GROUP` lets anybody in
         self.box.run("healerd", "-t")
         self.rules(TEN_LINES)
         self.wait_state("guard", "running")

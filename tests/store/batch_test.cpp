@@ -244,6 +244,28 @@ TEST_CASE("a batch holds the last beat of a service of an earlier one, until it 
   }
 }
 
+TEST_CASE("a batch holds an event once, with the document that came first", "[store]") {
+  Batch batch;
+  engine::effect::Commit next;
+  next.sequence = 1;
+  next.occurrences = {full_occurrence(7)};
+  batch.add(next);
+  const auto bytes = batch.bytes();
+  next.occurrences.front().document = nullptr;
+  next.occurrences.front().outcome = "other";
+  batch.add(next);
+  CHECK(batch.occurrences().at(7).document != nullptr);
+  CHECK(batch.occurrences().at(7).outcome == "other");
+  CHECK(batch.bytes() < bytes);
+  next.occurrences.clear();
+  next.forgotten_occurrences = {7};
+  Batch later;
+  later.add(next);
+  batch.merge(std::move(later));
+  CHECK(batch.occurrences().empty());
+  CHECK(batch.forgotten_occurrences() == std::set<std::uint64_t>{7});
+}
+
 TEST_CASE("merging two batches is adding their commits one after the other", "[store]") {
   const auto seed = GENERATE(range(1U, 31U));
   RandomCommits commits(seed);

@@ -123,6 +123,34 @@ TEST_CASE("a beat is written alone, and goes with its service", "[store]") {
   CHECK_FALSE(bench.loaded().services.at("other").heartbeat);
 }
 
+TEST_CASE("every field of an event survives, and its document until it is dropped", "[store]") {
+  Bench bench(GENERATE(false, true));
+  auto first = commit(1);
+  first.occurrences = {full_occurrence(7), full_occurrence(8), full_occurrence(9)};
+  first.occurrences[1].document = nullptr;
+  bench.submit(first);
+  REQUIRE(bench.loaded().occurrences.size() == 3);
+  CHECK(bench.loaded().occurrences[0] == full_occurrence(7));
+  CHECK(bench.loaded().occurrences[1].document == nullptr);
+  CHECK(bench.loaded().last_id >= 9);
+  bench.store().flush();
+  auto second = commit(2);
+  Occurrence judged = full_occurrence(7);
+  judged.stage = OccurrenceStage::Judged;
+  judged.standing.clear();
+  judged.document = nullptr;  // as it was
+  Occurrence dropped = full_occurrence(9);
+  dropped.document = std::make_shared<const std::string>();
+  second.occurrences = {judged, dropped};
+  second.forgotten_occurrences = {8};
+  bench.submit(second);
+  const auto state = bench.loaded();
+  REQUIRE(state.occurrences.size() == 2);
+  judged.document = full_occurrence(7).document;
+  CHECK(state.occurrences[0] == judged);
+  CHECK(state.occurrences[1].document == nullptr);
+}
+
 TEST_CASE("every field of a pending exec and alert survives", "[store]") {
   Bench bench(GENERATE(false, true));
   auto first = commit(1);
@@ -404,6 +432,20 @@ TEST_CASE("history is asked by service, time, kind, place and number", "[store]"
   SECTION("by service, in any case") {
     query.service = "EVEN";
     CHECK(bench.sequences(query) == Sequences{2, 4, 6, 8, 10, 12, 14, 16, 18, 20});
+  }
+  SECTION("by several services, few or many") {
+    query.service = "nobody";
+    query.others = {"Odd", "even"};
+    query.limit = 3;
+    CHECK(bench.sequences(query) == Sequences{18, 19, 20});
+    query.others = {"ODD"};
+    for (int i = 0; i < 500; ++i) query.others.push_back("a \"group\" of " + std::to_string(i));
+    CHECK(bench.sequences(query) == Sequences{15, 17, 19});
+    query.oldest = true;
+    query.after = 4;
+    CHECK(bench.sequences(query) == Sequences{5, 7, 9});
+    query.others.emplace_back("even");
+    CHECK(bench.sequences(query) == Sequences{5, 6, 7});
   }
   SECTION("of the daemon itself") {
     bench.submit(commit(21, "", RecordKind::DaemonStarted));

@@ -211,17 +211,17 @@ class AnyHealing {
       auto& [a, b, c, d, e, f, g, h, i] = value;
       all(a, b, c, d, e, f, g, h, i);
     } else if constexpr (is<Struct, effect::Cause>) {
-      auto& [a, b, c, d, e, f, g, h, i, j] = value;
-      all(a, b, c, d, e, f, g, h, i, j);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+      all(a, b, c, d, e, f, g, h, i, j, k, l);
     } else if constexpr (is<Struct, Workflow>) {
       auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
       auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
-             hh, ii, jj, kk, ll] = value;
+             hh, ii, jj, kk, ll, mm] = value;
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh,
-          ii, jj, kk, ll);
+          ii, jj, kk, ll, mm);
     }
   }
   template <typename T, typename... Ts>
@@ -242,8 +242,8 @@ inline bool same(const Workflow& left, const Workflow& right) {
 
 inline bool same(const effect::Cause& left, const effect::Cause& right) {
   const auto tied = [](const effect::Cause& cause) {
-    const auto& [a, b, c, d, e, f, g, h, i, j] = cause;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = cause;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
   };
   return tied(left) == tied(right);
 }
@@ -258,11 +258,11 @@ inline bool same(const Healing& left, const Healing& right) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
                  asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused,
                  notified_long, held_since, round, position, under_way, detour, outcomes, saved, begun, failure,
-                 cancelled_by, abandoned, queued, escalated, in_probation] = healing;
+                 cancelled_by, abandoned, queued, escalated, cleared, in_probation] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
                     stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
                     held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
-                    abandoned, queued, escalated, in_probation);
+                    abandoned, queued, escalated, cleared, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

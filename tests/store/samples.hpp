@@ -68,6 +68,12 @@ inline effect::Commit commit(Sequence sequence, std::string service = "web", Rec
 }
 
 /// A text that says every field but the time of saving, so that two states are equal where their texts are.
+inline std::string describe(std::uint64_t occurrence, const EventFields& fields) {
+  std::string text = occurrence == 0 ? "" : " event " + std::to_string(occurrence);
+  for (const auto& [name, value] : fields) text += " " + name + "=" + value;
+  return text;
+}
+
 inline std::string describe(const effect::Cause* cause) {
   if (cause == nullptr) return "no cause";
   return cause->service + "|" + std::string(to_string(cause->event)) + "|" +
@@ -77,7 +83,8 @@ inline std::string describe(const effect::Cause* cause) {
          (cause->process
               ? " process " + std::to_string(cause->process->pid) + " " + std::to_string(cause->process->memory_kb) +
                     " " + std::to_string(cause->process->children) + " " + std::to_string(cause->process->cpu_percent)
-              : "");
+              : "") +
+         describe(cause->occurrence, cause->fields);
 }
 
 inline std::string describe(const effect::Exec& exec) {
@@ -188,6 +195,8 @@ inline std::shared_ptr<const effect::Cause> full_cause() {
   cause.program_status = std::numeric_limits<std::int64_t>::min();
   cause.process = {
       .pid = std::numeric_limits<std::int64_t>::max(), .memory_kb = 7, .children = -1, .cpu_percent = 99.9};
+  cause.occurrence = 77;
+  cause.fields = {{"EVENT.a", "x \" \n \xc3\xbc"}, {"EVENT.b.c", ""}};
   return std::make_shared<const effect::Cause>(cause);
 }
 
@@ -255,6 +264,26 @@ inline WorkflowMemory workflow_memory(std::string workflow, std::uint64_t seed =
   auto memory = AnyHealing(seed).any<WorkflowMemory>();
   memory.workflow = std::move(workflow);
   return memory;
+}
+
+inline Occurrence full_occurrence(std::uint64_t number) {
+  return {.number = number,
+          .service = "alarms \xc3\xbc",
+          .key = "a \"1\"\n",
+          .state = "alarm",
+          .sender = "anna",
+          .remark = "confirm it",
+          .first = wall(1'795'000'000'001),
+          .last = wall(1'795'000'000'002),
+          .count = 3,
+          .again = 4,
+          .status = 422,
+          .answer = "it has no plain value ${EVENT.vm}",
+          .stage = OccurrenceStage::Refused,
+          .outcome = "nothing",
+          .standing = {{{1, 2}, "vm-7", wall(1'795'000'000'003)}, {{3, 4}, "vm-8", wall(-1)}},
+          .fields = {{"EVENT.a", "b"}},
+          .document = std::make_shared<const std::string>("{\"a\": \"\xc3\xbc\"}")};
 }
 
 inline Heartbeat full_heartbeat() {

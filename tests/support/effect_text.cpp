@@ -103,8 +103,9 @@ class Text {
   // ---- of effects
 
   void add(const effect::Measure& one) {
-    const auto& [service, run, pid, start_ticks, left_by, came_by, position, presence_only] = one;
+    const auto& [service, run, pid, start_ticks, left_by, came_by, position, document, presence_only] = one;
     all(service, run, pid, start_ticks, left_by, came_by, position, presence_only);
+    if (document != nullptr) add(*document);
   }
   void add(const ReadPosition& one) { all(one.file, one.offset, one.begin); }
   void add(const effect::CancelRun& one) { all(one.service, one.run); }
@@ -181,13 +182,14 @@ class Text {
   }
   void add(const effect::MovedJob& one) { all(one.job, one.position, one.action, one.begun); }
   void add(const effect::Commit& one) {
-    const auto& [sequence, records, services, remembered, heartbeats, forgotten, pending, started, ended, handed_over,
-                 jobs, moved_jobs, ended_jobs, healings, ended_healings, targets, forgotten_targets, workflows,
-                 closed_brakes, wide_pauses, by_person, awaited] = one;
+    const auto& [sequence, records, services, remembered, heartbeats, occurrences, forgotten_occurrences, forgotten,
+                 pending, started, ended, handed_over, jobs, moved_jobs, ended_jobs, healings, ended_healings, targets,
+                 forgotten_targets, workflows, closed_brakes, wide_pauses, by_person, awaited] = one;
     all(sequence, records, services, remembered, forgotten, pending, started, ended, handed_over, jobs, moved_jobs,
         ended_jobs, healings, ended_healings, targets, forgotten_targets, workflows, closed_brakes, wide_pauses,
         by_person, awaited);
     if (!heartbeats.empty()) add(heartbeats);
+    if (!occurrences.empty() || !forgotten_occurrences.empty()) all(occurrences, forgotten_occurrences);
   }
 };
 

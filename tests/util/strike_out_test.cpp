@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 #include <catch2/catch.hpp>
 

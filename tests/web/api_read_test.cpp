@@ -2,6 +2,7 @@
 // What is read over the API.
 #include <catch2/catch.hpp>
 
+#include "web/api/problem.hpp"
 #include "web/api_world.hpp"
 
 using namespace healer;
@@ -96,11 +97,11 @@ TEST_CASE("A parameter that is none is refused with what helps", "[api]") {
   CHECK(refused("/services?sate=failed") ==
         "400 bad-request: there is no parameter \"sate\" here | did you mean \"state\"?");
   CHECK(refused("/services?state=faild") == "400 bad-request: there is no state \"faild\" | did you mean \"failed\"?");
-  CHECK(refused("/services?sort=x") == "400 bad-request: there is no sort \"x\" | sort takes rules, name or state");
+  CHECK(refused("/services?sort=x") == "400 bad-request: there is no order \"x\" | sort takes rules, name or state");
   CHECK(refused("/services?limit=0") ==
         "400 bad-request: limit \"0\" is not a number | limit takes a number from 1 to 1000");
   CHECK(refused("/services?limit=1&limit=2") == "400 bad-request: limit is given twice | give it once");
-  CHECK(refused("/services?fields=nam") == "400 bad-request: there is no fields \"nam\" | did you mean \"name\"?");
+  CHECK(refused("/services?fields=nam") == "400 bad-request: there is no field \"nam\" | did you mean \"name\"?");
   CHECK(refused("/services?q=") == "400 bad-request: q is empty | give it a value, or leave it out");
   CHECK(refused("/services?cursor=x").starts_with("400 bad-request: the cursor is none of this list | "));
   CHECK(refused("/services?group=database").starts_with("404 unknown-group: "));
@@ -123,6 +124,29 @@ TEST_CASE("A problem says what it is as RFC 9457 has it", "[api]") {
                                            {"remedy", "did you mean \"web\"?"}});
 }
 
+TEST_CASE("A remedy names the requests of the API, and not commands of healerctl", "[api]") {
+  CHECK(web::for_http("`healerctl jobs` lists them") == "GET /api/v1/jobs lists them");
+  CHECK(web::for_http("`healerctl jobs cancel 7` ends both") == "POST /api/v1/healings/7/cancel ends both");
+  CHECK(web::for_http("`healerctl accept web --pid` is needed") == "POST /api/v1/services/web/accept is needed");
+  CHECK(web::for_http("`healerctl lists` or `healerctl healing status`") ==
+        "GET /api/v1/lists or GET /api/v1/healings");
+  CHECK(web::for_http("`healerctl doctor` tells") == "`healerctl doctor` tells");
+  CHECK(web::for_http("an `healerctl open end") == "an `healerctl open end");
+  web::Response response = web::with_http_remedy(
+      web::problem({.code = "unknown-job", .message = "none", .remedy = "`healerctl jobs` lists them"}));
+  CHECK(Json::parse(response.body).at("remedy") == "GET /api/v1/jobs lists them");
+  response = web::problem({.code = "forbidden", .message = "no", .remedy = "run healerctl as root, or join"});
+  CHECK(Json::parse(response.body).at("remedy") == "'allow' in 'set httpd' gives roles");
+}
+
+TEST_CASE("The output of a program is told as it is written, and then its end", "[api]") {
+  ApiWorld world;
+  CHECK(problem_of(world.get("/jobs/71/events")).starts_with("404 unknown-job: "));
+  CHECK(problem_of(world.get("/jobs/x/events")).starts_with("404 unknown-job: "));
+  CHECK(problem_of(world.get("/services/nobody/output/events")).starts_with("404 unknown-"));
+  CHECK(problem_of(world.get("/services/web/output/events?fields=text")).starts_with("400 "));
+}
+
 TEST_CASE("One service is the document of status, and of explain", "[api]") {
   ApiWorld world;
   CHECK(problem_of(world.get("/services/web/output")).starts_with("404 no-output: no program of web has run yet | "));
@@ -138,7 +162,7 @@ TEST_CASE("One service is the document of status, and of explain", "[api]") {
   CHECK(why.at("services")[0].at("rules")[0].at("state") == "failing");
   const Json output = world.read("/services/web/output");
   CHECK(output.at("output")[0].at("doing") == "the last check, which wrote nothing");
-  CHECK(output.at("text") == "nothing was written: the last check of web");
+  CHECK(output.at("text") == "the last check of web wrote nothing");
 }
 
 TEST_CASE("The history is read in pages, in both directions", "[api]") {
@@ -162,6 +186,10 @@ TEST_CASE("The history is read in pages, in both directions", "[api]") {
   CHECK(pages_of(world, "/history?limit=2", "records", "id") == backwards);
   CHECK(world.read("/history?service=db&fields=id,service").at("records").back().at("service") == "db");
   CHECK(world.read("/services/db/history").at("records").back().at("service") == "db");
+  CHECK(world.read("/history?group=databases").at("records").back().at("service") == "db");
+  CHECK(world.read("/services/databases/history").at("records").back().at("service") == "db");
+  CHECK(problem_of(world.get("/history?group=nobodies")).starts_with("404 unknown-group: "));
+  CHECK(problem_of(world.get("/history?group=databases&service=db")).starts_with("400 bad-request: "));
   CHECK(problem_of(world.get("/services/nobody/history")).starts_with("404 unknown-service: "));
   CHECK(world.read("/history?since_ms=1").at("records").size() < records.size());
   CHECK(world.read("/history?since_ms=100000000").at("records") == records);

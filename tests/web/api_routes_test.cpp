@@ -32,6 +32,7 @@ const std::map<std::string, Least> kRoles{
     {"GET /api/v1/history", Least::ReadOnly},
     {"GET /api/v1/jobs", Least::ReadOnly},
     {"GET /api/v1/jobs/{id}", Least::ReadOnly},
+    {"GET /api/v1/jobs/{id}/events", Least::Operator},
     {"GET /api/v1/lists", Least::ReadOnly},
     {"GET /api/v1/openapi.json", Least::ReadOnly},
     {"GET /api/v1/services", Least::ReadOnly},
@@ -39,6 +40,7 @@ const std::map<std::string, Least> kRoles{
     {"GET /api/v1/services/{name}/explain", Least::ReadOnly},
     {"GET /api/v1/services/{name}/history", Least::ReadOnly},
     {"GET /api/v1/services/{name}/output", Least::Operator},
+    {"GET /api/v1/services/{name}/output/events", Least::Operator},
     {"GET /api/v1/session", Least::ReadOnly},
     {"POST /api/v1/healings/reset", Least::Admin},
     {"POST /api/v1/healings/{id}/approve", Least::Operator},
@@ -167,6 +169,8 @@ TEST_CASE("The OpenAPI document has every route, and says who may ask it", "[api
       INFO(path);
       CHECK(one.at("description").get<std::string>().starts_with("Needs the role "));
       ids.push_back(one.at("operationId"));
+      for (const auto& [status, response] : one.at("responses").items())
+        if (status != "default") CHECK(response.at("description").get<std::string>().find(' ') != std::string::npos);
     }
   CHECK(count == kRoles.size());
   std::ranges::sort(ids);

@@ -109,6 +109,20 @@ TEST_CASE("Answers outlive the daemon, whatever the end of what was written", "[
   CHECK(KeptAnswers(&log, log.text, kNow + hours{24}).size() == 0);
 }
 
+TEST_CASE("Nothing is quiet before what is answered is in the log", "[keys]") {
+  TextLog log;
+  log.slow = true;
+  KeptAnswers kept(&log);
+  CHECK(kept.is_quiet());
+  const Client client(kept);
+  CHECK_FALSE(kept.is_quiet());
+  log.tell();  // it is done now, and its answer goes to the log
+  CHECK(client.acts == 1);
+  CHECK_FALSE(kept.is_quiet());
+  log.tell();
+  CHECK(kept.is_quiet());
+}
+
 TEST_CASE("The log is written anew when most of it is of answers that are gone", "[keys]") {
   TextLog log;
   KeptAnswers kept(&log);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Monit's forms, and what they do.
+#include <set>
+
+#include "util/text.hpp"
 #include "web/monit_world.hpp"
 
 using namespace healer;
@@ -99,6 +102,72 @@ TEST_CASE("What healer refuses is told, and asked by who may not it is not done"
   const web::Response refused = monit.web().post("/web", {{"action", "start"}});
   CHECK(refused.status == 400);
   CHECK(between(refused.body, "</h2>", "<hr>") == "why not");
+}
+
+TEST_CASE("A service with a slash in its name has a page and is acted on", "[monit]") {
+  Monit monit(R"(
+check process "a/b" with pidfile /run/web.pid
+  start program = "/bin/true"
+)");
+  const std::string path = web::decoded_path("/a%2Fb");
+  CHECK(monit.web().get(path).body.find("<form method='POST' action='a%2Fb'>") != std::string::npos);
+  CHECK(location(monit.web().post(path, {{"action", "start"}})) == "a%2Fb");
+  CHECK(monit.asked().back().names == std::vector<std::string>{"a/b"});
+}
+
+TEST_CASE("A restart is answered when it has begun, and shown as Monit shows it", "[monit]") {
+  WebWorld web(rules_of(R"(
+check process web with pidfile /run/web.pid
+  start program = "/bin/true start"
+  stop program = "/bin/true stop web"
+  depends on db
+check process db with pidfile /run/db.pid
+  start program = "/bin/true start"
+  stop program = "/bin/true stop db"
+)"),
+               all_of_monit);
+  const auto said = [&](const std::string& name) {
+    return std::string(trim(between(plain(web.get("/_status?service=" + name).body), "status ", "\n")));
+  };
+  std::set<std::string> up{"web", "db"};
+  const auto look_at_all = [&](World& world) {
+    while (!world.open.empty()) {
+      const std::string name = world.engine->graph()->at(world.open.front().service).name;
+      engine::Facts facts;
+      facts.process = engine::ProcessFacts{.pid = name == "web" ? 41 : 42, .parent = 1, .start_ticks = 7};
+      if (up.contains(name))
+        see(world, name, {.facts = std::make_shared<const engine::Facts>(std::move(facts))});
+      else
+        see(world, name, {.answer = engine::Answer::Absent});
+    }
+  };
+  web.daemon().act([&](World& world) {
+    world.advance(seconds{20});
+    look_at_all(world);
+  });
+  REQUIRE(said("db") == "OK");
+  CHECK(web.post("/db", {{"action", "restart"}}).status == 302);
+  CHECK(said("db") == "OK - restart pending");
+  CHECK(said("web") == "OK");  // it is restarted for the sake of db
+  // Both are stopped; the first start is under way.
+  web.daemon().act([&](World& world) {
+    std::size_t done = 0;
+    for (int turns = 0; turns < 100; ++turns) {
+      look_at_all(world);
+      for (; done < world.execs.size(); ++done) {
+        const effect::Exec exec = world.execs[done];
+        if (exec.command.arguments.size() != 3) return;
+        up.erase(exec.command.arguments[2]);
+        world.handle(event::ActionStarted{exec.action, 4000});
+        world.handle(event::ActionEnded{.action = exec.action});
+      }
+      world.advance(milliseconds{100});
+    }
+  });
+  CHECK(up.empty());
+  CHECK(said("db") == "Initializing - restart pending");
+  CHECK(said("web") == "Initializing");
+  CHECK(service_in(web.get("/_status?format=xml").body, "db").find("<monitor>2</monitor>") != std::string::npos);
 }
 
 TEST_CASE("Validate looks at everything at once", "[monit]") {

@@ -44,6 +44,21 @@ TEST_CASE("A path is answered by the route with the longest text before its firs
   CHECK(pattern_for(router, Method::Get, "/api/v1/services/web/other") == "unknown");
   CHECK(pattern_for(router, Method::Get, "/badge/web.svg") == "/badge/{name}.svg");
   CHECK(pattern_for(router, Method::Get, "/") == "unknown");
+
+  router.add({route(Method::Get, "/hooks/{path...}", "hook")});
+  CHECK(pattern_for(router, Method::Get, "/hooks/a") == "/hooks/{path...}");
+  CHECK(pattern_for(router, Method::Get, "/hooks/a/b/") == "/hooks/{path...}");
+  CHECK(pattern_for(router, Method::Get, "/hooks/") == "unknown");
+}
+
+TEST_CASE("A slash that was sent encoded is part of a name", "[router]") {
+  Router router;
+  router.add({route(Method::Get, "/{name}", "page"), route(Method::Get, "/badge/{file}", "badge")});
+  const auto found = router.find(Method::Get, web::decoded_path("/a%2Fb"));
+  CHECK(std::get<Router::Found>(found).captured == std::vector<std::string>{"a/b"});
+  CHECK(pattern_for(router, Method::Get, web::decoded_path("/badge/a%2Fb.svg")) == "/badge/{file}");
+  CHECK(pattern_for(router, Method::Get, web::decoded_path("/%5Fstatus%2f")) == "/{name}");
+  CHECK(web::decoded_path("/a%00b%2") == "/a%00b%2");
 }
 
 TEST_CASE("The lines of an answer become one response, and a failure too", "[router]") {

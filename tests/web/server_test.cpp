@@ -7,9 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -85,6 +89,7 @@ class HttpWorld {
     });
     done.get_future().wait();
   }
+  void post(const std::function<void()>& work) { loop_->post(work); }
   Caller connect(web::HttpServer::From from = {.local = true}) {
     std::array<int, 2> pair{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) throw std::runtime_error("socketpair");
@@ -115,6 +120,7 @@ std::string text_of(const web::Fields& fields) {
 }
 
 web::Reply echo(const web::Request& request, const web::HttpServer::From&, const web::Wake&) {
+  if (request.unfit) return web::Response{.status = request.unfit->status, .body = request.unfit->why + "\n"};
   web::Response response;
   response.body = std::string(to_string(request.method)) + " " + request.path + " | " + text_of(request.query) + "| " +
                   text_of(request.form) + "| " + text_of(request.cookies) + "| " + request.body + "\n";
@@ -238,6 +244,81 @@ TEST_CASE("What is too large is refused", "[http]") {
   for (int count = 0; count < 20; ++count) endless.say("64\r\n" + std::string(100, 'x') + "\r\n");
   endless.say("0\r\n\r\n");
   CHECK(endless.hear_until("\n").find("413") != std::string::npos);
+}
+
+TEST_CASE("What else the loop does comes between streams that take long to make", "[http]") {
+  class Slow final : public web::Stream {
+   public:
+    Slow(std::vector<int>& turns, const int& turn) : turns_(turns), turn_(turn) {}
+    Next pull(std::string& out, std::size_t) override {
+      turns_.push_back(turn_);
+      std::this_thread::sleep_for(std::chrono::milliseconds{4});
+      out += "here\n";
+      return Next::Done;
+    }
+
+   private:
+    std::vector<int>& turns_;
+    const int& turn_;
+  };
+  std::vector<int> turns;
+  int turn = 0;
+  HttpWorld world([&](const web::Request&, const auto&, const auto&) -> web::Reply {
+    web::Response response;
+    response.stream = std::make_unique<Slow>(turns, turn);
+    return response;
+  });
+  std::vector<Caller> callers;
+  for (int count = 0; count < 12; ++count) callers.push_back(world.connect());
+  std::atomic<bool> counts = true;
+  std::function<void()> next = [&] {
+    ++turn;
+    if (counts) world.post(next);
+  };
+  world.on_loop([&] {  // all of them at once
+    for (const Caller& caller : callers) caller.say("GET / HTTP/1.0\r\n\r\n");
+    next();
+  });
+  for (Caller& caller : callers) CHECK(caller.hear_all().find("here\n") != std::string::npos);
+  counts = false;
+  world.on_loop([] {});
+  std::vector<int> distinct = turns;
+  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  CHECK(turns.size() == 12);
+  CHECK(distinct.size() >= 4);
+}
+
+TEST_CASE("A name in a path keeps its slash where that is encoded", "[http]") {
+  HttpWorld world([](const web::Request& request, const auto&, const auto&) -> web::Reply {
+    std::string path = request.path;
+    std::ranges::replace(path, web::kEncodedSlash, '|');
+    return web::Response{.body = path + "\n"};
+  });
+  for (const auto& [sent, path] : {std::pair("/a%2Fb/c%20d?x=%2F", "/a|b/c d\n"), {"/%2f%00%zz", "/|%00%zz\n"}}) {
+    Caller caller = world.connect();
+    caller.say(std::string("GET ") + sent + " HTTP/1.0\r\n\r\n");
+    CHECK(caller.hear_all().find(std::string("\r\n\r\n") + path) != std::string::npos);
+  }
+}
+
+TEST_CASE("More parameters than there is room for are refused with a word", "[http]") {
+  HttpWorld world([](const web::Request& request, const auto& from, const auto& wake) -> web::Reply {
+    if (request.unfit) return echo(request, from, wake);
+    return web::Response{.body = std::to_string(request.query.size())};
+  });
+  const auto ask = [&](std::size_t count) {
+    std::string target = "/?";
+    for (std::size_t i = 0; i < count; ++i) target += (i == 0 ? "a" : "&a") + std::to_string(i) + "=1";
+    Caller caller = world.connect();
+    caller.say("GET " + target + " HTTP/1.0\r\n\r\n");
+    return caller.hear_all();
+  };
+  CHECK(ask(500).ends_with("\r\n\r\n500[end]"));
+  for (const std::size_t count : {600U, 3'000U}) {
+    const std::string refused = ask(count);
+    CHECK(refused.starts_with("HTTP/1.1 414 URI Too Long\r\n"));
+    CHECK(refused.ends_with("A request has at most 512 parameters\n[end]"));
+  }
 }
 
 TEST_CASE("Of an address, and in all, there are only so many connections", "[http]") {

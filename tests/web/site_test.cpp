@@ -40,6 +40,7 @@ class Doorman final : public web::PasswordChecker {
              std::function<void(std::optional<Role>)> done) override {
     std::optional<Role> role;
     if (login.user == "admin" && login.password == "right") role = Role::Admin;
+    if (login.user == "token ci" && login.password == "right") role = Role::Admin;
     if (login.user == "guest" && login.password == "right") role = Role::ReadOnly;
     if (is_slow) return waiting.push_back([done = std::move(done), role] { done(role); });
     done(role);
@@ -196,7 +197,7 @@ TEST_CASE("A login by a single-use token is a cookie, whose forms have a token o
   CHECK(world.post("/approve", {}, form, cookie) == 401);
 }
 
-TEST_CASE("Wrong passwords of an address are answered later and later, and told without a name", "[site]") {
+TEST_CASE("Wrong passwords of an address are answered later and later", "[site]") {
   SiteWorld world;
   for (int tries = 0; tries < 3; ++tries) CHECK(world.get("/page", basic("admin:wrong")).status == 401);
   world.request = {.path = "/page", .headers = basic("admin:wrong"), .peer = "192.0.2.7"};
@@ -217,8 +218,59 @@ TEST_CASE("Wrong passwords of an address are answered later and later, and told 
   CHECK(world.ask(world.request)->status == 200);
   world.request.headers = basic("admin:wrong");
   CHECK(world.ask(world.request)->status == 401);
+}
+
+TEST_CASE("The log names who was refused, made safe, and counts no more than once a minute", "[site]") {
+  SiteWorld world;
+  const auto fail = [&](const std::string& login, const std::string& peer) {
+    world.request = {.path = "/page", .headers = basic(login), .peer = peer};
+    CHECK(world.ask(world.request)->status == 401);
+  };
+  fail("ad\nmin:wrong", "192.0.2.7");
   REQUIRE(world.refused.size() == 1);
-  CHECK(world.refused.front().find("admin") == std::string::npos);
+  CHECK(world.refused.front() == "a wrong password, or an unknown user, over HTTP from 192.0.2.7, as \"ad\\nmin\"");
+  fail("bob:wrong", "192.0.2.8");
+  fail(std::string(1'000, 'x') + ":wrong", "192.0.2.9");
+  world.request = {.path = "/page", .headers = {{"Authorization", "Bearer wrong"}}, .peer = "192.0.2.10"};
+  CHECK(world.ask(world.request)->status == 401);
+  CHECK(world.refused.size() == 1);
+  REQUIRE(world.later.size() == 1);  // as nobody waits for a penalty
+  CHECK(world.later.back().first == minutes{1});
+  world.now.mono += minutes{1};
+  world.later.back().second();
+  REQUIRE(world.refused.size() == 2);
+  CHECK(
+      world.refused.back() ==
+      "3 more wrong passwords, or unknown users, over HTTP in the last minute; the last from 192.0.2.10, with a token");
+  fail("bob:wrong", "192.0.2.11");
+  CHECK(world.refused.size() == 2);
+  world.now.mono += minutes{1};
+  world.later.back().second();
+  CHECK(world.refused.back().starts_with("1 more wrong password, or unknown users, over HTTP in the last minute; "));
+}
+
+TEST_CASE("A user who is named like a token is not mistaken for it", "[site]") {
+  SiteWorld world;
+  world.request = {.path = "/page", .headers = basic("token ci:right")};
+  const std::string of_user = world.ask(world.request)->body;
+  world.request = {.path = "/page", .headers = {{"Authorization", "Bearer sesame"}}};
+  const std::string of_token = world.ask(world.request)->body;
+  CHECK(of_token.starts_with("token ci "));
+  CHECK(of_user.starts_with("user \"token ci\" "));
+  CHECK(of_user.substr(of_user.rfind(' ')) != of_token.substr(of_token.rfind(' ')));
+}
+
+TEST_CASE("What the server cannot take is refused as the API refuses", "[site]") {
+  SiteWorld world;
+  for (const auto& [path, type] :
+       {std::pair("/api/v1/services", "application/problem+json"), {"/page", "text/plain"}}) {
+    world.request = {.path = path, .unfit = web::Unfit{413, "The body is too large"}};
+    const Response response = *world.ask(world.request);
+    CHECK(response.status == 413);
+    CHECK(response.type.starts_with(type));
+    CHECK(response.body.find("The body is too large") != std::string::npos);
+    CHECK(web::find(response.headers, "X-Content-Type-Options") == "nosniff");
+  }
 }
 
 TEST_CASE("Behind a trusted proxy it is the client that waits, not the proxy", "[site]") {

@@ -81,7 +81,10 @@ class TlsWorld {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) throw std::runtime_error("socketpair");
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     on_loop([&] {
-      front_->begin(Descriptor(pair[0]), from, [this](Descriptor plain) { plains_.push_back(std::move(plain)); });
+      front_->begin(Descriptor(pair[0]), from, [this](Descriptor plain, auto shown) {
+        plains_.push_back(std::move(plain));
+        shown_ = std::move(shown);
+      });
     });
     return Descriptor(pair[1]);
   }
@@ -110,6 +113,12 @@ class TlsWorld {
     });
     return taken;
   }
+  /// What the last client has shown. Requires: plain() has been taken.
+  std::shared_ptr<const web::ClientCertificate> shown() {
+    std::shared_ptr<const web::ClientCertificate> last;
+    on_loop([&] { last = shown_; });
+    return last;
+  }
   static bool is_ended(const Descriptor& socket,
                        int patience = static_cast<int>(milliseconds(test::kPatience).count())) {
     pollfd state{.fd = socket.get(), .events = POLLIN, .revents = 0};
@@ -127,14 +136,19 @@ class TlsWorld {
   runtime::Loop* loop_ = nullptr;
   web::TlsFront* front_ = nullptr;
   std::vector<Descriptor> plains_;
+  std::shared_ptr<const web::ClientCertificate> shown_;
   std::thread thread_;
 };
 
 /// A client that has shaken hands.
 class TlsClient {
  public:
-  explicit TlsClient(const Descriptor& socket)
+  /// `certificate`: the file that it shows, with its key in another one; empty: none.
+  explicit TlsClient(const Descriptor& socket, const std::string& certificate = {}, const std::string& key = {})
       : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(SSL_new(context_.get()), SSL_free) {
+    if (!certificate.empty() && (SSL_use_certificate_file(ssl_.get(), certificate.c_str(), SSL_FILETYPE_PEM) != 1 ||
+                                 SSL_use_PrivateKey_file(ssl_.get(), key.c_str(), SSL_FILETYPE_PEM) != 1))
+      throw std::runtime_error("no certificate");
     SSL_set_fd(ssl_.get(), socket.get());
     if (SSL_connect(ssl_.get()) != 1) throw std::runtime_error("no hands were shaken");
   }
@@ -213,4 +227,29 @@ TEST_CASE("When a door is closed those who have come by it are ended before TLS,
   world.close_door("*:1");
   CHECK(TlsWorld::is_ended(gone));
   CHECK(world.sessions() == 1);
+}
+
+TEST_CASE("Whoever answers is told which certificate a client has shown", "[http][tls]") {
+  TlsWorld world({});
+  TlsClient stranger(world.connect({.local = true}));
+  (void)world.plain();
+  CHECK(world.shown() == nullptr);
+
+  // The world's own certificate is one that it asks for.
+  world.use(world.certificate());
+  const auto comes = [&] {
+    try {
+      const Descriptor socket = world.connect({.local = true});
+      TlsClient client(socket, world.certificate(), world.key());
+      (void)world.plain();
+      return world.shown() != nullptr;
+    } catch (const std::runtime_error&) {
+      return false;  // the files are still being read
+    }
+  };
+  TlsWorld::wait_until(comes);
+  CHECK(world.shown()->name == "localhost");
+  const std::string command = "test $(openssl x509 -noout -fingerprint -sha256 -in " + world.certificate() +
+                              " | sed 's/.*=//; s/://g' | tr A-F a-f) = " + world.shown()->sha256;
+  CHECK(std::system(command.c_str()) == 0);
 }

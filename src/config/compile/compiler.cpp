@@ -13,12 +13,14 @@
 #include "config/compile/pool.hpp"
 #include "config/compile/quantity.hpp"
 #include "config/compile/workflow.hpp"
+#include "config/passes/events.hpp"
 #include "config/passes/passes.hpp"
 #include "config/passes/silence.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -37,8 +39,9 @@ using Names = std::unordered_map<std::string, std::string>;
 
 class ServiceCompiler {
  public:
-  ServiceCompiler(const engine::Settings& settings, const Lookups& lookups, const Sources& sources, const Names& names)
-      : settings_(settings), lookups_(lookups), sources_(sources), names_(names) {}
+  ServiceCompiler(const engine::Settings& settings, const Lookups& lookups, const Sources& sources, const Names& names,
+                  const EventFieldNames& event_fields)
+      : settings_(settings), lookups_(lookups), sources_(sources), names_(names), event_fields_(event_fields) {}
 
   std::shared_ptr<const engine::ServiceBlock> compile(const CheckSyntax& check) {
     block_ = {};
@@ -62,8 +65,14 @@ class ServiceCompiler {
       case engine::Target::Heartbeat:
         block_.other.edit().heartbeat = {.every = bounded(check.heartbeat->every.value),
                                          .within = bounded(check.heartbeat->within.value),
-                                         .token = check.heartbeat->token.value_or(Word{}).value};
+                                         .token = check.heartbeat->token.value_or(Word{}).value,
+                                         .certificate = check.heartbeat->certificate.value_or(Word{}).value};
         break;
+      case engine::Target::Events: block_.other.edit().event = hook(check); break;
+      case engine::Target::Row:
+        if (check.listed) block_.other.edit().listed = *check.listed;
+        break;
+      case engine::Target::Unit: block_.other.edit().unit = check.unit->value; break;
       case engine::Target::Path:
         block_.path = check.path->value;
         if (check.kind->traits.has_lines) limit_lines();
@@ -88,6 +97,7 @@ class ServiceCompiler {
         check.statements, [](const auto& statement) { return std::holds_alternative<IfSyntax>(statement); })));
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { add(node); }, statement);
+    if (block_.is_unit()) add_unit_jobs();
     add_global_recipients();
     if (comes_alive_)
       for (engine::Rule& rule : block_.rules) rule->dormant = true;
@@ -134,6 +144,22 @@ class ServiceCompiler {
   void limit_lines() {
     const std::uint32_t limit = settings_.limits.file_content_buffer;
     if (limit != std::as_const(block_).lines->limit) block_.lines->limit = limit;
+  }
+
+  [[nodiscard]] engine::EventSpec hook(const CheckSyntax& check) const {
+    const HookSyntax& syntax = *check.hook;
+    engine::EventSpec spec;
+    spec.hook = syntax.path.value;
+    for (const Word& secret : syntax.secrets) spec.secrets.push_back(secret.value);
+    spec.token = syntax.token.value_or(Word{}).value;
+    spec.certificate = syntax.certificate.value_or(Word{}).value;
+    if (syntax.format) spec.format = engine::event_format_of(syntax.format->value).value_or(spec.format);
+    spec.key = syntax.key.value_or(Word{}).value;
+    spec.state = syntax.state.value_or(Word{}).value;
+    if (syntax.within) spec.within = bounded(syntax.within->value);
+    if (syntax.valid) spec.valid = bounded(syntax.valid->value);
+    spec.fields = event_fields_.of(check);
+    return spec;
   }
 
   /// Once each.
@@ -202,7 +228,8 @@ class ServiceCompiler {
         result.heal = std::make_shared<const engine::HealOrder>(
             engine::HealOrder{.workflow = syntax.workflow->value,
                               .target = syntax.target ? syntax.target->value : "",
-                              .dry_run = syntax.dry_run});
+                              .dry_run = syntax.dry_run,
+                              .any_target = syntax.any_target});
         break;
       case ActionSyntax::Kind::Unmonitor:
         result.kind = engine::ActionKind::Unmonitor;
@@ -287,13 +314,26 @@ class ServiceCompiler {
   }
   engine::Test test(const RestartsSyntax&) const { return engine::Restarts{}; }
   engine::Test test(const MembersSyntax& syntax) const { return engine::Members{.quota = syntax.quota}; }
+  engine::Test test(const EventCountSyntax& syntax) const {
+    return engine::EventCount{.above = bounded<std::uint32_t>(syntax.above.value),
+                              .within = bounded(syntax.within.value)};
+  }
+  /// How a unit stands is one text: these tests ask how it begins.
+  static engine::Test standing(std::string_view beginning) {
+    return engine::Worded{.what = engine::Attribute::UnitStanding, .is_pattern = true, .text = std::string(beginning)};
+  }
+  engine::Test test(const ActiveSyntax&) const { return standing(engine::kStandsActive); }
   engine::Test test(const HeartbeatTestSyntax& syntax) const {
+    if (check_->kind->traits.is_unit) return standing(engine::kStandsFailed);
     using What = engine::HeartbeatIs::What;
     return engine::HeartbeatIs{.what = syntax.missed ? What::Missed : What::Failed};
   }
   engine::Test test(const QueriedSyntax& syntax) {
     const auto& [filter, operation, value, quoted] = syntax.json;
-    place_in(block_.program->filters, filter.value);
+    if (block_.is_event())
+      place_in(block_.other.edit().event.filters, filter.value);
+    else
+      place_in(block_.program->filters, filter.value);
     return engine::Queried{engine::JsonTest{
         .filter = filter.value, .comparison = comparison(operation), .value = value.value, .quoted = quoted}};
   }
@@ -314,7 +354,9 @@ class ServiceCompiler {
       const auto* changed = std::get_if<ChangedSyntax>(&term.test);
       changes = changes ||
                 (changed != nullptr && !(syntax.recovery && check_->kind->find_attribute(changed->what)->recovers));
-      const bool is_content = std::holds_alternative<MatchesSyntax>(term.test);
+      // What a document says is no state: each event is judged alone.
+      const bool is_content = std::holds_alternative<MatchesSyntax>(term.test) ||
+                              (block_.is_event() && std::holds_alternative<QueriedSyntax>(term.test));
       rule.each_run = rule.each_run || std::holds_alternative<OutputChangedSyntax>(term.test);
       if (!is_content || content_only) rule.event = std::visit(EventOf{*check_->kind}, term.test);
       content_only = content_only && is_content;
@@ -362,6 +404,16 @@ class ServiceCompiler {
       case ServiceProgramSyntax::Kind::Restart: block_.programs.edit().restart = command(syntax.command); return;
     }
   }
+  /// A unit is started and stopped by systemd's own jobs, where the rules name no programs for that.
+  void add_unit_jobs() {
+    using enum engine::UnitVerb;
+    const engine::Programs& written = *std::as_const(block_.programs);
+    const std::string& unit = block_.other->unit;
+    const bool is_plain = !written.start && !written.stop && !written.restart;
+    if (!written.start) block_.programs.edit().start = engine::unit_command(Start, unit);
+    if (!written.stop) block_.programs.edit().stop = engine::unit_command(Stop, unit);
+    if (is_plain) block_.programs.edit().restart = engine::unit_command(Restart, unit);
+  }
   void add(const DependsSyntax& syntax) {
     for (const Word& word : syntax.names) {
       // Where rows come and go, what was depended on may not be there now.
@@ -380,6 +432,7 @@ class ServiceCompiler {
     block_.process->foreground->by_notice = syntax.by_notice;
   }
   void add(const WatchdogSyntax& syntax) { block_.process->foreground->watchdog = bounded(syntax.time.value); }
+  void add(const DelaySyntax& syntax) { block_.other.edit().listed.delay = bounded(syntax.time.value); }
   void add(const LeftoversSyntax&) { block_.end_leftovers = !block_.foreground(); }
   void add(const EverySyntax&) {}
   void add(const IgnoreSyntax& ignore) { block_.lines->ignored.push_back(line_pattern(ignore.lines)); }
@@ -413,6 +466,7 @@ class ServiceCompiler {
   const Lookups& lookups_;
   const Sources& sources_;
   const Names& names_;
+  const EventFieldNames& event_fields_;
   const CheckSyntax* check_ = nullptr;  ///< the one under way
   ServicePrograms programs_;            ///< its programs
   engine::ServiceBlock block_;
@@ -446,7 +500,8 @@ engine::RuleSet compile(const Document& document, const Lookups& lookups, const 
     rules.workflows.push_back(compile_workflow(workflow, lookups, sources));
   });
   for (const ListDeclaration& list : document.expansion.lists) rules.lists.push_back(list.source.name);
-  ServiceCompiler services(rules.settings, lookups, sources, names);
+  const EventFieldNames event_fields(document);
+  ServiceCompiler services(rules.settings, lookups, sources, names, event_fields);
   rules.services.reserve(names.size());
   for_each_check(document, [&](const CheckSyntax& check) {
     if (!check.stands_in) rules.services.push_back(services.compile(check));

@@ -18,6 +18,7 @@
 #include "config/text/rule_text.hpp"
 #include "config/text/secret.hpp"
 #include "protocols/digest.hpp"
+#include "protocols/tls_versions.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
@@ -248,30 +249,7 @@ class ConnectionReader {
       plan.client_certificate = value.value;
   }
 
-  /// `-tlsv1` takes one away, from what stands before it or, first of all, from those that are usual.
-  void tls_version(const Word& word) {
-    struct Version {
-      std::string_view name;
-      unsigned bits;
-    };
-    constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
-    static constexpr std::array<Version, 6> kVersions{{{"auto", kUsual},
-                                                       {"sslauto", kUsual},
-                                                       {"tlsv1", protocols::kTls10},
-                                                       {"tlsv11", protocols::kTls11},
-                                                       {"tlsv12", protocols::kTls12},
-                                                       {"tlsv13", protocols::kTls13}}};
-    const std::string name = to_lower(word.value);
-    std::uint8_t& versions = tls().versions;
-    const bool away = name.starts_with('-');
-    const std::string_view bare = std::string_view(name).substr(away ? 1 : 0);
-    const auto found = std::ranges::find(kVersions, bare, &Version::name);
-    const unsigned bits = found != kVersions.end() ? found->bits : 0;
-    if (!away)
-      versions = static_cast<std::uint8_t>(versions | bits);
-    else if (bits != 0)
-      versions = static_cast<std::uint8_t>((versions != 0 ? versions : kUsual) & ~bits);
-  }
+  void tls_version(const Word& word) { tls().versions = protocols::with_tls_version(tls().versions, word.value); }
 
   // ---- what is said
 

@@ -32,6 +32,8 @@ struct EventOf {
   Event operator()(const RestartsSyntax&) const { return Event::Timeout; }
   Event operator()(const MembersSyntax&) const { return Event::Status; }
   Event operator()(const HeartbeatTestSyntax& test) const { return test.missed ? Event::Timeout : Event::Status; }
+  Event operator()(const EventCountSyntax&) const { return Event::Timeout; }
+  Event operator()(const ActiveSyntax&) const { return Event::Status; }
   Event operator()(const QueriedSyntax&) const { return Event::Content; }
   Event operator()(const TextSyntax& test) const { return of(test.what); }
   Event operator()(const OutputChangedSyntax&) const { return Event::Content; }

@@ -108,7 +108,13 @@ class Gatherer {
   void add(const engine::CompositeSpec& spec) { all(spec.members, spec.groups); }
   void add(const engine::Queried& test) { all('j', test.test); }
   void add(const engine::HeartbeatIs& test) { all('b', test.what); }
-  void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token); }
+  void add(const engine::EventCount& test) { all('e', test.above, test.within); }
+  void add(const engine::EventSpec& spec) {
+    all(spec.hook, spec.secrets, spec.token, spec.certificate, spec.format, spec.key, spec.state, spec.within,
+        spec.valid, spec.fields, spec.filters);
+  }
+  void add(const engine::HeartbeatSpec& spec) { all(spec.every, spec.within, spec.token, spec.certificate); }
+  void add(const engine::ListedSpec& spec) { all(spec.list, spec.row, spec.delay); }
   void add(const engine::Worded& test) { all('w', test.what, test.is_pattern, test.negated, test.text); }
   void add(const engine::OutputChanged& test) { all('o', test.negated); }
   void add(const engine::Test& test) {
@@ -123,6 +129,7 @@ class Gatherer {
     all(action.kind, action.command, action.repeat, action.overlapping, action.implied);
     if (action.lasting > Duration{0}) all('U', action.lasting);
     if (action.heal) all('H', action.heal->workflow, action.heal->target, action.heal->dry_run);
+    if (action.heal && action.heal->any_target) add('A');
   }
   // All members are named, so that a new one does not compile until it is thought of here.
   void add(const engine::Recovery& recovery) {
@@ -166,7 +173,10 @@ class Gatherer {
         block.other->interface, block.other->host, block.probes, block.programs->start, block.programs->stop,
         block.programs->restart, block.depends, block.schedule, rules.size(), block.groups, block.recipients,
         block.on_reboot, block.activity, block.end_leftovers, block.shares_memory);
-    if (block.is_heard()) add(block.other->heartbeat);
+    if (block.is_heartbeat()) add(block.other->heartbeat);
+    if (block.is_event()) add(block.other->event);
+    if (block.is_listed()) add(block.other->listed);
+    if (block.is_unit()) add(block.other->unit);
     if (block.row) all(block.row->target, block.row->variables);
   }
 

@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/compile/fingerprint.hpp"
+#include "config/compile/url.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
 #include "util/text.hpp"
@@ -50,10 +51,13 @@ std::vector<engine::JsonTest> json_tests(const std::vector<JsonTestSyntax>& synt
   return result;
 }
 
+}  // namespace
+
 engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
   engine::HttpRequest result;
   result.method = syntax.method.value;
-  result.url = syntax.url.value;
+  result.url =
+      syntax.user ? url_with_login(syntax.url.value, {syntax.user->value, syntax.password->value}) : syntax.url.value;
   for (const Word& header : syntax.headers) result.headers.push_back(header.value);
   if (syntax.body) result.body = syntax.body->value;
   if (syntax.body_file) result.body_file = syntax.body_file->value;
@@ -62,6 +66,8 @@ engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
   if (syntax.limit) result.limit = syntax.limit->value;
   return result;
 }
+
+namespace {
 
 /// What a step without a name of its own is called.
 struct StepTitle {

@@ -16,6 +16,8 @@ namespace healer::config {
 /// Requires: the passes before found no error.
 [[nodiscard]] std::shared_ptr<const engine::Workflow> compile_workflow(const WorkflowSyntax& syntax,
                                                                        const Lookups& lookups, const Sources& sources);
+/// Of a step, or of a list.
+[[nodiscard]] engine::HttpRequest request_of(const HttpRequestSyntax& syntax);
 [[nodiscard]] engine::HealingLimit healing_limit(const HealingLimitSyntax& syntax);
 /// A number that may have a fraction.
 [[nodiscard]] double percent_of(const Word& written);

@@ -43,7 +43,7 @@ bool ListMemory::differs_much(const std::vector<std::string>& names) const {
 }
 
 std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::set<std::string>& failed,
-                                         const std::set<std::string>& in_repair) {
+                                         const std::set<std::string>& in_repair, WallTime now) {
   std::vector<ListRecord> records;
   for (std::size_t i = 0; i < reading.refused.size() && i < kMostListed; ++i) {
     const RefusedRow& row = reading.refused[i];
@@ -99,6 +99,10 @@ std::vector<ListRecord> ListMemory::read(const ListReading& reading, const std::
     missing.emplace(std::move(name), saved_.proven ? misses + 1 : misses);
     rows.push_back(std::move(row));
   }
+  for (const std::string& name : names) saved_.known.try_emplace(name, now);
+  std::erase_if(saved_.known, [&](const auto& one) {
+    return !std::ranges::binary_search(names, one.first) && !missing.contains(one.first);
+  });
   saved_.names = std::move(names);
   saved_.rows = std::move(rows);
   saved_.missing = std::move(missing);
@@ -151,12 +155,18 @@ void ListMemory::doubt(std::string_view variable, engine::event::ListsDoubted& d
   for (const std::string& row : missing_well()) doubted.missing.push_back({list, row});
 }
 
+WallTime ListMemory::known_since(const std::string& name) const {
+  const auto found = saved_.known.find(name);
+  return found == saved_.known.end() ? WallTime{} : found->second;
+}
+
 bool ListMemory::is_missing(std::string_view name) const { return saved_.missing.contains(to_lower(name)); }
 
 bool ListMemory::forget(std::string_view name) {
   const std::string wanted = to_lower(name);
   if (saved_.missing.erase(wanted) == 0) return false;
   saved_.well.erase(wanted);
+  saved_.known.erase(wanted);
   std::erase_if(saved_.rows, [&](const ListRow& row) { return iequals(row.name, wanted); });
   return true;
 }

@@ -13,6 +13,7 @@
 
 #include "config/lists/list_rows.hpp"
 #include "engine/events/event.hpp"
+#include "util/time.hpp"
 
 namespace healer::config {
 
@@ -39,7 +40,8 @@ class ListMemory {
     std::set<std::string> well{};             ///< of those, who were well since, or when they were missing first
     unsigned equal = 0;                       ///< good readings with equal names in a row
     bool proven = false;
-    std::string failure;  ///< why the last listing failed; empty: it did not
+    std::string failure;                      ///< why the last listing failed; empty: it did not
+    std::map<std::string, WallTime> known{};  ///< rows in force, in lower case, by since when; the epoch: nobody knows
 
     bool operator==(const Saved&) const = default;
   };
@@ -50,7 +52,7 @@ class ListMemory {
   /// Takes a reading that succeeded. Names of rows, in lower case: of which a service stands failed, and that are being
   /// healed, which do not leave before that has ended.
   std::vector<ListRecord> read(const ListReading& reading, const std::set<std::string>& failed,
-                               const std::set<std::string>& in_repair);
+                               const std::set<std::string>& in_repair, WallTime now = {});
   /// A look between two readings at the rows that are missing: who is well now began to fail, if ever, only after it
   /// was missing. Whether that is new of any.
   bool see(const std::set<std::string>& failed, const std::set<std::string>& in_repair);
@@ -73,6 +75,8 @@ class ListMemory {
   /// Adds what of it is not healed: all, where it is not proven, and the rows that were well when they were missing.
   /// `variable`: by which rows know their list, which several lists may share: then all of these are doubted.
   void doubt(std::string_view variable, engine::event::ListsDoubted& doubted) const;
+  /// Since when there is a row of that name, in lower case.
+  [[nodiscard]] WallTime known_since(const std::string& name) const;
   /// Whether a row is in force, but was missing from the last good reading.
   [[nodiscard]] bool is_missing(std::string_view name) const;
   [[nodiscard]] const std::vector<ListRow>& rows() const { return saved_.rows; }

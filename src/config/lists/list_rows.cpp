@@ -32,22 +32,42 @@ bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
+/// What an object says at `spec.zone`; null: nothing.
+const json* value_at(const json& object, std::string_view path) {
+  const json* at = &object;
+  for (;;) {
+    const std::size_t end = std::min(path.find('.'), path.size());
+    if (!at->is_object()) return nullptr;
+    const auto found = at->find(std::string(path.substr(0, end)));
+    if (found == at->end()) return nullptr;
+    at = &*found;
+    if (end == path.size()) return at;
+    path.remove_prefix(end + 1);
+  }
+}
+
 /// A line that is an object. The result is why it is refused, or nothing.
-std::optional<std::string> read_object(std::string_view line, ListRow& row) {
+std::optional<std::string> read_object(std::string_view line, const KeptOfRows& kept, ListRow& row) {
   const json object = json::parse(line, nullptr, false);
   if (!object.is_object()) return "this is not a JSON object";
   const auto name = object.find("name");
   if (name == object.end() || !name->is_string()) return R"(this object has no "name" that is a text)";
   row.name = name->get<std::string>();
-  for (const auto& [key, value] : object.items()) {
-    if (key == "name" || value.is_null()) continue;
-    std::string text =
-        value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
-    if (has_controls(text) || has_controls(key))
-      return fmt::format("the value of {} has control characters", in_marks(key));
-    if (text.size() > kLongestValue) return fmt::format("the value of {} is too long", in_marks(key));
-    row.fields.emplace_back(key, std::move(text));
+  const auto add = [&row](const std::string& key, const json& value) {
+    if (!value.is_null())
+      row.fields.emplace_back(key, value.is_string() ? value.get<std::string>()
+                                                     : value.dump(-1, ' ', false, json::error_handler_t::replace));
+  };
+  if (kept.all)
+    for (const auto& [key, value] : object.items())
+      if (key != "name") add(key, value);
+  for (const std::string& field : kept.fields) {
+    const json* const value = value_at(object, field);
+    const bool is_there =
+        std::ranges::find(row.fields, field, &std::pair<std::string, std::string>::first) != row.fields.end();
+    if (value != nullptr && !is_there) add(field, *value);
   }
+  if (std::string fault = fault_of(row); !fault.empty()) return fault;
   return std::nullopt;
 }
 
@@ -71,7 +91,16 @@ bool is_row_name(std::string_view name) {
          });
 }
 
-Result<ListReading> read_rows(std::string_view text) {
+std::string fault_of(const ListRow& row) {
+  for (const auto& [key, value] : row.fields) {
+    if (has_controls(value) || has_controls(key))
+      return fmt::format("the value of {} has control characters", in_marks(key));
+    if (value.size() > kLongestValue) return fmt::format("the value of {} is too long", in_marks(key));
+  }
+  return is_row_name(row.name) ? std::string() : fmt::format("{} is not a valid row name", in_marks(row.name));
+}
+
+Result<ListReading> read_rows(std::string_view text, const KeptOfRows& kept) {
   ListReading reading;
   std::size_t number = 0;
   while (!text.empty()) {
@@ -83,14 +112,16 @@ Result<ListReading> read_rows(std::string_view text) {
     ListRow row;
     std::optional<std::string> wrong;
     if (line.front() == '{')
-      wrong = read_object(line, row);
+      wrong = read_object(line, kept, row);
     else
       row.name = line;
     if (!wrong && !is_row_name(row.name)) wrong = fmt::format("{} is not a valid row name", in_marks(row.name));
     if (wrong)
       reading.refused.push_back({number, fmt::format("line {}: {}", number, *wrong)});
-    else
+    else {
       reading.rows.push_back(std::move(row));
+      if (kept.documents) reading.documents.emplace_back(line.front() == '{' ? line : std::string_view());
+    }
     if (reading.rows.size() + reading.refused.size() > kMostRows)
       return Error{E2BIG, fmt::format("it has more than {} rows", kMostRows)};
   }

@@ -30,6 +30,14 @@ struct RefusedRow {
 struct ListReading {
   std::vector<ListRow> rows;
   std::vector<RefusedRow> refused;
+  std::vector<std::string> documents{};  ///< by `rows`, where they are asked for: the object; empty: it is only a name
+};
+
+/// What is kept of the rows of a list.
+struct KeptOfRows {
+  bool all = true;                  ///< all fields that an object has itself
+  std::vector<std::string> fields;  ///< these: "ip", "spec.zone"
+  bool documents = false;           ///< ListReading::documents
 };
 
 inline constexpr std::size_t kMostRows = 100'000;  ///< of one list, and of all services of all lists
@@ -37,7 +45,9 @@ inline constexpr std::size_t kMostRangeRows = 10'000;
 
 /// What a command or a file says: one name, or one JSON object with "name", a line. Empty lines and those that begin
 /// with `#` say nothing. Errors: it has too many rows.
-[[nodiscard]] Result<ListReading> read_rows(std::string_view text);
+[[nodiscard]] Result<ListReading> read_rows(std::string_view text, const KeptOfRows& kept = {});
+/// Why a row with this name and these fields is refused; empty: it is not.
+[[nodiscard]] std::string fault_of(const ListRow& row);
 
 /// Without regard to their order.
 [[nodiscard]] bool same_rows(std::vector<ListRow> one, std::vector<ListRow> other);

@@ -38,7 +38,8 @@ ScriptedLists::ScriptedLists(const std::vector<ListDeclaration>& declared, const
 
 std::vector<engine::ListKeeper::Interval> ScriptedLists::lists() const {
   std::vector<Interval> all;
-  for (const One& one : lists_) all.push_back({one.declared.source.name, one.declared.every});
+  for (const One& one : lists_)
+    all.push_back({one.declared.source.name, one.declared.every, key_of(one.declared.source)});
   return all;
 }
 
@@ -56,16 +57,24 @@ void ScriptedLists::change(std::size_t statement) {
 }
 
 engine::ListKeeper::Changes ScriptedLists::read(std::size_t list, const std::set<std::string>& failed,
-                                                const std::set<std::string>& in_repair) {
+                                                const std::set<std::string>& in_repair, WallTime now) {
   One& one = lists_[list];
   const std::vector<ListRow> before = one.memory.rows();
   const std::vector<ListRecord> records =
-      one.fails.empty() ? one.memory.read(one.says, failed, in_repair) : one.memory.fail(one.fails);
+      one.fails.empty() ? one.memory.read(one.says, failed, in_repair, now) : one.memory.fail(one.fails);
   Changes changes;
   for (const ListRecord& record : records)
     changes.messages.push_back({fmt::format("list {}: {}", one.declared.name, record.text), record.alerts});
   if (!same_rows(before, one.memory.rows())) load_again(changes);
   return changes;
+}
+
+std::optional<WallTime> ScriptedLists::has_row(std::size_t list, std::string_view row) const {
+  const One& one = lists_[list];
+  const std::string name = to_lower(row);
+  if (!one.memory.saved().failure.empty() || one.memory.is_missing(name)) return std::nullopt;
+  const bool is_there = std::ranges::binary_search(one.memory.saved().names, name);
+  return is_there ? std::optional(one.memory.known_since(name)) : std::nullopt;
 }
 
 bool ScriptedLists::see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) {

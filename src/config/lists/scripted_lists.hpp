@@ -36,7 +36,9 @@ class ScriptedLists final : public engine::ListKeeper {
 
   [[nodiscard]] std::vector<Interval> lists() const override;
   void change(std::size_t statement) override;
-  Changes read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
+  Changes read(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+               WallTime now) override;
+  [[nodiscard]] std::optional<WallTime> has_row(std::size_t list, std::string_view row) const override;
   bool see(std::size_t list, const std::set<std::string>& failed, const std::set<std::string>& in_repair) override;
   Changes accept(std::string_view list) override;
   Changes forget(std::string_view row) override;

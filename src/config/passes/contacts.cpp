@@ -178,6 +178,8 @@ class ContactChecker {
             "a URL is written http://HOST/PATH or https://HOST/PATH");
     else if (const std::string why = kind.problem == nullptr ? "" : kind.problem(url.value); !why.empty())
       error(Code::InvalidUrl, url.range, why);
+    else if (const std::string wrong = port_problem(url.value); !wrong.empty())
+      error(Code::InvalidUrl, url.range, wrong, std::string(kPortRemedy));
   }
 
   /// `$EVENT`, as mail-formats have it.

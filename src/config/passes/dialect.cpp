@@ -18,6 +18,17 @@ namespace {
 constexpr std::size_t kSha1Digits = 40;    // Monit 5 knows no longer checksum
 constexpr std::size_t kSha256Digits = 64;  // nor any Monit this one
 
+constexpr std::uint64_t kLastPort = 65'535;
+
+/// What no version of Monit minds, though it cannot be: on such a port Monit listens somewhere else.
+void check_ports(const Document& document, Diagnostics& diagnostics) {
+  for_each_set<SetHttpd>(document, [&](const SetHttpd& set, const SourceRange&) {
+    if (set.port && (set.port->value < 1 || set.port->value > kLastPort))
+      report(diagnostics, DiagnosticSeverity::Error, Code::OutOfRange, set.port->range,
+             fmt::format("there is no port {}", set.port->value), "ports go from 1 to 65535; that of Monit is 2812");
+  });
+}
+
 /// What is left of a number in Monit, which keeps numbers in 32 bits.
 std::int32_t in_monit(std::uint64_t number) {
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -166,7 +177,7 @@ class Dialect {
 }  // namespace
 
 void check_dialect(const Document& document, const LoadOptions& options, Diagnostics& diagnostics) {
-  if (!options.monit_dialect) return;
+  if (!options.monit_dialect) return check_ports(document, diagnostics);
   if (!document.directory.empty())
     report(diagnostics, DiagnosticSeverity::Error, Code::OnlyHealer, document.directory,
            "only healer understands a directory of rules files");

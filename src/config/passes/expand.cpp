@@ -10,6 +10,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/passes/http_list.hpp"
+#include "config/passes/row_fields.hpp"
 #include "config/passes/workflow_variables.hpp"
 #include "config/syntax/values.hpp"
 #include "config/syntax/walk.hpp"
@@ -80,8 +82,15 @@ class Expander {
     std::string bound;
     for (const std::string& name : jq_variables(word.value)) {
       const auto found = std::ranges::find(scope_.rbegin(), scope_.rend(), name, &Binding::name);
-      if (found != scope_.rend())
-        bound += fmt::format("{} as ${} | ", json_string(joined(found->value, Into::Text)), name);
+      if (found == scope_.rend()) continue;
+      if (judges_row_ && std::ranges::any_of(found->value, &Piece::of_row)) {
+        error(Code::WrongPlace, word.range, fmt::format("${} has another value in each row", name),
+              "one filter is evaluated for all rows: compare with the value, json '.name' = \"${NAME}\", or read it "
+              "from the row");
+        word.value = ".";
+        return;
+      }
+      bound += fmt::format("{} as ${} | ", json_string(joined(found->value, Into::Text)), name);
     }
     word.value.insert(0, bound);
   }
@@ -176,11 +185,6 @@ class Expander {
     scope_.resize(known);
   }
 
-  static bool is_of_block(const Statement& statement) {
-    return std::holds_alternative<DefineSyntax>(statement) || std::holds_alternative<ForEachSyntax>(statement) ||
-           std::holds_alternative<EndSyntax>(statement);
-  }
-
   void add(Statement&& statement) {
     const auto* const check = std::get_if<CheckSyntax>(&statement);
     if (check != nullptr && depth_ > 0 && expansion_.services >= kMostRows) {
@@ -200,7 +204,9 @@ class Expander {
       if (depth_ > 0) check->row = expansion_.rows[row_ - 1];
       check->stands_in = std::ranges::any_of(open_, &Open::is_stand_in);
       name_ = &check->name;
+      judges_row_ = check->kind->traits.is_listed;
       walk_(*check);
+      if (std::exchange(judges_row_, false)) find_row(*check);
       name_ = nullptr;
       if (check->name.value.size() != written && check->name.value.starts_with('/'))
         error(Code::AwkwardName, check->name.range, "the name of a service must not begin with '/'");
@@ -217,13 +223,14 @@ class Expander {
     }
   }
 
-  /// Whether a group of a service has a name in it.
-  static bool names_group(const Statement& statement) {
-    const auto* const check = std::get_if<CheckSyntax>(&statement);
-    return check != nullptr && std::ranges::any_of(check->statements, [](const ServiceStatement& one) {
-             const auto* const group = std::get_if<GroupSyntax>(&one);
-             return group != nullptr && group->name.value.find("${") != std::string::npos;
-           });
+  /// Of which list `check row` judges a row.
+  void find_row(CheckSyntax& check) {
+    const auto list = std::ranges::find(open_.rbegin(), open_.rend(), true, &Open::outside);
+    if (check.broken || (list != open_.rend() && list->list == RowOrigin::kWritten)) return;  // it was told
+    if (list == open_.rend())
+      return error(Code::WrongPlace, check.range, "'check row' is only possible in a list that is read",
+                   "write it in a block, as in: for each NODE from http \"URL\" rows '.items[]' name '.name' { ... }");
+    check.listed = engine::ListedSpec{.list = key_of(expansion_.lists[list->list].source), .row = list->row};
   }
 
   /// What is defined is put in; all other names are known when a step begins.
@@ -239,8 +246,7 @@ class Expander {
   }
 
   void full(const SourceRange& range) {
-    expansion_.is_full = true;
-    expansion_.is_whole = false;
+    expansion_.is_full = true, expansion_.is_whole = false;
     error(Code::TooMany, range, too_many(), "make the lists shorter, or nest fewer of them");
   }
   static std::string too_many() { return fmt::format("these lists make more than {} services", kMostRows); }
@@ -374,6 +380,8 @@ class Expander {
             fmt::format("{} is a name that healer gives to programs itself", in_quotes(syntax.name.value)),
             "choose another one, such as NODE");
     const Rows rows = rows_of(syntax);
+    if (rows.list != RowOrigin::kWritten)
+      note_needs(statements, begin, end, syntax.name.value, expansion_.lists[rows.list]);
     const std::uint32_t outer = row_;
     if (rows.rows.empty() && rows.outside) expansion_.is_whole = false;  // no list is empty: all its rows are left out
     for (std::size_t i = begin; rows.outside && i < end; ++i)
@@ -395,6 +403,7 @@ class Expander {
       const std::size_t known = scope_.size();
       const std::size_t made = out_.size();
       const std::size_t services = expansion_.services;
+      open_.back().row = row.name;
       bind(syntax.name, row, rows, outer);
       this->statements(statements, begin, end);
       scope_.resize(known);
@@ -449,18 +458,21 @@ class Expander {
   Rows rows_of(ForEachSyntax& syntax) {
     if (!syntax.items.empty()) return {.rows = written_rows(syntax), .outside = false, .is_stand_in = false};
     const ListRow any{.name = "any-" + syntax.name.value, .fields = {}};
-    if (!syntax.command && !syntax.file) return {.rows = {any}, .outside = true, .is_stand_in = true};
+    if (!syntax.command && !syntax.file && !syntax.http) return {.rows = {any}, .outside = true, .is_stand_in = true};
     ListDeclaration list{.source = {.name = syntax.name.value, .command = {}, .file = {}},
                          .name = syntax.name.value,
                          .every = {},
                          .range = here(syntax.range)};
     bool of_row = false;
-    const auto filled = [&](const std::string& text, const SourceRange& at) {
+    const auto filled = [&](const std::string& text, const SourceRange& at, Into into = Into::Text) {
       const Pieces pieces = resolve(text, here(at));
       of_row = of_row || std::ranges::any_of(pieces, &Piece::of_row);
-      return joined(pieces, Into::Text);
+      return joined(pieces, into);
     };
-    if (syntax.file) {
+    if (syntax.http) {
+      list.source.http = http_list(*syntax.http, filled);
+      list.source.file = list.source.http->key();
+    } else if (syntax.file) {
       list.source.file = filled(syntax.file->value, syntax.file->range);
       if (!list.source.file.starts_with('/'))
         error(Code::InvalidValue, here(syntax.file->range),
@@ -475,7 +487,7 @@ class Expander {
     }
     constexpr Duration kFileInterval = minutes(1);
     constexpr Duration kCommandInterval = minutes(5);
-    list.every = syntax.every ? syntax.every->value : syntax.file ? kFileInterval : kCommandInterval;
+    list.every = syntax.every ? syntax.every->value : syntax.command ? kCommandInterval : kFileInterval;
     if (list.every < seconds(1))
       error(Code::OutOfRange, here(syntax.every->range), "a list is read at most once a second",
             "as in 'every 5 minutes'");
@@ -494,6 +506,20 @@ class Expander {
     expansion_.lists[at].is_read = read.has_value();
     if (!read) return {.rows = {any}, .outside = true, .is_stand_in = true, .list = at};
     return {.rows = std::move(*read), .outside = true, .is_stand_in = false, .list = at};
+  }
+
+  std::shared_ptr<const HttpList> http_list(HttpListSyntax& list, const FillText& fill) {
+    const std::size_t known = scope_.size();
+    if (list.token) {  // its name stands for itself until it was taken
+      const Word& name = list.token->saves.front().name;
+      if (is_new(name))
+        scope_.push_back(
+            {.name = name.value, .value = {{.text = fmt::format("${{{}}}", name.value)}}, .at = name.range});
+    }
+    auto made = read_http_list(
+        list, row_, fill, [this](Word& word) { filter(word); }, diagnostics_);
+    scope_.resize(known);
+    return made;
   }
 
   /// The rows that a list has in the rules file.
@@ -538,6 +564,7 @@ class Expander {
   /// A list whose rows are gone over.
   struct Open {
     std::string name;
+    std::string row{};  ///< that is gone over
     std::size_t list = RowOrigin::kWritten;
     bool outside = false;
     bool is_stand_in = false;
@@ -557,6 +584,7 @@ class Expander {
   std::optional<std::ptrdiff_t> refused_;  ///< the list in `open_` whose row lacks something
   std::string why_refused_;
   const Word* name_ = nullptr;  ///< of the service that is written now
+  bool judges_row_ = false;     ///< it is a `check row`
   std::string outside_name_;    ///< the name of the value from outside that came last
   bool was_wrong_ = false;      ///< there was an error in the text that came last
   bool has_stand_in_ = false;   ///< a value stands for one that is not known

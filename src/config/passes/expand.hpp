@@ -29,6 +29,12 @@ struct ListDeclaration {
   Duration every{};
   SourceRange range;     ///< of the header
   bool is_read = false;  ///< its rows are known
+  /// What the rules name of its rows: "ip", "spec.zone". Where rows are judged, or it is a list over HTTP, no other
+  /// fields are kept of them.
+  std::set<std::string> fields{};
+  bool judges_rows = false;  ///< `check row` stands in its block
+
+  [[nodiscard]] bool keeps_all_fields() const { return !judges_rows && !source.http; }
 };
 
 /// Rows of such a list as they are now. Nothing: it was not read, and is checked with a row that stands for any.

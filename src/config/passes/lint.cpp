@@ -52,7 +52,7 @@ class Linter {
           for (const auto& [name, value] : program.environment) hidden(value);
         });
     }
-    lint_httpd(document, diagnostics_);
+    lint_httpd(document, sources_, diagnostics_);
   }
 
  private:
@@ -117,7 +117,8 @@ class Linter {
   void check(const SetMaintenance& set, const SourceRange&) { long_duration(set.length); }
   void check(const SetMmonit&, const SourceRange&) {}  // see lint_httpd
   void check(const SetSsl&, const SourceRange& range) {
-    not_yet(ssl_, range, "'set ssl' is accepted, but only the options of each server are used yet");
+    not_yet(ssl_, range,
+            "'set ssl' counts for HTTP requests and alerts; tests of connections use only their own options yet");
   }
   void check(const SetMonit&, const SourceRange&) {}
   void check(const SetExpectBuffer& set, const SourceRange&) {
@@ -224,7 +225,7 @@ class Linter {
     if (std::ranges::any_of(check.name.value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }))
       warn(Code::AwkwardName, check.name.range, "the name contains control characters");
     awkward_name(check.name);
-    watchdog_ = ready_ = mode_ = reboot_ = leftovers_ = nullptr;
+    watchdog_ = ready_ = mode_ = reboot_ = leftovers_ = delay_ = nullptr;
     timeout(*check.command);
     arguments(*check.command);
     for_each_started(check, [this](const CommandSyntax& command) { arguments(command); });
@@ -325,7 +326,7 @@ class Linter {
       if (const auto* test = std::get_if<ConnectionSyntax>(&term.test)) connection(*test);
       if (const auto* test = std::get_if<MatchesSyntax>(&term.test)) pattern(test->pattern);
       if (const auto* total = std::get_if<TotalSyntax>(&term.test);
-          total != nullptr && total->span.value == Duration{0})
+          total != nullptr && total->span.value == Duration{0} && !check_->kind->traits.is_unit)
         warn(Code::Clamped, total->span.range, "a total over no time is read as that of the last 24 hours");
     }
     action(rule.action, false);
@@ -454,7 +455,8 @@ class Linter {
   void startable(const ActionSyntax& action) {
     const bool starts = action.kind == ActionSyntax::Kind::Start ||
                         (action.kind == ActionSyntax::Kind::Restart && programs_.restart == nullptr);
-    if (starts && programs_.start == nullptr && !check_->foreground && !check_->broken && !check_->lacks_statements)
+    const bool has_none = programs_.start == nullptr && !check_->foreground && !check_->kind->traits.is_unit;
+    if (starts && has_none && !check_->broken && !check_->lacks_statements)
       warn(Code::NoStartProgram, action.range,
            fmt::format("{} has no start program: nothing can be started", in_quotes(check_->name.value)),
            "add one, as in start program = \"/path/of/program\"");
@@ -556,9 +558,10 @@ class Linter {
   void statement(const EverySyntax&) {}
   void statement(const GroupSyntax&) {}
   void statement(const ModeSyntax& mode) { only_last(mode_, mode.mode.range, "mode"); }
+  void statement(const DelaySyntax& delay) { only_last(delay_, delay.range, "delay"); }
   void statement(const OnRebootSyntax& reboot) { only_last(reboot_, reboot.policy.range, "onreboot"); }
 
-  bool ssl_ = false, fips_ = false;  ///< it is told that they do nothing yet
+  bool ssl_ = false, fips_ = false;  ///< it is told that they do little or nothing yet
   const Sources& sources_;
   Diagnostics& diagnostics_;
   Duration cycle_ = engine::Settings{}.cycle_length();
@@ -582,6 +585,7 @@ class Linter {
   const SourceRange* leftovers_ = nullptr;
   const SourceRange* mode_ = nullptr;
   const SourceRange* reboot_ = nullptr;
+  const SourceRange* delay_ = nullptr;
   std::array<const SourceRange*, 5> paths_{};
   ServicePrograms programs_;
   std::array<const SourceRange*, 3> written_{};  ///< start, stop and restart program of the service

@@ -6,7 +6,8 @@
 
 namespace healer::config {
 
-/// Warns where nothing would be served over HTTP, and where it is served to fewer than Monit would.
-void lint_httpd(const Document& document, Diagnostics& diagnostics);
+/// Warns where nothing would be served over HTTP, where it is served to fewer than Monit would, and of what has no
+/// effect.
+void lint_httpd(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 
 }  // namespace healer::config

@@ -129,6 +129,22 @@ void check_composites(const Document& document, Diagnostics& diagnostics);
 /// Times of heartbeats that cannot be, and tokens that are none: errors; tokens that can be guessed: warnings.
 void check_heartbeats(const Document& document, Diagnostics& diagnostics);
 
+/// A text that lets whoever knows it in, `what` for people: what it cannot be is an error, what can be guessed a
+/// warning.
+void check_token(const Word& token, std::string_view what, Diagnostics& diagnostics);
+/// The name or the hash of a certificate of a client, which `set httpd` must ask for: else an error.
+void check_certificate(const Word& certificate, const Document& document, Diagnostics& diagnostics);
+/// Hooks that cannot be, or that keep nobody out; rules of events that could not act; `${EVENT.a}` where there is none.
+void check_events(const Document& document, Diagnostics& diagnostics);
+/// A checksum that has not the digits of its algorithm, by the words of a test, which begin with its name: an error.
+void check_checksum(std::string_view words, const Word& sum, Diagnostics& diagnostics);
+/// The same, by the name that stands before it, if one does.
+void check_checksum(const Rare<Word>& written, const Word& sum, Diagnostics& diagnostics);
+/// A request that cannot be made: errors; a secret that others see: a warning.
+void check_request(const HttpRequestSyntax& request, Diagnostics& diagnostics);
+/// Schedules of rows, which run when their lists are read: errors.
+void check_rows(const Document& document, Diagnostics& diagnostics);
+
 /// Values that cannot be: errors.
 void validate(const Document& document, const Sources& sources, Diagnostics& diagnostics);
 

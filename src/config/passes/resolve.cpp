@@ -121,6 +121,13 @@ class Resolver {
 
   void httpd(const SetHttpd& set) {
     certificates(set.tls_options, kMostOfKey);
+    if (environment_.looks_up())
+      for (const SetHttpd::Allow& allow : set.allow)
+        if (allow.kind == SetHttpd::Allow::Kind::Group && !environment_.group(allow.who.value))
+          report(
+              diagnostics_, DiagnosticSeverity::Warning, Code::UnknownUser, allow.who.range,
+              fmt::format("there is no group {} on this machine: nobody is let in by it", in_quotes(allow.who.value)),
+              "name a group of the system, which `getent group` lists");
     if (!environment_.demands_files()) return;
     engine::Identity owner;
     if (set.uid) user(*set.uid, owner);

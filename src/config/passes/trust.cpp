@@ -11,6 +11,7 @@
 
 #include "config/passes/passes.hpp"
 #include "config/passes/workflow_variables.hpp"
+#include "util/secret_name.hpp"
 
 namespace healer::config {
 namespace {
@@ -200,8 +201,16 @@ void check_secrets(const Document& document, const Environment& environment, Dia
   const auto look = [&](const std::string& written, const SourceRange& range) {
     for (const VariableUse& use : variables_in(written)) {
       if (!use.is_secret() || !use.closed || !seen.emplace(use.name).second) continue;
-      const auto fault = environment.secret_fault(std::string(use.name.substr(use.name.find(':') + 1)), folder);
-      if (!fault) continue;
+      const std::string_view name = use.name.substr(use.name.find(':') + 1);
+      if (!secret_name(name)) {
+        report(diagnostics, DiagnosticSeverity::Error, Code::InvalidValue, range,
+               fmt::format("{} names no part of a secret", in_quotes(name)),
+               "${secret:NAME[2]} is the second of the parts that commas separate in the secret NAME");
+        continue;
+      }
+      const auto fault = environment.secret_fault(std::string(name), folder);
+      // Where the file cannot be read, none of its parts can.
+      if (!fault || !seen.emplace(fault->why).second) continue;
       const bool is_error = environment.looks_up() && fault->is_certain;
       report(diagnostics, is_error ? DiagnosticSeverity::Error : DiagnosticSeverity::Warning, Code::Unreadable, range,
              fault->why, fmt::format("write it into {}, readable by its owner alone (chmod 600)", fault->path));
@@ -217,11 +226,24 @@ void check_secrets(const Document& document, const Environment& environment, Dia
   });
   for_each_check(document, [&](const CheckSyntax& check) {
     if (check.heartbeat && check.heartbeat->token) look(check.heartbeat->token->value, check.heartbeat->token->range);
+    if (!check.hook) return;
+    for (const Word& secret : check.hook->secrets) look(secret.value, secret.range);
+    if (check.hook->token) look(check.hook->token->value, check.hook->token->range);
   });
   for_each_workflow(document, [&](const WorkflowSyntax& workflow) {
     if (workflow.guard) for_each_program_text(workflow.guard->program, text);
     for_each_step_of(workflow, [&](const StepSyntax& step) { for_each_text(step, text); });
   });
+  for (const ListDeclaration& list : document.expansion.lists) {
+    const auto request = [&](const engine::HttpRequest& of) {
+      look(of.url, list.range);
+      for (const std::string& header : of.headers) look(header, list.range);
+      look(of.body, list.range);
+    };
+    if (!list.source.http) continue;
+    request(list.source.http->request);
+    if (list.source.http->token) request(list.source.http->token->request);
+  }
 }
 
 }  // namespace healer::config

@@ -19,9 +19,11 @@
 #include "config/passes/silence.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/rules/service.hpp"
-#include "protocols/digest.hpp"
+#include "engine/rules/unit.hpp"
 #include "util/jq.hpp"
+#include "util/network.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
 
@@ -94,6 +96,7 @@ class Validator {
       error(Code::WrongPlace, check.command->timeout->range, "a process that healer runs itself has no timeout",
             "'ready on notify within 30 seconds' is for how long its start may take");
     if (check.pattern) regex(*check.pattern);
+    if (check.unit) unit(*check.unit);
     for (const ServiceStatement& statement : check.statements)
       std::visit([this](const auto& node) { this->statement(node); }, statement);
     if (!check.kind->needed_test.empty() && !tested_ && !is_broken(check.range, next))
@@ -109,6 +112,14 @@ class Validator {
             fmt::format("{} has {} different filters of jq: at most {} are possible", in_quotes(check.name.value),
                         filters_.size(), engine::kMaxFilters),
             "let one filter judge, as in json '.a > 1 or .b > 2' = true");
+  }
+
+  void unit(const Word& name) {
+    const std::string problem = engine::unit_name_problem(name.value);
+    if (!problem.empty())
+      error(Code::InvalidValue, name.range,
+            fmt::format("{} is not the name of a unit: {}", in_quotes(name.value), problem),
+            "systemctl list-units --all lists them");
   }
 
   /// A name means one service. Where a row from outside makes a second one, it is that row that is wrong: the later
@@ -163,7 +174,8 @@ class Validator {
   void test(const CompareSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.name.value) == nullptr) {
       if (test.name.value == kStatus) return has_no_test(range, "a status");
-      if (kind_->traits.is_run || !kind_->traits.is_measured()) return has_no_test(range, "resources");
+      if (kind_->traits.is_run || kind_->traits.is_listed || !kind_->traits.is_measured())
+        return has_no_test(range, "resources");
     }
     if (test.name.value == kStatus && kind_->traits.has_process && is_not_foreground())
       return error(Code::WrongPlace, range, "how a process ends is known only of one that healer runs itself",
@@ -174,8 +186,10 @@ class Validator {
   void test(const TotalSyntax& test, const SourceRange& range) {
     if (kind_->find_quantity(test.amount.name.value) == nullptr) return has_no_test(range, "a total");
     this->test(test.amount, range);
+    if (kind_->traits.is_unit && test.span.value <= Duration{0}) return duration(test.span);
     if (test.span.value > engine::kLongestTotal)
-      error(Code::OutOfRange, test.span.range, "a total is kept for 24 hours at most", "write 'in last day', or less");
+      error(Code::OutOfRange, test.span.range, "a total is kept for 24 hours at most",
+            kind_->traits.is_unit ? "write 'within 24 hours', or less" : "write 'in last day', or less");
   }
   void test(const LinkSyntax&, const SourceRange& range) {
     if (!kind_->traits.has_link) has_no_test(range, "a link");
@@ -187,7 +201,7 @@ class Validator {
       error(Code::InvalidValue, test.value.range, fmt::format("{} is not a permission", in_quotes(test.value.value)),
             "it is written in octal digits, as in 0640");
     if (row->form == engine::Form::Checksum && !test.value.value.empty() && !test.is_loose)
-      checksum(row->words, test.value);
+      check_checksum(row->words, test.value, diagnostics_);
   }
   void test(const ChangedSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
@@ -196,7 +210,14 @@ class Validator {
   void test(const TextSyntax& test, const SourceRange& range) {
     const engine::AttributeRow* row = kind_->find_attribute(test.what);
     if (row == nullptr || row->form != engine::Form::Text) return has_no_test(range, topic_of(test.what));
-    if (test.is_pattern) regex(test.value);
+    if (test.is_pattern) return regex(test.value);
+    const auto& states = engine::kUnitStates;
+    if (row->attribute != engine::Attribute::UnitState || std::ranges::count(states, test.value.value) > 0) return;
+    const std::string_view near = nearest_word(test.value.value, states);
+    report(diagnostics_, DiagnosticSeverity::Warning, Code::InvalidValue, test.value.range,
+           fmt::format("systemd has no state {}", in_quotes(test.value.value)),
+           near.empty() ? fmt::format("the states are {}", fmt::join(states, ", "))
+                        : fmt::format("did you mean '{}'?", near));
   }
   void test(const OutputChangedSyntax&, const SourceRange& range) {
     if (!kind_->traits.is_run) has_no_test(range, "a changed content");
@@ -221,7 +242,7 @@ class Validator {
   }
   void test(const RestartsSyntax&, const SourceRange&) {}
   void test(const QueriedSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_run) return has_no_test(range, "JSON");
+    if (!kind_->traits.is_run && !kind_->traits.is_listed && !is_event()) return has_no_test(range, "JSON");
     const auto& [filter, comparison, value, quoted] = test.json;
     filters_.insert(filter.value);
     if (const std::string problem = jq_problem(filter.value); !problem.empty())
@@ -231,8 +252,23 @@ class Validator {
       error(Code::InvalidValue, value.range, fmt::format("{} is not a JSON value", in_quotes(value.value)),
             "put a text in quotes; others are numbers, true, false and null");
   }
+  [[nodiscard]] bool is_event() const { return kind_->target == engine::Target::Events; }
+  void test(const EventCountSyntax& test, const SourceRange& range) {
+    if (!is_event()) return has_no_test(range, "events");
+    duration(test.within);
+    if (test.above.value >= engine::kMostCountedEvents)
+      error(Code::OutOfRange, test.above.range,
+            fmt::format("at most {} events are counted", engine::kMostCountedEvents - 1));
+  }
   void test(const HeartbeatTestSyntax& test, const SourceRange& range) {
-    if (!kind_->traits.is_heard) has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
+    if ((kind_->traits.is_heard && !is_event()) || (!test.missed && kind_->traits.is_unit)) return;
+    has_no_test(range, test.missed ? "beats that are missed" : "its last beat");
+  }
+  void test(const ActiveSyntax&, const SourceRange& range) {
+    if (kind_->traits.is_unit) return;
+    if (!kind_->presence) return has_no_test(range, "the state of a unit");
+    error(Code::WrongTest, range, fmt::format("'check {}' has no test of the state of a unit", kind_->word),
+          "a test that it is there is 'exist': if does not exist then alert");
   }
   void test(const MembersSyntax& test, const SourceRange& range) {
     if (!kind_->traits.has_members) return has_no_test(range, "members");
@@ -381,6 +417,12 @@ class Validator {
             fmt::format("the time of a watchdog is {} at least", format_duration(engine::kShortestWatchdog)));
   }
 
+  void statement(const DelaySyntax& delay) {
+    if (!kind_->traits.is_listed && !check_->broken)
+      return error(Code::WrongPlace, delay.range, "'delay' is only possible for a 'check row'", "remove it");
+    duration(delay.time);
+  }
+
   void statement(const LeftoversSyntax& leftovers) {
     if (!kind_->traits.has_process && !check_->broken)
       error(Code::WrongPlace, leftovers.range, "'leftovers ended' is only possible for a process",
@@ -407,7 +449,7 @@ class Validator {
   void check(const SetMailServer& set) {
     for (const SetMailServer::Server& server : set.servers) {
       if (server.tls) tls(*server.tls);
-      if (server.checksum) checksum(server.checksum_type, *server.checksum);
+      if (server.checksum) check_checksum(server.checksum_type, *server.checksum, diagnostics_);
     }
   }
   void check(const SetContact&) {}  // check_contacts() does
@@ -432,10 +474,7 @@ class Validator {
   void check(const SetDaemon&) {}
   void check(const SetPath&) {}
   void check(const SetOperators&) {}
-  void check(const SetUrl& set) {
-    if (const UrlParts parts = split_url(set.url.value); !parts.wrong.empty())
-      error(Code::InvalidUrl, set.url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
-  }
+  void check(const SetUrl& set) { url(set.url, DiagnosticSeverity::Error); }
   void check(const SetLimits& set) {
     for (const SetLimits::Item& item : set.items)
       if (const auto* time = std::get_if<Duration>(&item.value);
@@ -457,6 +496,10 @@ class Validator {
           !std::ranges::all_of(allow.password->value, [](char c) { return c > ' ' && c < '\x7f'; }))
         error(Code::InvalidValue, allow.password->range, "a token has only visible ASCII characters and no blanks",
               "a role stands after its quotes, as in token \"TEXT\" read-only");
+    for (const Word& proxy : set.proxies)
+      if (!Network::parse(proxy.value))
+        error(Code::InvalidValue, proxy.range, fmt::format("{} is not an address", in_quotes(proxy.value)),
+              "a proxy is named by its address or network, as in 192.0.2.7 or 192.0.2.0/24");
     if (set.permission && !permission_of(set.permission->value))
       error(Code::InvalidValue, set.permission->range,
             fmt::format("{} is not a permission", in_quotes(set.permission->value)),
@@ -471,12 +514,21 @@ class Validator {
             "add 'pemfile: PATH' to its options");
   }
   void check(const SetMmonit& set) {
-    for (const Word& url : set.urls)
-      if (const UrlParts parts = split_url(url.value); !parts.wrong.empty())
-        error(Code::InvalidUrl, url.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+    for (const Word& one : set.urls) url(one, DiagnosticSeverity::Warning);
     if (set.tls) tls(*set.tls);
-    if (set.checksum) checksum(set.checksum_type, *set.checksum);
+    if (set.checksum) check_checksum(set.checksum_type, *set.checksum, diagnostics_);
   }
+  /// `of_port`: how bad a port is that cannot be. Monit takes it.
+  void url(const Word& word, DiagnosticSeverity of_port) {
+    const UrlParts parts = split_url(word.value);
+    if (!parts.wrong.empty())
+      return error(Code::InvalidUrl, word.range, parts.wrong, "a URL is written http://HOST/PATH or https://HOST/PATH");
+    if (!is_port(parts.port))
+      report(diagnostics_, of_port, Code::InvalidUrl, word.range,
+             fmt::format("there is no port {}: nobody will ever answer there", in_quotes(parts.port)),
+             std::string(kPortRemedy));
+  }
+
   void check(const SetMailFormat&) {}
   void check(const SetAlert&) {}
   void check(const SetSettle&) {}
@@ -504,28 +556,6 @@ class Validator {
       error(Code::InvalidValue, version.range,
             fmt::format("{} is broken and no longer supported", in_quotes(version.value)),
             "write 'tls' for the best that both sides know");
-  }
-
-  /// `words` begin with the name of the algorithm.
-  void checksum(std::string_view words, const Word& sum) {
-    const std::string_view type = words.substr(0, words.find(' '));
-    const std::size_t wanted = protocols::find_checksum(type)->digits;
-    if (!protocols::is_hex(sum.value) || sum.value.size() != wanted)
-      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {} checksum", in_quotes(sum.value), type),
-            fmt::format("it has {} hexadecimal digits", wanted));
-  }
-
-  void checksum(const Rare<Word>& written, const Word& sum) {
-    const std::size_t size = sum.value.size();
-    std::size_t wanted = size == 40 || size == 64 ? size : 32;
-    std::string_view type = "checksum";
-    if (written && iequals(written->value, "md5")) wanted = 32, type = "MD5 checksum";
-    if (written && iequals(written->value, "sha1")) wanted = 40, type = "SHA1 checksum";
-    if (written && iequals(written->value, "sha256")) wanted = 64, type = "SHA256 checksum";
-    if (!protocols::is_hex(sum.value) || size != wanted)
-      error(Code::InvalidValue, sum.range, fmt::format("{} is not a valid {}", in_quotes(sum.value), type),
-            written ? fmt::format("it has {} hexadecimal digits", wanted)
-                    : "MD5 has 32 hexadecimal digits, SHA1 40, SHA256 64");
   }
 
   const Sources& sources_;

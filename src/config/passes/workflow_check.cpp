@@ -94,7 +94,7 @@ class WorkflowChecker {
 
   /// Whom it heals: a target, else a service.
   void target(const CheckSyntax& check, const ActionSyntax& action) {
-    if (action.kind != ActionSyntax::Kind::Heal || !action.target || !document_.is_whole) return;
+    if (action.kind != ActionSyntax::Kind::Heal || !action.target || action.any_target || !document_.is_whole) return;
     engine::Variables known{{"SERVICE", check.name.value},
                             {"TARGET", check.row ? check.row->target : check.name.value}};
     if (check.row) known.insert(check.row->variables.begin(), check.row->variables.end());
@@ -350,25 +350,7 @@ class WorkflowChecker {
             "choose another name");
   }
 
-  void request(const HttpRequestSyntax& request) {
-    const std::string& url = request.url.value;
-    const bool begins_with_value = url.starts_with("${");
-    // A URL that is a secret is known to its server.
-    if (holds_secret(url.substr(url.starts_with("${secret:") ? url.find('}') : 0)))
-      warn(Code::ExposedSecret, request.url.range, "a secret in a URL appears in the logs of the server",
-           "put it into a header or the body, if the server accepts it there");
-    if (!url.starts_with("http://") && !url.starts_with("https://") && !begins_with_value)
-      error(Code::InvalidUrl, request.url.range, fmt::format("{} is not an HTTP URL", in_quotes(url)),
-            "a URL is written http://HOST/PATH or https://HOST/PATH");
-    for (const Word& header : request.headers)
-      if (const std::size_t colon = header.value.find(':'); colon == 0 || colon == std::string::npos)
-        error(Code::InvalidValue, header.range, "this is not a header", "as in: header \"Accept: application/json\"");
-    if (request.limit && (request.limit->value < 1 || request.limit->value > kMostOfAnswer))
-      error(Code::OutOfRange, request.limit->range, "the limit of an answer is between 1 byte and 64 MB");
-    if (request.body_file && !request.body_file->value.starts_with('/') && !holds_variable(request.body_file->value))
-      error(Code::InvalidValue, request.body_file->range,
-            fmt::format("{} is not an absolute path", in_quotes(request.body_file->value)), "it begins with '/'");
-  }
+  void request(const HttpRequestSyntax& request) { check_request(request, diagnostics_); }
 
   void json(const JsonTestSyntax& test) {
     filter(test.filter);
@@ -469,8 +451,6 @@ class WorkflowChecker {
     for (const std::string& name : document_.unknown) declared_->services.add(name);
     return *declared_;
   }
-
-  static constexpr std::uint64_t kMostOfAnswer = std::uint64_t{64} << 20;
 
   const Document& document_;
   const Sources& sources_;

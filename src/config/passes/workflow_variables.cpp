@@ -24,7 +24,7 @@ bool is_one_of(std::string_view name, const auto& names) { return std::ranges::f
 std::string_view stem(std::string_view name) { return name.substr(0, name.find('.')); }
 
 /// The argument that is a script of a shell's; nothing: there is none.
-std::optional<std::size_t> script_of(const std::vector<std::string>& arguments) {
+std::optional<std::size_t> shell_script_of(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"};
   if (arguments.empty()) return std::nullopt;
   const std::string_view program = std::string_view(arguments.front()).substr(arguments.front().rfind('/') + 1);
@@ -108,7 +108,7 @@ class WorkflowReader {
   void program(const ProgramStepSyntax& program) {
     for_each_program_text(program, uses());
     const std::vector<std::string>& arguments = program.command.arguments;
-    if (const auto script = script_of(arguments))
+    if (const auto script = shell_script_of(arguments))
       for (const VariableUse& use : variables_in(arguments[*script]))
         if (!use.is_secret() && !is_one_of(use.name, kOwn)) {
           report(

@@ -46,6 +46,8 @@ void for_each_program_text(Program& program, Visit&& visit) {
 template <typename Request, typename Visit>
 void for_each_request_text(Request& request, Visit&& visit) {
   visit(request.url.value, request.url.range, TextPlace::Url);
+  if (request.user) visit(request.user->value, request.user->range, TextPlace::Header);
+  if (request.password) visit(request.password->value, request.password->range, TextPlace::Header);
   for (auto& header : request.headers) visit(header.value, header.range, TextPlace::Header);
   if (request.body) visit(request.body->value, request.body->range, TextPlace::Body);
   if (request.body_file) visit(request.body_file->value, request.body_file->range, TextPlace::BodyFile);

@@ -111,7 +111,7 @@ struct action<grammar::member_group_name> {
 template <>
 struct action<grammar::beat_interval> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
-    scratch.check.heartbeat = HeartbeatSyntax{.every = build.duration(matched(in, build)), .within = {}, .token = {}};
+    scratch.check.heartbeat = HeartbeatSyntax{.every = build.duration(matched(in, build)), .within = {}};
   }
 };
 
@@ -122,10 +122,112 @@ struct action<grammar::beat_lateness> {
   }
 };
 
+namespace {
+
+/// An option of a hook, or of a heartbeat, once.
+template <typename Value>
+void set_once(Build& build, const TokenRange& at, Rare<Value>& option, Value value, std::string_view name) {
+  if (option) build.complain(at, fmt::format("{} is given twice", name), "keep one of them");
+  option = std::move(value);
+}
+
+}  // namespace
+
 template <>
 struct action<grammar::beat_token> {
   static void apply(const auto& in, Build& build, CheckScratch& scratch) {
-    scratch.check.heartbeat->token = build.word(matched(in, build).begin);
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.heartbeat->token, build.word(at.begin), "'token'");
+  }
+};
+
+template <>
+struct action<grammar::beat_certificate> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.heartbeat->certificate, build.word(at.begin), "'certificate'");
+  }
+};
+
+template <>
+struct action<grammar::hook_path> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.hook = HookSyntax{};
+    scratch.check.hook->path = build.word(matched(in, build).begin);
+  }
+};
+
+template <>
+struct action<grammar::hook_secrets> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    if (!scratch.check.hook->secrets.empty())
+      build.complain(at, "'secret' is given twice", "write both behind one: secret \"A\", \"B\"");
+    for (std::size_t token = at.begin + 1; token < at.end; ++token)
+      scratch.check.hook->secrets.push_back(build.word(token));
+  }
+};
+
+template <>
+struct action<grammar::hook_token> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->token, build.word(at.end - 1), "'token'");
+  }
+};
+
+template <>
+struct action<grammar::hook_certificate> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->certificate, build.word(at.end - 1), "'certificate'");
+  }
+};
+
+template <>
+struct action<grammar::hook_format> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->format, build.word(at.end - 1), "'format'");
+  }
+};
+
+template <>
+struct action<grammar::hook_key> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->key, build.word(at.end - 1), "'key'");
+  }
+};
+
+template <>
+struct action<grammar::hook_state> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->state, build.word(at.end - 1), "'state'");
+  }
+};
+
+template <>
+struct action<grammar::hook_window> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->within, build.duration(at), "'within'");
+  }
+};
+
+template <>
+struct action<grammar::hook_valid> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.check.hook->valid, build.duration({at.begin + 1, at.end}), "'valid'");
+  }
+};
+
+template <>
+struct action<grammar::unit_name> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    scratch.check.unit = build.word(matched(in, build).begin);
   }
 };
 
@@ -187,6 +289,15 @@ struct action<grammar::watchdog> {
     note_extension<grammar::watchdog>(in, build);
     const auto at = matched(in, build);
     scratch.statement = WatchdogSyntax{build.duration({at.begin + 1, at.end}), build.range(at)};
+  }
+};
+
+template <>
+struct action<grammar::row_delay> {
+  static void apply(const auto& in, Build& build, CheckScratch& scratch) {
+    note_extension<grammar::row_delay>(in, build);
+    const auto at = matched(in, build);
+    scratch.statement = DelaySyntax{build.duration({at.begin + 1, at.end}), build.range(at)};
   }
 };
 
@@ -306,11 +417,20 @@ struct action<grammar::on_reboot> {
 };
 
 const engine::CheckKind* kind_of_check(Kind check) {
-  static constexpr std::pair<Kind, std::string_view> kWords[] = {
-      {Kind::CheckProcess, "process"},       {Kind::CheckFile, "file"},          {Kind::CheckDirectory, "directory"},
-      {Kind::CheckFilesystem, "filesystem"}, {Kind::CheckFifo, "fifo"},          {Kind::CheckHost, "host"},
-      {Kind::CheckSystem, "system"},         {Kind::CheckProgram, "program"},    {Kind::CheckNetwork, "network"},
-      {Kind::CheckComposite, "composite"},   {Kind::CheckHeartbeat, "heartbeat"}};
+  static constexpr std::pair<Kind, std::string_view> kWords[] = {{Kind::CheckProcess, "process"},
+                                                                 {Kind::CheckFile, "file"},
+                                                                 {Kind::CheckDirectory, "directory"},
+                                                                 {Kind::CheckFilesystem, "filesystem"},
+                                                                 {Kind::CheckFifo, "fifo"},
+                                                                 {Kind::CheckHost, "host"},
+                                                                 {Kind::CheckSystem, "system"},
+                                                                 {Kind::CheckProgram, "program"},
+                                                                 {Kind::CheckNetwork, "network"},
+                                                                 {Kind::CheckComposite, "composite"},
+                                                                 {Kind::CheckHeartbeat, "heartbeat"},
+                                                                 {Kind::CheckEvent, "event"},
+                                                                 {Kind::CheckRow, "row"},
+                                                                 {Kind::CheckUnit, "unit"}};
   const auto* found = std::ranges::find(kWords, check, &std::pair<Kind, std::string_view>::first);
   return found == std::end(kWords) ? nullptr : engine::kind_named(found->second);
 }

@@ -12,6 +12,8 @@
 #include "config/syntax/parse_build.hpp"
 #include "config/syntax/parse_condition.hpp"
 #include "config/syntax/parse_connection.hpp"
+#include "config/syntax/parse_own_rules.hpp"
+#include "config/syntax/parse_own_tests.hpp"
 #include "config/syntax/parse_test.hpp"
 #include "config/text/rule_text.hpp"
 #include "grammar/condition.hpp"
@@ -19,27 +21,8 @@
 #include "util/text.hpp"
 
 namespace healer::config::parsing {
-namespace {
 
 using grammar::Kind;
-
-struct IfScratch : ConnectionScratch {
-  IfSyntax statement;
-  ActionSyntax action;
-  Word heal_target, heal_workflow;
-  bool heal_dry_run = false;
-  CompareSyntax total;  ///< the amount of a total, which ends before this token:
-  std::size_t total_end = 0;
-  bool has_else = false;     ///< whether the condition may have an `else` branch
-  WrittenCondition written;  ///< where its tests are
-};
-
-void add_term(Build& build, IfScratch& scratch, TokenRange at, TestSyntax test) {
-  scratch.statement.condition.terms.push_back({.test = std::move(test), .range = build.range(at)});
-  scratch.written.terms.push_back(at);
-}
-
-}  // namespace
 
 template <>
 struct action<grammar::status_test> {
@@ -87,20 +70,6 @@ struct action<grammar::match_test> {
     add_term(build, scratch, at,
              MatchesSyntax{
                  .negated = build.kind(at.begin) == Kind::Not, .of_lines = true, .pattern = build.word(at.end - 1)});
-  }
-};
-
-template <>
-struct action<grammar::resource_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const bool joins = build.service == nullptr || build.service->target != engine::Target::Path;
-    if (!joins && !scratch.statement.condition.terms.empty()) build.extend("more than one condition", at);
-    CompareSyntax test = resource_of(build, at);
-    if (test.name.value == "total upload" || test.name.value == "total download")
-      build.complain(at, "a total needs a time span", "as in 'total upload > 1 GB in last hour'");
-    add_term(build, scratch, at, std::move(test));
   }
 };
 
@@ -166,20 +135,7 @@ template <>
 struct action<grammar::security_test> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     const auto at = matched(in, build);
-    scratch.has_else = true;
-    const std::size_t sign = at.begin + 2;
-    const bool is_pattern = build.kind(sign) == Kind::String || at.end - at.begin == 5;
-    const ComparisonWord comparison =
-        is_pattern && build.kind(sign) == Kind::String ? ComparisonWord::Equal : comparison_of(build.text(sign));
-    if (comparison != ComparisonWord::Equal && comparison != ComparisonWord::NotEqual)
-      build.complain({sign, sign + 1},
-                     fmt::format("a security attribute cannot be compared with '{}'", build.text(sign)),
-                     "the operators are =, !=, =~ and !=~");
-    add_term(build, scratch, at,
-             TextSyntax{.what = "security attribute",
-                        .comparison = comparison,
-                        .is_pattern = is_pattern,
-                        .value = build.word(at.end - 1)});
+    add_text(build, scratch, at, "security attribute", at.begin + 2);
   }
 };
 
@@ -297,65 +253,6 @@ struct action<grammar::negated> {
 };
 
 template <>
-struct action<grammar::queried_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::queried_test>(in, build);
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const Kind kind = build.kind(at.end - 1);
-    add_term(build, scratch, at,
-             QueriedSyntax{{.filter = build.word(at.begin + 1),
-                            .comparison = comparison_of(build.text(at.begin + 2)),
-                            .value = build.word(at.end - 1),
-                            .quoted = kind == Kind::Quoted || kind == Kind::Path}});
-  }
-};
-
-template <>
-struct action<grammar::members_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    using Kinds = engine::Quota::Kind;
-    note_extension<grammar::members_test>(in, build);
-    const auto at = matched(in, build);
-    scratch.has_else = true;
-    const std::string_view first = build.text(at.begin);
-    engine::Quota quota{.kind = iequals(first, "all") ? Kinds::All : Kinds::Any};
-    const bool is_share = build.kind(at.begin) == Kind::Operator;
-    if (is_share || build.kind(at.begin) == Kind::Number) {
-      quota.kind = is_share ? Kinds::MoreThan : Kinds::AtLeast;
-      quota.number = std::strtod(std::string(build.text(at.begin + (is_share ? 1 : 0))).c_str(), nullptr);
-    }
-    add_term(build, scratch, at, MembersSyntax{quota});
-  }
-};
-
-template <>
-struct action<grammar::missed_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::missed_test>(in, build);
-    scratch.has_else = true;
-    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{.missed = true});
-  }
-};
-
-template <>
-struct action<grammar::failed_alone> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::failed_alone>(in, build);
-    scratch.has_else = true;
-    add_term(build, scratch, matched(in, build), HeartbeatTestSyntax{});
-  }
-};
-
-template <>
-struct action<grammar::run_time_test> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::run_time_test>(in, build);
-    action<grammar::resource_test>::apply(in, build, scratch);
-  }
-};
-
-template <>
 struct action<grammar::total_amount> {
   static void apply(const auto& in, Build& build, IfScratch& scratch) {
     scratch.total = resource_of(build, matched(in, build));
@@ -457,43 +354,6 @@ struct action<grammar::exec_word> {
   static void apply(const auto&, Build&, IfScratch& scratch) {
     scratch.action = {};
     scratch.action.kind = ActionSyntax::Kind::Exec;
-  }
-};
-
-template <>
-struct action<grammar::heal_target> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    scratch.heal_target = build.word(matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::heal_workflow> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    scratch.heal_workflow = build.word(matched(in, build).begin);
-  }
-};
-
-template <>
-struct action<grammar::heal_named> {
-  static void apply(const auto&, Build&, IfScratch& scratch) {
-    scratch.action = {};
-    scratch.action.target = std::exchange(scratch.heal_target, {});
-  }
-};
-
-template <>
-struct action<grammar::heal_dry_run> {
-  static void apply(const auto&, Build&, IfScratch& scratch) { scratch.heal_dry_run = true; }
-};
-
-template <>
-struct action<grammar::heal> {
-  static void apply(const auto& in, Build& build, IfScratch& scratch) {
-    note_extension<grammar::heal>(in, build);
-    scratch.action.kind = ActionSyntax::Kind::Heal;
-    scratch.action.workflow = std::exchange(scratch.heal_workflow, {});
-    scratch.action.dry_run = std::exchange(scratch.heal_dry_run, false);
   }
 };
 

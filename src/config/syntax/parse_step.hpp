@@ -207,6 +207,15 @@ struct action<grammar::http_url> {
 };
 
 template <>
+struct action<grammar::http_login> {
+  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
+    const auto at = matched(in, build);
+    set_once(build, at, scratch.request().user, build.word(at.begin + 1));
+    scratch.request().password = build.word(at.end - 1);
+  }
+};
+
+template <>
 struct action<grammar::http_header> {
   static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
     scratch.request().headers.push_back(build.word(matched(in, build).end - 1));

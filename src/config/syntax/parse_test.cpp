@@ -78,7 +78,7 @@ std::string in_parentheses(std::string_view text) {
 std::string quantity_name(Kind kind, std::string_view text) {
   switch (kind) {
     case Kind::String:
-      if (iequals(text, "duration")) return "duration";
+      if (iequals(text, "duration") || iequals(text, "tasks")) return to_lower(text);
       return std::string(grammar::newer_quantity(text).value_or("cpu"));
     case Kind::TotalCpu: return "total cpu";
     case Kind::CpuPart: return "cpu(" + in_parentheses(text) + ")";
@@ -87,6 +87,7 @@ std::string quantity_name(Kind kind, std::string_view text) {
     case Kind::Swap: return "swap";
     case Kind::Children: return "children";
     case Kind::Threads: return "threads";
+    case Kind::Restart: return "restarts";
     case Kind::LoadAverage: {
       const std::string minutes = in_parentheses(text);
       return "loadavg(" + (minutes.empty() ? "1min" : minutes) + ")";

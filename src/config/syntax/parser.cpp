@@ -16,6 +16,7 @@
 #include "grammar/errors.hpp"
 #include "grammar/habits.hpp"
 #include "grammar/lexer.hpp"
+#include "grammar/own_statement.hpp"
 #include "grammar/terminals.hpp"
 #include "util/text.hpp"
 
@@ -215,7 +216,7 @@ class Parser : Tokens {
     const bool names_program = (flags(2) & grammar::kAfterProgram) != 0;
     const bool is_right = attempt([&](TokenInput& in) { return parsing::parse_check(in, build_, syntax); });
     if (!is_right) {
-      syntax = broken_check(kind(), at_ + (is_own_check(kind()) ? 2 : 1));
+      syntax = broken_check(kind(), at_ + (grammar::is_own_check(kind()) ? 2 : 1));
       if (grammar::cut_word(stream_, at_ + 1)) syntax.name.value.clear();
       if (syntax.name.value.empty()) out_.is_whole = false;
     }
@@ -253,9 +254,9 @@ class Parser : Tokens {
     syntax.broken = true;
     syntax.range = build_.range({at_, at_ + 1});
     syntax.name.range = syntax.range;
-    const bool is_named = is_own_check(kind()) ? kind(2) == Kind::Name
-                          : check == kind()    ? kind(1) == Kind::Name
-                                               : kind(name - at_) != Kind::End;
+    const bool is_named = grammar::is_own_check(kind()) ? kind(2) == Kind::Name
+                          : check == kind()             ? kind(1) == Kind::Name
+                                                        : kind(name - at_) != Kind::End;
     if (is_named) syntax.name = build_.word(name);
     return syntax;
   }
@@ -277,9 +278,8 @@ class Parser : Tokens {
       return skip_to_statement();
     }
     const auto meant = report_wrong_type();
-    const Kind type = meant == "composite"   ? Kind::CheckComposite
-                      : meant == "heartbeat" ? Kind::CheckHeartbeat
-                                             : grammar::kind_of_word(fmt::format("check\t{}", meant));
+    const Kind own = grammar::own_check_of(meant);
+    const Kind type = own != Kind::End ? own : grammar::kind_of_word(fmt::format("check\t{}", meant));
     if (!meant.empty() && parsed_check(type)) {
       service_ = Service::Open;
       begin_service(broken_check(type, at_ + 2));
@@ -288,7 +288,6 @@ class Parser : Tokens {
     unknown_check({at_ + 1, at_ + 2});
     skip_to_statement();
   }
-  static bool is_own_check(Kind kind) { return kind == Kind::CheckComposite || kind == Kind::CheckHeartbeat; }
   static bool parsed_check(Kind kind) { return parsing::kind_of_check(kind) != nullptr; }
 
   /// A service that is not known has one of these tokens for its name.

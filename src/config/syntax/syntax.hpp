@@ -19,6 +19,7 @@
 #include "engine/events/origin.hpp"
 #include "engine/rules/comparison.hpp"
 #include "engine/rules/kind.hpp"
+#include "engine/rules/listed.hpp"
 #include "engine/rules/postfix.hpp"
 #include "engine/rules/quota.hpp"
 #include "util/monit_version.hpp"
@@ -58,7 +59,7 @@ struct DiffersSyntax {
   bool is_text = false;   ///< the value is any text, not a name or a number
   bool is_loose = false;  ///< Monit takes any text for it, though nothing can be equal to that
 };
-/// `security attribute =~ "..."`.
+/// `security attribute =~ "..."`, `state = "..."`.
 struct TextSyntax {
   std::string what;
   ComparisonWord comparison = ComparisonWord::Equal;  ///< Equal or NotEqual
@@ -130,14 +131,23 @@ struct QueriedSyntax {
   JsonTestSyntax json;
 };
 
-/// `missed`, `failed`, of a heartbeat.
+/// `missed`, `failed`, of a heartbeat; `failed` of a unit, too.
 struct HeartbeatTestSyntax {
   bool missed = false;
 };
 
+/// `more than 5 events within 1 minute`, of a check of events.
+struct EventCountSyntax {
+  Number above;
+  Located<Duration> within;
+};
+
+/// `active`, of a unit.
+struct ActiveSyntax {};
+
 using TestSyntax = std::variant<CompareSyntax, TotalSyntax, DiffersSyntax, ChangedSyntax, LinkSyntax, PresentSyntax,
                                 MatchesSyntax, ConnectionSyntax, RestartsSyntax, MembersSyntax, QueriedSyntax,
-                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax>;
+                                TextSyntax, OutputChangedSyntax, HeartbeatTestSyntax, EventCountSyntax, ActiveSyntax>;
 
 struct TermSyntax {
   TestSyntax test;
@@ -164,6 +174,7 @@ struct ActionSyntax {
   Rare<Word> workflow;              ///< Heal, and always there
   Rare<Word> target;                ///< Heal: of another than the service's own
   bool dry_run = false;             ///< Heal
+  bool any_target = false;          ///< Heal: `any target`
   Rare<Number> repeat;              ///< `repeat every N cycles`
   Rare<Located<Duration>> lasting;  ///< Unmonitor: `unmonitor for 1 hour`
   bool overlapping = false;
@@ -247,6 +258,12 @@ struct WatchdogSyntax {
   SourceRange range;
 };
 
+/// `delay 20 minutes`, of a row.
+struct DelaySyntax {
+  Located<Duration> time;
+  SourceRange range;
+};
+
 /// `with leftovers ended`.
 struct LeftoversSyntax {
   SourceRange range;
@@ -260,13 +277,22 @@ struct IgnoreSyntax {
 
 using ServiceStatement = std::variant<IfSyntax, EverySyntax, AlertSyntax, NoAlertSyntax, GroupSyntax, ModeSyntax,
                                       OnRebootSyntax, ServiceProgramSyntax, DependsSyntax, StopSignalSyntax,
-                                      ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax>;
+                                      ReadySyntax, WatchdogSyntax, LeftoversSyntax, IgnoreSyntax, DelaySyntax>;
 
-/// `every 1 day within 30 minutes token "..."`, of a heartbeat.
+/// `every 1 day within 30 minutes token "..." certificate "..."`, of a heartbeat.
 struct HeartbeatSyntax {
   Located<Duration> every;
   Located<Duration> within;
-  Rare<Word> token;
+  Rare<Word> token{}, certificate{};
+};
+
+/// `hook "/hooks/aodh" token "..." format aodh within 10 minutes`, of a check of events.
+struct HookSyntax {
+  Word path;
+  std::vector<Word> secrets;
+  Rare<Word> token, certificate, format;
+  Rare<Word> key, state;  ///< filters of jq
+  Rare<Located<Duration>> within, valid;
 };
 
 struct CheckSyntax {
@@ -282,6 +308,9 @@ struct CheckSyntax {
   std::vector<Word> members;        ///< Members: names of services
   std::vector<Word> member_groups;  ///< Members: and of groups of them
   Rare<HeartbeatSyntax> heartbeat;  ///< Heartbeat
+  Rare<HookSyntax> hook;            ///< Events
+  Rare<engine::ListedSpec> listed;  ///< Row: of which list, and its name; config/passes/expand says
+  Rare<Word> unit;                  ///< Unit: its name
   bool foreground = false;          ///< Process: healer runs the program itself
   bool broken = false;              ///< the header had an error: what is missing above may be in it, the name too
   bool lacks_statements = false;    ///< one had an error and is not below: it is not told what the service has not
@@ -467,8 +496,18 @@ struct DefineSyntax {
   SourceRange range;
 };
 
+/// `http get "URL" ... rows 'F' name 'F' ... token http post "URL" ...`, of a list.
+struct HttpListSyntax {
+  HttpRequestSyntax request;
+  Rare<Word> rows, name, next;  ///< filters
+  bool next_link = false;
+  Rare<Located<Duration>> timeout;
+  Rare<HttpStepSyntax> token;  ///< its request, `expect` and one `save`
+  SourceRange range;           ///< of `http`
+};
+
 /// `for each NAME in "a", "b1" .. "b9" {`, `for each NAME from command "..." every 5 minutes {`, up to the EndSyntax
-/// that belongs to it. A list has values, a command or a file.
+/// that belongs to it. A list has values, a command, a file, or is asked for over HTTP.
 struct ForEachSyntax {
   struct Item {
     Word first;
@@ -478,6 +517,7 @@ struct ForEachSyntax {
   std::vector<Item> items;
   Rare<CommandSyntax> command;
   Rare<Word> file;
+  Rare<HttpListSyntax> http;
   Rare<Located<Duration>> every;
   SourceRange range;  ///< of the header
 };

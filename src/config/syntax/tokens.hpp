@@ -73,7 +73,9 @@ class Tokens {
 
   /// A statement that begins with a word of healer's own.
   [[nodiscard]] bool is_own_statement(std::size_t token) const {
-    return stream_.tokens[token].kind == Kind::String && parsing::is_own_word(stream_.text_of(token));
+    const Kind one = stream_.tokens[token].kind;
+    if (one == Kind::Delay) return stream_.tokens[token + 1].kind == Kind::Number;  // behind it there is an end
+    return one == Kind::String && parsing::is_own_word(stream_.text_of(token));
   }
 
   /// Whether a line begins with a token that begins a statement.

@@ -41,7 +41,10 @@ class Walk {
       place(check.heartbeat->every);
       place(check.heartbeat->within);
       text(check.heartbeat->token);
+      text(check.heartbeat->certificate);
     }
+    if (check.hook) (*this)(*check.hook);
+    text(check.unit);
     for (ServiceStatement& statement : check.statements) (*this)(statement);
   }
 
@@ -118,6 +121,10 @@ class Walk {
     visitor_.place(watchdog.range);
     visitor_.place(watchdog.time.range);
   }
+  void operator()(DelaySyntax& delay) {
+    visitor_.place(delay.range);
+    visitor_.place(delay.time.range);
+  }
   void operator()(LeftoversSyntax& leftovers) { visitor_.place(leftovers.range); }
   void operator()(IgnoreSyntax& ignore) {
     visitor_.place(ignore.range);
@@ -144,6 +151,22 @@ class Walk {
   void operator()(RestartsSyntax&) {}
   void operator()(MembersSyntax&) {}
   void operator()(HeartbeatTestSyntax&) {}
+  void operator()(EventCountSyntax& test) {
+    place(test.above);
+    place(test.within);
+  }
+  void operator()(HookSyntax& hook) {
+    path(hook.path);
+    for (Word& secret : hook.secrets) text(secret);
+    text(hook.token);
+    text(hook.certificate);
+    text(hook.format);
+    if (hook.key) filter(*hook.key);
+    if (hook.state) filter(*hook.state);
+    if (hook.within) place(*hook.within);
+    if (hook.valid) place(*hook.valid);
+  }
+  void operator()(ActiveSyntax&) {}
   void operator()(QueriedSyntax& test) {
     filter(test.json.filter);
     text(test.json.value);

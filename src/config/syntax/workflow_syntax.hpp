@@ -54,6 +54,7 @@ struct JsonTestSyntax {
 struct HttpRequestSyntax {
   Word method;  ///< in capitals
   Word url;
+  Rare<Word> user, password;  ///< HTTP Basic; both or none
   std::vector<Word> headers;
   Rare<Word> body, body_file;
   bool follow = false;

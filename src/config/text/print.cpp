@@ -12,6 +12,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "grammar/lexer.hpp"
 #include "util/text.hpp"
 
@@ -287,6 +288,7 @@ class Printer {
     if (block.end_leftovers && !settings.end_leftovers) line("  with leftovers ended");
     line(fmt::format("  onreboot {}", kRebootPolicies[static_cast<std::size_t>(block.on_reboot)]));
     if (!block.schedule->text.empty()) line("  " + block.schedule->text);
+    if (block.other->listed.delay > Duration{0}) line(fmt::format("  delay {}", written(block.other->listed.delay)));
     for (const engine::LinePattern& pattern : block.lines->ignored)
       line(fmt::format("  ignore content {} {}", pattern.negated ? "!=" : "=", written_text(pattern.text)));
     recipients(block, settings);
@@ -313,7 +315,10 @@ class Printer {
       case engine::Target::Host: return fmt::format("{} with address {}", begin, written_text(block.other->host));
       case engine::Target::Members: return begin + " with members " + members(block.other->composite);
       case engine::Target::Path: return fmt::format("{} with path {}", begin, written_word(block.path));
+      case engine::Target::Row: return begin;
       case engine::Target::Heartbeat: return begin + heartbeat(block.other->heartbeat);
+      case engine::Target::Events: return begin + hook(block.other->event);
+      case engine::Target::Unit: return fmt::format("{} with name {}", begin, written_text(block.other->unit));
       case engine::Target::Interface:
         return block.other->interface.name.empty()
                    ? fmt::format("{} with address {}", begin, written_string(block.other->interface.address))
@@ -333,7 +338,23 @@ class Printer {
     std::string text = fmt::format(" every {} within {}", written(spec.every), written(spec.within));
     const bool is_reference = spec.token.find("${") != std::string::npos;
     if (!spec.token.empty()) text += " token " + written_text(is_reference ? spec.token : kHidden);
+    if (!spec.certificate.empty()) text += " certificate " + written_text(spec.certificate);
     return text;
+  }
+
+  static std::string hook(const engine::EventSpec& spec) {
+    const auto shown = [](const std::string& secret) {
+      return written_text(secret.find("${") != std::string::npos ? secret : std::string(kHidden));
+    };
+    std::string text = " with hook " + written_text(spec.hook);
+    for (const std::string& secret : spec.secrets)
+      text += (&secret == &spec.secrets.front() ? " secret " : ", ") + shown(secret);
+    if (!spec.token.empty()) text += " token " + shown(spec.token);
+    if (!spec.certificate.empty()) text += " certificate " + written_text(spec.certificate);
+    text += fmt::format(" format {}", engine::to_string(spec.format));
+    if (!spec.key.empty()) text += " key json " + written_text(spec.key);
+    if (!spec.state.empty()) text += " state json " + written_text(spec.state);
+    return text + fmt::format(" within {} valid {}", written(spec.within), written(spec.valid));
   }
 
   static std::string members(const engine::CompositeSpec& composite) {
@@ -345,7 +366,8 @@ class Printer {
   }
 
   void command(std::string_view what, const Rare<engine::Command>& command) {
-    if (command) line(fmt::format("  {} program = {}", what, command_text(*command)));
+    if (command && !engine::unit_order(*command))  // systemd's own jobs are what is not written
+      line(fmt::format("  {} program = {}", what, command_text(*command)));
   }
 
   void foreground(const engine::ForegroundSpec& spec) {

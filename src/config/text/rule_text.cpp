@@ -41,6 +41,8 @@ struct TestText {
     return fmt::format("{} {} {}", test.name.value, to_symbol(comparison(test.comparison)), quantity_text(test));
   }
   std::string operator()(const TotalSyntax& test) const {
+    if (test.amount.name.value == "restarts")
+      return fmt::format("{} within {}", (*this)(test.amount), written(test.span.value));
     return fmt::format("{} in last {}", (*this)(test.amount), span_text(test.span.value));
   }
   std::string operator()(const LinkSyntax& test) const { return test.up ? "link up" : "link down"; }
@@ -69,7 +71,12 @@ struct TestText {
     return fmt::format("json {} {} {}", written_text(json.filter.value), to_symbol(comparison(json.comparison)),
                        json.quoted ? written_text(json.value.value) : json.value.value);
   }
+  std::string operator()(const EventCountSyntax& test) const {
+    return fmt::format("more than {} event{} within {}", test.above.value, test.above.value == 1 ? "" : "s",
+                       written(test.within.value));
+  }
   std::string operator()(const HeartbeatTestSyntax& test) const { return test.missed ? "missed" : "failed"; }
+  std::string operator()(const ActiveSyntax&) const { return "active"; }
   std::string operator()(const RestartsSyntax&) const { return {}; }  // restarts_text() has it all
 };
 
@@ -98,8 +105,9 @@ std::string action_text(const ActionSyntax& action) {
     case ActionSyntax::Kind::Restart: return "restart";
     case ActionSyntax::Kind::Ignore: return "ignore";
     case ActionSyntax::Kind::Heal:
-      return fmt::format("heal {}with {}{}", action.target ? written_name(action.target->value) + ' ' : "",
-                         written_name(action.workflow->value), action.dry_run ? " dry run" : "");
+      return fmt::format("heal {}with {}{}{}", action.target ? written_name(action.target->value) + ' ' : "",
+                         written_name(action.workflow->value), action.dry_run ? " dry run" : "",
+                         action.any_target ? " any target" : "");
     case ActionSyntax::Kind::Exec: break;
   }
   std::string text = "exec " + written(action.command->arguments);

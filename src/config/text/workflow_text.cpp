@@ -62,7 +62,9 @@ std::string json_text(const engine::JsonTest& test) {
 }
 
 std::string request_text(const engine::HttpRequest& request) {
-  std::string text = fmt::format("{} {}", to_lower(request.method), written_text(shown_url(request.url)));
+  const auto [url, login] = without_login(request.url);
+  std::string text = fmt::format("{} {}", to_lower(request.method), written_text(url));
+  if (login) text += fmt::format(" username {} password {}", written_text(login->user), hidden_value(login->password));
   for (const std::string& header : request.headers) text += " header " + header_text(header);
   if (!request.body_file.empty()) text += " body file " + written_text(request.body_file);
   if (!request.body.empty()) text += " body " + written_text(request.body);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::control {

@@ -168,7 +168,7 @@ class OutputAnswer : public Answer {
     if (follower_) return true;  // one may come
     if (checked)
       out += end_line(
-          Done{true, last->output->empty() ? fmt::format("nothing was written: the last check of {}", service_) : ""});
+          Done{true, last->output->empty() ? fmt::format("the last check of {} wrote nothing", service_) : ""});
     return false;
   }
 

@@ -34,8 +34,9 @@ constexpr Duration kTick = milliseconds{500};
 constexpr std::size_t kShareOfStrangers = 4;  // the clients of strangers are at most this part of all
 constexpr std::uint64_t kGrace = 1'000;       // milliseconds in which a client may be idle, however many wait
 
-Failure too_large() {
-  return {"too-large", fmt::format("a request has at most {} bytes", kMaxRequest), "name fewer services, or a group"};
+Failure too_large(std::size_t most) {
+  return {"too-large", fmt::format("a request has at most {} bytes", most),
+          most == kMaxRequest ? "name fewer services, or a group" : "send a smaller body"};
 }
 
 /// Ids of clients to ask again, and the way to tell the loop. Outlives the server in the Wakes that were given out.
@@ -98,6 +99,10 @@ class Server::Impl {
     std::uint64_t idle_since = 0;           // uv_now at which it was given its place, or its last answer
   };
 
+  /// Who may send events may send large ones. That it is one is known when the line is whole.
+  [[nodiscard]] static std::size_t most_of(const Client& client) {
+    return is_at_least(client.peer.who, least_for(Verb::Event)) ? kMaxEventRequest : kMaxRequest;
+  }
   void watch();
   using Among = std::function<bool(const Peer&)>;
   [[nodiscard]] Client* idlest(const Among& among = {});
@@ -374,7 +379,7 @@ void Server::Impl::received(Client& client, std::string_view bytes) {
   if (client.last) return;
   client.in += bytes;
   // While an answer is under way at most one more request may lie here.
-  if (client.in.size() > kMaxRequest + 1 && (client.answer || client.writing || client.queued)) return drop(client);
+  if (client.in.size() > most_of(client) + 1 && (client.answer || client.writing || client.queued)) return drop(client);
   serve(client);
 }
 
@@ -394,7 +399,7 @@ void Server::Impl::ended(Client& client) {
 void Server::Impl::serve(Client& client) {
   if (client.answer || client.writing || client.last) return;
   const std::size_t end = client.in.find('\n');
-  if (std::min(end, client.in.size()) > kMaxRequest) return refuse(client, too_large());
+  if (std::min(end, client.in.size()) > most_of(client)) return refuse(client, too_large(most_of(client)));
   if (end == std::string::npos) {
     if (client.half_closed) drop(client);
     return;
@@ -446,6 +451,8 @@ void Server::Impl::respond(Client& client) {
   client.in.erase(0, end + 1);
   auto parsed = parse_request(line);
   if (const auto* failure = std::get_if<Failure>(&parsed)) return refuse(client, *failure);
+  if (line.size() > kMaxRequest && std::get<Request>(parsed).verb != Verb::Event)
+    return refuse(client, too_large(kMaxRequest));
   client.answer =
       handler_.handle(std::get<Request>(parsed), client.peer, [queue = wakes_, id = client.id] { queue->add(id); });
 }

@@ -303,8 +303,13 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += field("members", join_words(members, "and"), style);
   }
   text += supervision(status, style);
+  if (status.unit)
+    text +=
+        field("unit", status.unit->name + (status.unit->standing.empty() ? "" : ": " + status.unit->standing), style);
   if (status.heartbeat) {
     text += heartbeat_fields(*status.heartbeat, style);
+  } else if (status.events) {
+    text += event_fields_text(*status.events, style);
   } else if (status.last && status.last->outcome == "looked") {
     text += field("last check", describe_check(*status.last, style), style);
   } else if (status.last) {
@@ -316,7 +321,7 @@ std::string render_status(const ServiceStatus& status, const Style& style) {
     text += status.run_waits.empty() ? field("running", time, style)
                                      : field("run waits", fmt::format("{}: {}", time, status.run_waits), style);
   }
-  if (!status.heartbeat && (status.next_run || !status.schedule.empty())) {
+  if (!status.heartbeat && !status.events && (status.next_run || !status.schedule.empty())) {
     // A cron schedule says by itself when it runs next.
     std::string next = status.next_run ? "in " + whole_seconds(*status.next_run) : status.schedule;
     if (status.next_run && !status.schedule.empty()) next += fmt::format(" ({})", status.schedule);

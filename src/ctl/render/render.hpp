@@ -49,6 +49,8 @@ struct Style {
 [[nodiscard]] std::string render_report(const Totals& totals, std::string_view which);
 
 /// `jobs`: a table of what is under way.
+/// Events that came, one a line.
+[[nodiscard]] std::string render_events(std::span<const EventView> events, const Style& style);
 [[nodiscard]] std::string render_jobs(std::span<const JobView> jobs, const Style& style);
 
 /// `healing status`: what is healed and held back, and what holds back all.

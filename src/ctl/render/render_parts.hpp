@@ -42,6 +42,8 @@ inline constexpr std::size_t kNarrow = 60;  ///< on fewer columns: only what mat
 [[nodiscard]] std::string measured_field(std::span<const MeasureView> measured, const Style& style);
 /// Lines of a heartbeat: its last beat, when it is due, since when it is missed, its runs.
 [[nodiscard]] std::string heartbeat_fields(const HeartbeatView& heartbeat, const Style& style);
+/// Lines of a check of events: its hook, the last event, what waits, and for whom a condition stands.
+[[nodiscard]] std::string event_fields_text(const EventCheckView& events, const Style& style);
 /// "until 12:00, by anna: new disks", "with group webs until it is resumed, by anna".
 [[nodiscard]] std::string pause_text(const PauseView& pause, const Style& style);
 /// "step 2 of 5, start db, waits for its program to end (pid 4242), for 3 s, by root".

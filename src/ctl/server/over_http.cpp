@@ -74,11 +74,10 @@ std::optional<Failure> refusal(const Request& request) {
   if (!request.overrides.empty()) return not_over_http("brakes are not overridden over HTTP", std::string(kThere));
   if (request.verb == Verb::Beat)
     return not_over_http("healerctl sends beats over the socket alone", std::string(kThere));
+  if (request.verb == Verb::Event || request.verb == Verb::Events)
+    return not_over_http("healerctl sends and lists events over the socket alone", std::string(kThere));
   if (request.verb == Verb::Open)
     return not_over_http("a login is only made on the machine of healerd", "open URL/login in a browser");
-  if (request.verb == Verb::Follow || (request.verb == Verb::Output && request.follow))
-    return not_over_http("the output of a program is not followed over HTTP",
-                         "`healerctl output` without --follow shows what it has written by now");
   return std::nullopt;
 }
 
@@ -103,7 +102,8 @@ class Conversation {
       case Verb::Jobs: return pages(Target("/jobs"), "jobs");
       case Verb::HealingStatus: return pages(Target("/healings"), "healings");
       case Verb::HealingReport: return pages(Target("/healings/report"), "workflows", false);
-      case Verb::Output: return output();
+      case Verb::Follow: return follow_output(fmt::format("/jobs/{}/events", request_.id));
+      case Verb::Output: return request_.follow ? follow_output(output_path() + "/events") : output();
       case Verb::Quit: return quit();
       default: return act();
     }
@@ -342,9 +342,31 @@ class Conversation {
   }
 
   // ---- programs
-  std::optional<Failure> output() {
+  [[nodiscard]] std::string output_path() const {
     const std::string what = request_.names.empty() ? fmt::format("{}", request_.id) : request_.names.front();
-    const auto document = fetch(Target("/services/" + encoded(what) + "/output"));
+    return "/services/" + encoded(what) + "/output";
+  }
+
+  std::optional<Failure> follow_output(const std::string& path) {
+    header(Json::object());
+    std::optional<Failure> failed;
+    bool ended = false;
+    const auto broken = way_.listen(path, [&](std::string_view kind, std::string_view data) {
+      const Json one = Json::parse(data, nullptr, false);
+      if (!one.is_object()) return;
+      if (kind == "output") item(one);
+      if (kind == "error") failed = one.get<Failure>();
+      if (kind != "end") return;
+      ended = true;
+      tell_(control::end_line(one));
+    });
+    if (broken) return broken;
+    if (failed) return failed;
+    return ended ? std::nullopt : done("healerd has ended");
+  }
+
+  std::optional<Failure> output() {
+    const auto document = fetch(Target(output_path()));
     if (!document) return failure_;
     header(*document);
     for (const Json& one : document->at("output")) item(one);

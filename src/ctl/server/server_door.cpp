@@ -224,12 +224,17 @@ class CurlWay final : public HttpWay {
                 "--cacert names the file of the certificate, or of the one that vouches for it"};
       case CURLE_SSL_CACERT_BADFILE:
         return {"connect", fmt::format("the certificates in {} cannot be read: {}", server_.authority, words), ""};
+      case CURLE_SSL_CONNECT_ERROR:
+        return {"connect", fmt::format("TLS fails with {}: {}", server_.url, words),
+                "if 'set httpd' there has no 'ssl', write http:// in place of https://"};
       case CURLE_GOT_NOTHING:
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_PARTIAL_FILE:
         return {"closed", fmt::format("{} closed the connection before its answer was complete", server_.url),
-                "http and https are two things: does 'set httpd' speak TLS?"};
+                server_.url.starts_with("http:")
+                    ? "if 'set httpd' there has 'ssl', write https:// in place of http://"
+                    : "if 'set httpd' there has no 'ssl', write http:// in place of https://"};
       default: return {"connect", fmt::format("no answer of {}: {}", server_.url, words), ""};
     }
   }
@@ -252,6 +257,8 @@ class CurlWay final : public HttpWay {
       failure["message"] = json.value("detail", "");
       return failure.get<Failure>();
     }
+    if (code == 400 && server_.url.starts_with("http:") && body_.find("https://") != std::string::npos)
+      return Failure{"connect", fmt::format("{} speaks TLS", server_.url), "write https:// in place of http://"};
     if (code == 403) return Failure{"forbidden", std::string(trim(body_)), "'allow' in 'set httpd' gives roles"};
     if (code >= 300 && code < 400) {
       char* place = nullptr;

@@ -14,6 +14,7 @@
 #include "delivery/outbox/mail_places.hpp"
 #include "delivery/outbox/mailer_impl.hpp"
 #include "runtime/clock.hpp"
+#include "util/left_threads.hpp"
 
 namespace healer::delivery {
 
@@ -88,7 +89,7 @@ void Mailer::stop(Duration grace) {
     }
   }
   // It hangs in the kernel. It may finish what it does, unheard.
-  impl_->thread.detach();
+  end_thread(impl_->thread, false);
   const std::lock_guard lock(impl_->silence);
   impl_->silenced = true;
 }

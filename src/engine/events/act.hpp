@@ -11,6 +11,7 @@
 
 #include "engine/healing/saving.hpp"
 #include "engine/ids.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/rules/command.hpp"
 #include "engine/rules/event_kind.hpp"
 #include "engine/rules/json_test.hpp"
@@ -43,6 +44,8 @@ struct Cause {
     bool operator==(const Process&) const = default;
   };
   std::optional<Process> process{};
+  std::uint64_t occurrence = 0;  ///< the number of the event that has led to it; 0: none has
+  EventFields fields{};          ///< of that event
 };
 
 /// What the program of a healing's step gets beyond what others get.

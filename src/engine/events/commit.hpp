@@ -16,6 +16,7 @@
 #include "engine/healing/healing.hpp"
 #include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
+#include "engine/occurrence.hpp"
 #include "engine/rules/rule_identity.hpp"
 #include "engine/state.hpp"
 #include "engine/steps/bring.hpp"
@@ -79,7 +80,9 @@ struct Commit {
   std::vector<std::pair<std::string, SavedService>> services;  ///< changed ones, whole, by name
   std::vector<Remembered> remembered;                          ///< of others that were saved before
   std::vector<std::pair<std::string, Heartbeat>> heartbeats;   ///< the same, by the names of the services
-  std::vector<std::string> forgotten;                          ///< services that are gone: drop what is saved
+  std::vector<Occurrence> occurrences;  ///< new ones, and those that have gone on, whole but for documents
+  std::vector<std::uint64_t> forgotten_occurrences;
+  std::vector<std::string> forgotten;              ///< services that are gone: drop what is saved
   std::vector<std::variant<Exec, Alert>> pending;  ///< acts to be done: now, or when an earlier one of the rule ended
   std::vector<ActionId> started;                   ///< pending execs whose program runs
   std::vector<ActionId> ended;                     ///< execs that need no memory any more
@@ -104,7 +107,7 @@ struct Commit {
   [[nodiscard]] bool reports_actions() const {
     return !records.empty() || !forgotten.empty() || !pending.empty() || !started.empty() || !ended.empty() ||
            !handed_over.empty() || !jobs.empty() || !moved_jobs.empty() || !ended_jobs.empty() || of_healings() ||
-           wide_pauses;
+           wide_pauses || !occurrences.empty() || !forgotten_occurrences.empty();
   }
   /// Synced: a step of a healing is never done without the journal knowing of it, and a person who was told "paused"
   /// relies on it, as does who was told that its beat was heard.
@@ -148,6 +151,7 @@ struct SavedState {
   std::vector<std::pair<std::string, bool>> damaged_targets{};  ///< the same of TargetMemory: target and `rehearsed`
   HealingMemory healing;
   std::vector<WidePause> wide_pauses;
+  std::vector<Occurrence> occurrences{};  ///< by number
   /// When the daemon before recorded something for the last time.
   std::optional<WallTime> seen{};
   /// The same, where it did not record that it stopped: it was

@@ -59,6 +59,17 @@ void keep(SavedState& state, const effect::Commit& commit) {
   for (const auto& [name, heartbeat] : commit.heartbeats)
     if (const auto service = state.services.find(name); service != state.services.end())
       service->second.heartbeat = heartbeat;
+  for (const Occurrence& event : commit.occurrences) {
+    state.last_id = std::max(state.last_id, event.number);
+    const auto place = std::ranges::lower_bound(state.occurrences, event.number, {}, &Occurrence::number);
+    const bool is_known = place != state.occurrences.end() && place->number == event.number;
+    Occurrence& kept = is_known ? *place : *state.occurrences.insert(place, Occurrence{});
+    const auto document = event.document == nullptr ? kept.document : event.document;
+    kept = event;
+    kept.document = document != nullptr && document->empty() ? nullptr : document;
+  }
+  for (const std::uint64_t number : commit.forgotten_occurrences)
+    std::erase_if(state.occurrences, [&](const Occurrence& event) { return event.number == number; });
   for (const auto& act : commit.pending) {
     if (const auto* exec = std::get_if<effect::Exec>(&act)) {
       state.execs.push_back({*exec, false});

@@ -5,6 +5,7 @@
 // Alert, Request, Reply) are kept by the engine and emitted when Event::Committed says that it is on disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -30,6 +31,8 @@ struct Reply {
   CommandId command;
   bool ok = true;
   std::string text;
+  std::uint16_t status = 0;   ///< of an event: its answer, in HTTP's numbers
+  std::uint64_t subject = 0;  ///< of an event: its number; 0: it is not kept
 };
 
 }  // namespace effect

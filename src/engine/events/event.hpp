@@ -14,6 +14,7 @@
 #include "engine/events/outcome.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
+#include "engine/occurrence.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -41,24 +42,56 @@ struct Measured {
   return {service, run, std::make_shared<const Evidence>(std::move(seen))};
 }
 
-/// Evidence that nobody has asked for: a beat of a heartbeat. It is answered with effect::Reply when it is on disk; one
-/// without a CommandId is not.
+/// Evidence that nobody has asked for: a beat of a heartbeat, or an event for a `check event`. It is answered with
+/// effect::Reply when it is on disk; one without a CommandId is not.
 struct Arrived {
   ServiceId service;
-  std::string state;                         ///< to_string(BeatWord)
-  std::shared_ptr<const Evidence> evidence;  ///< its status and its text; never null
+  std::string state;                         ///< to_string(BeatWord); of an event: of what it is about
+  std::shared_ptr<const Evidence> evidence;  ///< of a beat: its status and its text; never null
   CommandId command{};
+  // Of an event alone.
+  std::string key{};                              ///< of what it is about
+  std::shared_ptr<const std::string> document{};  ///< one JSON object; null: it is a beat
+  EventFields fields{};                           ///< the plain values of that
+  std::string sender{};                           ///< for people
+  std::string remark{};                           ///< the same
+  std::uint64_t again = 0;    ///< the number of an event that comes once more, whatever is known of it
+  std::uint16_t refused = 0;  ///< the answer with which it was refused already; why is the text of `evidence`
 };
 [[nodiscard]] inline Arrived arrived(ServiceId service, std::string state, std::int64_t status, std::string text,
                                      CommandId command = {}) {
   Evidence seen;
   seen.status = status;
   seen.output = std::make_shared<const std::string>(std::move(text));
-  return {service, std::move(state), std::make_shared<const Evidence>(std::move(seen)), command};
+  return {.service = service,
+          .state = std::move(state),
+          .evidence = std::make_shared<const Evidence>(std::move(seen)),
+          .command = command};
+}
+/// An event. `fields` are those of `document`.
+[[nodiscard]] inline Arrived occurred(ServiceId service, std::string key, std::string state, std::string document,
+                                      EventFields fields, CommandId command = {}) {
+  Arrived occurred = arrived(service, std::move(state), 0, {}, command);
+  occurred.key = std::move(key);
+  occurred.document = std::make_shared<const std::string>(std::move(document));
+  occurred.fields = std::move(fields);
+  return occurred;
 }
 
+/// A list was read, or a part of its rows, that are many: what each is like now. It is a run of each of their services;
+/// what is asked of one (effect::Measure) is answered, too, where that was before the reading began.
+struct RowsRead {
+  struct Row {
+    ServiceId service;
+    std::shared_ptr<const Evidence> evidence;  ///< never null
+  };
+  Duration began{0};  ///< mono: when the reading did
+  std::vector<Row> rows;
+};
+
 /// A process that was seen has died, by the word of the kernel. May come late, or not at all where there are no
-/// descriptors left; the next look finds it then.
+/// descriptors left; the next look finds it then. Of a unit, by the word of systemd: it has changed, and is looked at
+/// once more; no process is named (`pid` is 0).
 struct ProcessDied {
   ServiceId service;
   std::int64_t pid = 0;

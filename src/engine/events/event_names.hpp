@@ -11,6 +11,7 @@ struct Started;
 struct Wake;
 struct Measured;
 struct Arrived;
+struct RowsRead;
 struct ProcessDied;
 struct NotSignalled;
 struct Committed;
@@ -35,10 +36,10 @@ struct Stopping;
 }  // namespace event
 
 using Event =
-    std::variant<event::Started, event::Wake, event::Measured, event::Arrived, event::ProcessDied, event::NotSignalled,
-                 event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits, event::RunWrote,
-                 event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded, event::Answered,
-                 event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed, event::ListReported,
-                 event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
+    std::variant<event::Started, event::Wake, event::Measured, event::Arrived, event::RowsRead, event::ProcessDied,
+                 event::NotSignalled, event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits,
+                 event::RunWrote, event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded,
+                 event::Answered, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
+                 event::ListReported, event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
 
 }  // namespace healer::engine

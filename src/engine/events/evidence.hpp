@@ -130,7 +130,24 @@ struct BeatSeen {
   bool operator==(const BeatSeen&) const = default;
 };
 
-/// What a filter of jq has made of what a program wrote.
+/// By what a `check event` is judged, beside what its filters find.
+struct EventSeen {
+  std::uint64_t number = 0;      ///< of the event; 0: there is none, time alone has gone by
+  std::string key;               ///< of what it is about
+  std::string state;             ///< of that
+  std::vector<Duration> ages{};  ///< how long ago distinct events came, the newest first, as far as rules ask for them
+
+  bool operator==(const EventSeen&) const = default;
+};
+
+/// The row of a list, as a reading has found it.
+struct RowSeen {
+  WallTime known{};  ///< since when the list has a row of its name; the epoch: for as long as anybody knows
+
+  bool operator==(const RowSeen&) const = default;
+};
+
+/// What a filter of jq has made of what a program wrote, or of the row of a list.
 struct ValueSeen {
   std::string filter;
   std::optional<std::string> value;  ///< JSON; none: it is not known
@@ -149,8 +166,10 @@ struct FurtherFacts {
   Few<LeftProcess> left;
   ActionId left_by{};
   Rare<MembersSeen> members{};  ///< of a composite
-  Few<ValueSeen> values{};      ///< of the output of a program: by ProgramSpec::filters
+  Few<ValueSeen> values{};      ///< of the output of a program, or a row: by ProgramSpec::filters
   Rare<BeatSeen> beat{};        ///< of a heartbeat
+  Rare<EventSeen> event{};      ///< of a `check event`
+  Rare<RowSeen> row{};          ///< of a row of a list
 
   bool operator==(const FurtherFacts&) const = default;
 };

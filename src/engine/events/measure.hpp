@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/ids.hpp"
 
@@ -36,6 +38,8 @@ struct Measure {
   ActionId came_by{};
   /// Where the lines of a file are read on; none: at its end, for nobody has read it before.
   std::optional<ReadPosition> position{};
+  /// Of a `check event`: of which its filters are asked; else null.
+  std::shared_ptr<const std::string> document{};
   bool presence_only = false;  ///< no connection is made: whether its process is there must be known soon
 };
 

@@ -11,29 +11,14 @@ namespace healer::engine {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(RecordKind::Count_)> kRecordKinds{
-    "daemon-started", "daemon-stopped",
-    "reloaded",       "reload-failed",
-    "rule-failed",    "rule-recovered",
-    "rule-matched",   "rule-changed",
-    "rule-repeated",  "action-started",
-    "action-ended",   "action-failed",
-    "action-held",    "action-long",
-    "mail-sent",      "mail-failed",
-    "mail-dropped",   "run-timed-out",
-    "run-overrun",    "monitored",
-    "unmonitored",    "accepted",
-    "job-started",    "job-step",
-    "job-ended",      "job-failed",
-    "job-held",       "process-died",
-    "paused",         "resumed",
-    "acknowledged",   "store-sick",
-    "store-well",     "healing-asked",
-    "healing-held",   "healing-begun",
-    "healing-step",   "healing-ended",
-    "healing-failed", "list",
-    "lines-lost",     "state-damaged",
-    "alert-sent",     "alert-failed",
-    "alert-dropped",  "beat"};
+    "daemon-started", "daemon-stopped", "reloaded",       "reload-failed",  "rule-failed",  "rule-recovered",
+    "rule-matched",   "rule-changed",   "rule-repeated",  "action-started", "action-ended", "action-failed",
+    "action-held",    "action-long",    "mail-sent",      "mail-failed",    "mail-dropped", "run-timed-out",
+    "run-overrun",    "monitored",      "unmonitored",    "accepted",       "job-started",  "job-step",
+    "job-ended",      "job-failed",     "job-held",       "process-died",   "paused",       "resumed",
+    "acknowledged",   "store-sick",     "store-well",     "healing-asked",  "healing-held", "healing-begun",
+    "healing-step",   "healing-ended",  "healing-failed", "list",           "lines-lost",   "state-damaged",
+    "alert-sent",     "alert-failed",   "alert-dropped",  "beat",           "event"};
 
 constexpr std::array<std::string_view, 4> kSeverities{"debug", "info", "warning", "error"};
 

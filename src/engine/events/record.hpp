@@ -60,6 +60,7 @@ enum class RecordKind : std::uint8_t {
   AlertFailed,   ///< will be tried again
   AlertDropped,  ///< a contact's queue is full, its server refused it for good, or its time is over
   Beat,          ///< of a heartbeat: its word is another than that of the beat before
+  EventRefused,  ///< of a `check event`: one was refused, or dropped
   Count_
 };
 

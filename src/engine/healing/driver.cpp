@@ -10,6 +10,7 @@
 #include "engine/judging/evaluate.hpp"
 #include "engine/parts/absent.hpp"
 #include "engine/parts/alerts.hpp"
+#include "engine/parts/arrivals.hpp"
 #include "engine/parts/bringing/jobs.hpp"
 #include "engine/parts/bringing/starts.hpp"
 #include "engine/parts/composites.hpp"
@@ -70,8 +71,10 @@ class HealingDriver::Context final : public HealingWorld {
     const Health health = views_.composites.health(service);
     return health == Health::GivenUp ? Health::Unmonitored : health;
   }
-  [[nodiscard]] bool stands(ServiceId service, Hash128 rule) const override {
+  [[nodiscard]] bool stands(ServiceId service, Hash128 rule, std::string_view target) const override {
     const auto found = driver_.rule_of(service, rule);
+    if (found && graph().at(service).is_event() && (*found->second)->mode == Mode::EachMatch)
+      return views_.arrivals.events().stands(service, rule, target);
     return found && ((*found->second)->mode != Mode::Latched ||
                      views_.rules.of(service)[found->first].status == RuleStatus::Failed);
   }
@@ -108,7 +111,8 @@ class HealingDriver::Context final : public HealingWorld {
       for (const ServiceId member : graph().members[service.index()])
         for (const ServiceId one : seen_by(member))
           if (std::ranges::find(seen, one) == seen.end()) seen.push_back(one);
-    } else if (views_.services[service.index()].monitored && !graph().at(service).rules.empty()) {
+    } else if (views_.services[service.index()].monitored && !graph().at(service).rules.empty() &&
+               !graph().at(service).is_event()) {
       seen.push_back(service);
     }
     return seen;
@@ -448,6 +452,12 @@ void HealingDriver::program_lingers(const effect::Exec& exec, const std::string&
 void HealingDriver::answered(const event::Answered& event, Turn& turn) {
   Context context(*this, turn);
   healings_.answered(context, event);
+}
+
+void HealingDriver::unsettled(const fact::StandingEnded& fact, Turn& turn) {
+  if (healings_.idle() || views_.graph->block(fact.service) == nullptr) return;
+  Context context(*this, turn);
+  healings_.unsettled(context, {views_.graph->at(fact.service).name, fact.rule}, fact.target, fact.lapsed);
 }
 
 void HealingDriver::brought(const std::vector<effect::Reply>& replies, Turn& turn) {

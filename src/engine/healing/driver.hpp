@@ -17,6 +17,7 @@
 
 #include "engine/events/effect.hpp"
 #include "engine/events/event.hpp"
+#include "engine/facts.hpp"
 #include "engine/healing/healings.hpp"
 #include "engine/ids.hpp"
 #include "engine/service_state.hpp"
@@ -32,6 +33,7 @@ struct Rule;
 struct Turn;
 class AbsentServices;
 class Alerts;
+class Arrivals;
 class Composites;
 class Jobs;
 class MaintenanceWindows;
@@ -56,6 +58,7 @@ struct HealingViews {
   const Starts& starts;
   const Monitoring& monitoring;
   const Alerts& alerts;
+  const Arrivals& arrivals;
   const AbsentServices& absent;
   const SelfDoubts& doubts;
   const Releases& releases;
@@ -108,6 +111,8 @@ class HealingDriver {
   void brought(const std::vector<effect::Reply>& replies, Turn& turn);
   /// A rule of the service has recovered: a target whose healing did not help may be healed by rules again.
   void recovered(ServiceId id, Turn& turn);
+  /// The condition of a rule of a `check event` does not stand for its target any more.
+  void unsettled(const fact::StandingEnded& fact, Turn& turn);
   /// Something that holds healings back may have changed.
   void reevaluate(Turn& turn);
   /// As Healings::wake(), and wake_waiting().

@@ -132,6 +132,7 @@ struct Healing {
   std::string abandoned{};    ///< why it ends as soon as what is under way has: its target was taken away
   std::uint64_t queued = 0;   ///< whose place in the queue it has taken over; 0: its own
   bool escalated = false;     ///< its plan is that of an escalation
+  bool cleared = false;       ///< an event has said that all is well since it began
   bool in_probation = false;  ///< its target had been healed so just before: `on failure` is its answer
 
   /// Of the stage: what is gone through.

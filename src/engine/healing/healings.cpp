@@ -107,7 +107,8 @@ void Healings::note_recovery(HealingWorld& world, TargetMemory& memory) {
   const auto stands = [&](ServiceId service) {
     return world.health(service) != Health::Unmonitored &&
            std::ranges::any_of(world.graph().at(service).rules, [&](const Rule& rule) {
-             return rule->mode == Mode::Latched && rule->action.waits_for_healing() && world.stands(service, rule.key);
+             return rule->mode == Mode::Latched && rule->action.waits_for_healing() &&
+                    world.stands(service, rule.key, memory.target);
            });
   };
   if (std::ranges::any_of(services_of(world.graph(), memory.target), stands)) return;
@@ -119,6 +120,34 @@ void Healings::recovered(HealingWorld& world, ServiceId service) {
   const std::string& target = world.graph().at(service).target();
   for (TargetMemory& memory : memory_.targets)
     if (memory.in_vain() && iequals(memory.target, target)) note_recovery(world, memory);
+}
+
+void Healings::unsettled(HealingWorld& world, const Trigger& trigger, const std::string& target,
+                         const std::string& lapsed) {
+  const auto of_it = of_target_.find(to_lower(target_of(world.graph(), target)));
+  if (of_it == of_target_.end()) return;
+  const auto is_it = [&](const Trigger& one) {
+    return iequals(one.service, trigger.service) && one.rule == trigger.rule;
+  };
+  for (const HealingId id : std::vector<HealingId>(of_it->second)) {
+    Healing* const healing = find(id);
+    if (healing == nullptr) continue;
+    const Trigger first{healing->service, healing->rule};
+    if (!is_it(first) && std::ranges::none_of(healing->also, is_it)) continue;
+    if (trigger_stands(world, *healing, first) ||
+        std::ranges::any_of(healing->also, [&](const Trigger& one) { return trigger_stands(world, *healing, one); }))
+      continue;
+    if (healing->has_begun()) {
+      if (!lapsed.empty() || std::exchange(healing->cleared, true)) continue;
+      world.save(*healing);
+      reevaluate(world);
+    } else if (healing->waits()) {
+      if (!lapsed.empty())
+        world.tell(*healing, "Healing dropped", effect::Cause::State::Failed,
+                   fmt::format("{} is dropped: {}", describe(*healing), lapsed));
+      end(world, *healing, HealingEnd::Dropped, lapsed.empty() ? "an event has said that all is well" : lapsed);
+    }
+  }
 }
 
 std::vector<HealingId> Healings::ids() const {
@@ -262,6 +291,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
   Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
   if (block.row != nullptr)
     for (const auto& [name, value] : block.row->variables) known.insert_or_assign(name, value);
+  for (const auto& [name, value] : cause->fields) known.insert_or_assign(name, value);
   const std::string target =
       order.target.empty() ? block.target() : target_of(world.graph(), fill(order.target, known).text);
   if (plan == nullptr) {
@@ -409,10 +439,18 @@ void Healings::wake_waiting(HealingWorld& world) {
     if (healing.not_before && healing.not_before->over(world.now())) must_reevaluate_ = true;
   if (must_reevaluate_) consider(world);
   const Instant now = world.now();
+  // A row of a list is not judged yet because of this healing.
+  const auto delays_rows = [&](const TargetMemory& memory) {
+    const Target* const its = memory.rehearsed ? nullptr : target(memory.target);
+    return its != nullptr && std::ranges::any_of(its->services, [&](ServiceId service) {
+             const ServiceBlock* const block = world.graph().block(service);
+             return block != nullptr && block->is_listed() && memory.ended + block->other->listed.delay > now.wall;
+           });
+  };
   std::erase_if(memory_.targets, [&](TargetMemory& memory) {
     note_recovery(world, memory);  // where its services, or their rules, have gone
-    const bool over =
-        memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) && !memory.in_vain();
+    const bool over = memory.cooldown.over(now) && (!memory.probation || memory.probation->over(now)) &&
+                      !memory.in_vain() && !delays_rows(memory);
     if (over) world.forget(memory);
     return over;
   });

@@ -41,6 +41,8 @@ struct BrakeVerdict {
 
 /// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
 [[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
+/// What the rule that asked says today; null: it is gone, or heals no more.
+[[nodiscard]] const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
 
 /// How a program of a step has ended.
 /// Of a program whose end nobody saw.
@@ -96,6 +98,9 @@ class Healings {
             HealingId healing = {}, std::string_view workflow = {});
   /// A rule of the service that stood failed does so no more.
   void recovered(HealingWorld& world, ServiceId service);
+  /// The condition of a rule of a `check event` does not stand for that target any more. `lapsed`: why, where no event
+  /// has said that all is well; what has not begun is dropped then, and people are told.
+  void unsettled(HealingWorld& world, const Trigger& trigger, const std::string& target, const std::string& lapsed);
   /// What is under way goes on. Whether wake_waiting() is to follow, when what that has told was heard.
   [[nodiscard]] bool wake(HealingWorld& world);
   /// What waits may begin.
@@ -243,8 +248,7 @@ class Healings {
   void take(HealingWorld& world, Healing& healing);
   void keep_active(HealingWorld& world, const std::string& workflow);
   void watch_brakes(HealingWorld& world);
-  [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Trigger& trigger);
-  [[nodiscard]] static const HealOrder* order_of(const Graph& graph, const Trigger& trigger);
+  [[nodiscard]] static bool trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger);
   [[nodiscard]] std::vector<ServiceId> concerned(const HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
   [[nodiscard]] bool condition_stands(const HealingWorld& world, const Healing& healing) const;

@@ -392,7 +392,7 @@ bool Healings::nameless(const HealingWorld& world, const Healing& healing) {
   if (healing.by_person()) return false;
   bool found = false;
   const auto says = [&](const Trigger& one) {
-    if (!trigger_stands(world, one)) return false;
+    if (!trigger_stands(world, healing, one)) return false;
     found = true;
     return !world.holds_nameless(*world.graph().find(one.service), one.rule);
   };

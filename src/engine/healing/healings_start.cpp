@@ -41,8 +41,7 @@ std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Heal
   return all;
 }
 
-/// What the rule that asked says today; null: it is gone, or heals no more.
-const HealOrder* Healings::order_of(const Graph& graph, const Trigger& trigger) {
+const HealOrder* order_of(const Graph& graph, const Trigger& trigger) {
   const std::optional<ServiceId> service = graph.find(trigger.service);
   if (!service) return nullptr;
   const std::vector<Rule>& rules = graph.at(*service).rules;
@@ -50,21 +49,25 @@ const HealOrder* Healings::order_of(const Graph& graph, const Trigger& trigger) 
   return rule == rules.end() ? nullptr : (*rule)->action.heal.get();
 }
 
-bool Healings::trigger_stands(const HealingWorld& world, const Trigger& trigger) {
+bool Healings::trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger) {
   if (trigger.rule == Hash128{}) return true;  // a person's word
   const std::optional<ServiceId> service = world.graph().find(trigger.service);
-  return service && world.health(*service) != Health::Unmonitored && world.stands(*service, trigger.rule);
+  return service && world.health(*service) != Health::Unmonitored &&
+         world.stands(*service, trigger.rule, healing.target);
 }
 
 bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
   if (healing.escalated && healing.plan->only_alerts()) return true;
   if (!healing.escalated && healing.round == 0)
-    return trigger_stands(world, {healing.service, healing.rule}) ||
-           std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, one); });
+    return trigger_stands(world, healing, {healing.service, healing.rule}) ||
+           std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, healing, one); });
+  if (healing.cleared && !healing.by_person()) return false;
   // Once begun it goes by its plan, whatever became of the rule: it is over where all of the target that is monitored
   // is seen to be well.
   std::vector<ServiceId> services = services_of(world.graph(), healing.target);
-  std::erase_if(services, [&](ServiceId one) { return world.health(one) == Health::Unmonitored; });
+  std::erase_if(services, [&](ServiceId one) {
+    return world.health(one) == Health::Unmonitored || world.graph().at(one).is_event();
+  });
   // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
   const auto fails_now = [&](ServiceId one) {
     return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {

@@ -51,6 +51,7 @@ bool verifies_itself(const std::vector<Step>& steps) {
 Variables Healings::variables(const HealingWorld& world, const Healing& healing, std::string_view step) const {
   Variables all = healing.saved;
   for (const auto& [name, value] : healing.row) all.insert_or_assign(name, value);
+  for (const auto& [name, value] : healing.cause->fields) all.insert_or_assign(name, value);
   const Hash128 id = name_of(healing);
   all.insert_or_assign("SERVICE", healing.service);
   all.insert_or_assign("TARGET", healing.target);
@@ -361,6 +362,11 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     }
     if (!checks && recovered->or_gone && is_gone(world, healing))
       return run_over(world, healing, step, run, StepEnd::Done, "gone");
+    const std::vector<ServiceId> its = services_of(world.graph(), healing.target);
+    if (!checks && healing.cause->occurrence != 0 &&
+        std::ranges::all_of(its, [&](ServiceId one) { return world.graph().at(one).is_event(); }))
+      return fails(fmt::format("not recovered: no rule watches {}, so nobody can say that it is well ('until' can)",
+                               healing.target));
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
@@ -558,7 +564,7 @@ void Healings::verify(HealingWorld& world, Healing& healing) {
     std::uint32_t runs = 1;
     Duration held{0};
     for (const Rule& rule : world.graph().at(service).rules)
-      if (rule->mode == Mode::Latched && world.stands(service, rule.key)) {
+      if (rule->mode == Mode::Latched && world.stands(service, rule.key, healing.target)) {
         runs = std::max<std::uint32_t>(runs, rule->recovery->tolerance.count);
         held = std::max(held, rule->recovery->tolerance.held);
       }

@@ -114,7 +114,7 @@ std::string of_program(const step::Program& program) {
 }
 
 std::string of_request(const HttpRequest& request) {
-  std::string text = fmt::format("{} {}", request.method, request.url);
+  std::string text = fmt::format("{} {}", request.method, without_user(request.url));
   if (!request.body_file.empty()) text += ", body from " + request.body_file;
   if (!request.body.empty())
     text +=
@@ -172,6 +172,8 @@ std::string hash_of_plan(const Healing& healing) {
   digest.each(to_lower(healing.target), healing.plan->name, healing.plan->guard, healing.plan->steps,
               healing.plan->on_failure, healing.plan->on_cancel, healing.plan->tries, healing.in_probation);
   for (const auto& value : healing.row) digest.each(value.first, value.second);
+  if (healing.cause != nullptr)
+    for (const auto& value : healing.cause->fields) digest.each(value.first, value.second);
   return to_string(digest.hash());
 }
 
@@ -198,6 +200,7 @@ std::vector<std::string> lines_of_plan(const Healing& healing, const std::string
   if (!plan.on_cancel.empty()) lines.emplace_back("on cancel:");
   add_steps(lines, plan.on_cancel, "  ");
   Variables values = healing.row;
+  for (const auto& [name, value] : healing.cause->fields) values.insert_or_assign(name, value);
   values.insert_or_assign("TARGET", healing.target);
   values.insert_or_assign("SERVICE", healing.service);
   values.insert_or_assign("HOST", host);

@@ -11,7 +11,7 @@
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/percent.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -32,16 +32,6 @@ Writing body_as(const std::vector<std::string>& headers) {
   return Writing::Json;
 }
 
-/// "https://*****@host/" of "https://user:password@host/".
-std::string without_user(std::string url) {
-  const std::size_t begin = url.find("://");
-  if (begin == std::string::npos) return url;
-  const std::size_t host = begin + 3;
-  const std::size_t at = url.substr(0, url.find_first_of("/?#", host)).rfind('@');
-  if (at != std::string::npos && at > host) url.replace(host, at - host, kStruckOut);
-  return url;
-}
-
 /// What the `$NAME`s of a filter are bound to.
 std::string bound(const std::string& filter, const Variables& variables, const Variables& secrets) {
   std::string text;
@@ -55,6 +45,15 @@ std::string bound(const std::string& filter, const Variables& variables, const V
 }
 
 }  // namespace
+
+std::string without_user(std::string url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string::npos) return url;
+  const std::size_t host = begin + 3;
+  const std::size_t at = url.substr(0, url.find_first_of("/?#", host)).rfind('@');
+  if (at != std::string::npos && at > host) url.replace(host, at - host, kStruckOut);
+  return url;
+}
 
 std::optional<std::string> write_value(Writing writing, const std::string& value) {
   if (writing == Writing::Json) {

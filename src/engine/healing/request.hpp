@@ -17,6 +17,9 @@ namespace healer::engine {
 /// A value as it stands in a text of a request. Nothing: it holds control characters, which only JSON can write.
 [[nodiscard]] std::optional<std::string> write_value(effect::Request::Writing writing, const std::string& value);
 
+/// "https://*****@host/" of "https://user:password@host/".
+[[nodiscard]] std::string without_user(std::string url);
+
 /// A request whose values were filled in.
 struct FilledRequest {
   effect::Request request;

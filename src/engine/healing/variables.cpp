@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -148,7 +149,11 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
   auto place = std::make_shared<effect::Place>();
   for (const auto& [name, value] : variables) {
     std::string variable = "HEALER_" + name;
-    std::ranges::replace(variable, '.', '_');
+    if (name.starts_with("EVENT."))
+      variable = environment_name(name);
+    else
+      std::ranges::replace(variable, '.', '_');
+    if (value.find('\0') != std::string::npos) continue;
     place->environment.emplace_back(std::move(variable), std::vector{effect::Place::Part{.text = value}});
   }
   for (const auto& [name, value] : program.environment)

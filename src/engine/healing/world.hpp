@@ -33,8 +33,8 @@ class HealingWorld {
 
   // What is known of services.
   [[nodiscard]] virtual Health health(ServiceId service) const = 0;
-  /// Whether a rule of a service stands failed, as it is written now.
-  [[nodiscard]] virtual bool stands(ServiceId service, Hash128 rule) const = 0;
+  /// Whether a rule of a service stands failed, as it is written now; of a `check event`: for that target.
+  [[nodiscard]] virtual bool stands(ServiceId service, Hash128 rule, std::string_view target) const = 0;
   /// Whether the rule's condition held in the last run; nothing: that is not known.
   [[nodiscard]] virtual std::optional<bool> holds_now(ServiceId service, Hash128 rule) const = 0;
   /// Whether that held in the last run only because no name server has answered.

@@ -9,6 +9,8 @@
 
 #include "engine/judging/clear.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/regex.hpp"
 
 namespace healer::engine {
@@ -98,6 +100,12 @@ class Evaluation {
     if (facts == nullptr || !facts->further->beat) return std::nullopt;
     const Heartbeat& heartbeat = facts->further->beat->heartbeat;
     return test.what == HeartbeatIs::What::Missed ? heartbeat.missed.has_value() : heartbeat.failed();
+  }
+
+  std::optional<bool> operator()(const EventCount& test) const {
+    const Facts* facts = seen_.run.facts.get();
+    if (facts == nullptr || !facts->further->event) return std::nullopt;
+    return count_of(*facts->further->event, test) > test.above;
   }
 
   std::optional<bool> operator()(const Members& test) const {
@@ -234,6 +242,13 @@ const ValueSeen* value_of(const Evidence& run, const Queried& test) {
   if (run.facts == nullptr) return nullptr;
   const auto found = std::ranges::find(run.facts->further->values, test.test->filter, &ValueSeen::filter);
   return found != run.facts->further->values.end() ? &*found : nullptr;
+}
+
+std::string left_to_systemd(const Evidence& run) {
+  const std::optional<Value> substate = attribute_of(run, Attribute::UnitSubstate);
+  const std::string* const text = substate ? text_in(*substate) : nullptr;
+  const bool is_left = text != nullptr && is_restarted_by_systemd(*text);
+  return is_left ? fmt::format("systemd restarts it by itself ({})", *text) : std::string{};
 }
 
 Metric deciding(const Evidence& run, const Compare& test) {

@@ -61,6 +61,9 @@ struct Seen {
 /// What a filter has made of the output; null: nobody has asked.
 [[nodiscard]] const ValueSeen* value_of(const Evidence& run, const Queried& test);
 
+/// Why the rules of a unit leave its start to systemd, which is about to do it; empty: they need not.
+[[nodiscard]] std::string left_to_systemd(const Evidence& run);
+
 /// Up to where the lines of a file were read; none: nobody has read them yet.
 [[nodiscard]] std::optional<ReadPosition> position_of(const Memory& memory);
 /// What is remembered for a test that wants what was told at first; null: nothing yet.

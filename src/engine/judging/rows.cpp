@@ -2,6 +2,7 @@
 #include "engine/judging/rows.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -12,22 +13,45 @@
 
 namespace healer::engine {
 
+namespace {
+
+/// Whether its condition is Failed. Of many thousands that are well little memory is looked at: the loop waits for it.
+bool stands_failed(const Engine& engine, ServiceId service) {
+  return engine.service(service).monitored && std::ranges::any_of(engine.rules(service), [](const RuleState& state) {
+           return state.status == RuleStatus::Failed && !state.resting();
+         });
+}
+
+}  // namespace
+
 std::set<std::string> failed_rows(const Engine& engine, const std::string& list) {
   std::set<std::string> names = engine.absent().failed_rows(list);
   const Graph& graph = *engine.graph();
   for (const ServiceId id : graph.order) {
+    if (!stands_failed(engine, id)) continue;
     const auto& row = graph.at(id).row;
-    if (!row || condition_of(engine, id) != Condition::Failed) continue;
+    if (!row) continue;
     for (const auto& [name, value] : row->variables)
       if (name == list) names.insert(to_lower(value));
   }
   return names;
 }
 
+namespace {
+
+/// Whether it waits for its target to be well or to leave.
+bool may_leave(const Healing& healing) {
+  if (healing.under_way.size() != 1 || healing.under_way.front().state != StepRun::State::Verifying) return false;
+  const auto* const recovered = std::get_if<step::Recovered>(&healing.steps()[healing.position].what);
+  return recovered != nullptr && recovered->or_gone;
+}
+
+}  // namespace
+
 std::set<std::string> rows_in_repair(const Engine& engine, const std::string& list) {
   std::set<std::string> names;
   for (const auto& [id, healing] : engine.healings().all()) {
-    if (!healing.locks()) continue;
+    if (!healing.locks() || may_leave(healing)) continue;
     if (const auto row = healing.row.find(list); row != healing.row.end()) names.insert(to_lower(row->second));
   }
   return names;

@@ -14,7 +14,7 @@ struct Healing;
 
 /// The rows of lists with this variable, in lower case, of which a service stands failed.
 [[nodiscard]] std::set<std::string> failed_rows(const Engine& engine, const std::string& list);
-/// Those that are being healed.
+/// Those that are being healed, save where the healing waits for them to be well or gone.
 [[nodiscard]] std::set<std::string> rows_in_repair(const Engine& engine, const std::string& list);
 
 /// The healings of a row of a list that is read, in any case: those that wait, too.

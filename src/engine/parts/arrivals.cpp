@@ -240,7 +240,7 @@ void Arrivals::replace(ServiceId id, const ServiceBlock& before, Turn& turn) {
   const HeartbeatSpec& spec = spec_of(*graph_, id);
   const HeartbeatSpec& former = before.other->heartbeat;
   Known& known = heartbeats_[id];
-  if (!before.is_heard() || spec.every != former.every || spec.within != former.within) {
+  if (!before.is_heartbeat() || spec.every != former.every || spec.within != former.within) {
     known.deadline.reset();  // it was another rule's
     return begin(id, turn);
   }
@@ -255,7 +255,7 @@ void Arrivals::replace(ServiceId id, const ServiceBlock& before, Turn& turn) {
 }
 
 void Arrivals::restore(ServiceId id, const SavedService& saved) {
-  if (!saved.heartbeat || !graph_->at(id).is_heard()) return;
+  if (!saved.heartbeat || !graph_->at(id).is_heartbeat()) return;
   heartbeats_[id].heartbeat = *saved.heartbeat;
   heartbeats_[id].deadline = saved.first;  // until it begins
 }

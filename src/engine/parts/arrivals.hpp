@@ -7,7 +7,7 @@
 //     ^ <--beat----- '
 //   start .. beat   a run, whose time is known; where a rule asks for that, it is judged at each cycle meanwhile
 //
-// Owns    what is known of each heartbeat, and when it is to be judged next.
+// Owns    what is known of each heartbeat, and when it is to be judged next; events (occurrences.hpp).
 // Hears   that a beat has arrived, that time goes by; which services begin, are not monitored any more, or are gone.
 // Tells   RunDue, of each run. The reply to a beat is one of the turn's: it waits for the commit.
 #pragma once
@@ -23,6 +23,7 @@
 #include "engine/events/evidence.hpp"
 #include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
+#include "engine/parts/occurrences.hpp"
 #include "engine/service_state.hpp"
 #include "util/slim.hpp"
 #include "util/time.hpp"
@@ -36,9 +37,14 @@ struct Turn;
 
 class Arrivals {
  public:
-  /// Requires: both outlive it.
-  Arrivals(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services)
-      : graph_(graph), services_(services) {}
+  /// Requires: all of them outlive it.
+  Arrivals(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services, const Pauses& pauses,
+           const MaintenanceWindows& maintenance, const Healings& healings, IdSource& ids)
+      : graph_(graph), services_(services), events_(graph, services, pauses, maintenance, healings, ids) {}
+
+  /// Those of `check event`.
+  [[nodiscard]] const Occurrences& events() const { return events_; }
+  [[nodiscard]] Occurrences& events() { return events_; }
 
   // ---- view
   /// Null: the service is no heartbeat.
@@ -81,6 +87,7 @@ class Arrivals {
   const std::vector<ServiceState>& services_;
   std::map<ServiceId, Known> heartbeats_;
   std::set<std::pair<Duration, ServiceId>> due_;
+  Occurrences events_;
 };
 
 }  // namespace healer::engine

@@ -6,6 +6,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "engine/healing/variables.hpp"
 #include "engine/parts/holds.hpp"
 #include "engine/parts/rule_states.hpp"
 #include "engine/rules/graph.hpp"
@@ -17,6 +18,14 @@ namespace healer::engine {
 namespace {
 
 constexpr Duration kLong = hours{1};
+
+/// With the values of the event that it comes of, if any.
+Command filled(Command command, const effect::Cause& cause) {
+  if (cause.occurrence == 0) return command;
+  const Variables values(cause.fields.begin(), cause.fields.end());
+  for (std::string& argument : command.arguments) argument = fill(argument, values).text;
+  return command;
+}
 
 }  // namespace
 
@@ -50,7 +59,7 @@ void RunningPrograms::run(ServiceId id, const Rule& rule, bool recovery, std::sh
                     .service = id,
                     .rule = rule.key,
                     .recovery = recovery,
-                    .command = *action.command,
+                    .command = filled(*action.command, *cause),
                     .cause = std::move(cause)};
   const RunningAction* const earlier = in_the_way(exec);
   supersede(exec, turn);
@@ -125,6 +134,7 @@ const RunningAction* RunningPrograms::in_the_way(const effect::Exec& exec) const
 
 /// Of each branch of a rule one firing waits, the last: its cause is told. It stands for those before it.
 void RunningPrograms::supersede(const effect::Exec& exec, Turn& turn) {
+  if (exec.cause->occurrence != 0) return;  // each event is another cause
   const auto waiting = queued_.find(to_lower(exec.cause->service));
   if (waiting == queued_.end()) return;
   std::erase_if(waiting->second, [&](const QueuedExec& other) {
@@ -153,6 +163,14 @@ std::string_view RunningPrograms::outdated(const effect::Exec& exec, Instant now
   return to_string(holds_.of(id, *rule, *state, ActionKind::Exec, now));
 }
 
+/// Whether what an event has asked for waits, as the events after it do.
+bool RunningPrograms::is_event_held(const effect::Exec& exec, Instant now) const {
+  const auto [rule, state] = in_force(exec);
+  if (exec.cause->occurrence == 0 || rule == nullptr) return false;
+  const Hold hold = holds_.of(*graph_->find(exec.cause->service), *rule, *state, ActionKind::Exec, now);
+  return hold == Hold::Paused || hold == Hold::Maintenance;
+}
+
 void RunningPrograms::drop(const effect::Exec& exec, std::string_view reason, Turn& turn) {
   turn.commit.ended.push_back(exec.action);
   turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
@@ -160,12 +178,17 @@ void RunningPrograms::drop(const effect::Exec& exec, std::string_view reason, Tu
       .rule = exec.rule;
 }
 
+void RunningPrograms::run_held(Turn& turn) {
+  for (const ServiceId id : graph_->order)
+    if (graph_->at(id).is_event()) run_queued(graph_->at(id).name, turn);
+}
+
 void RunningPrograms::run_queued(const std::string& service, Turn& turn) {
   auto waiting = queued_.extract(to_lower(service));
   if (waiting.empty()) return;
   for (QueuedExec& queued : waiting.mapped()) {
     effect::Exec& exec = queued.exec;
-    if (in_the_way(exec) != nullptr) {
+    if (in_the_way(exec) != nullptr || is_event_held(exec, turn.now)) {
       queue(std::move(exec), queued.since, turn);
       continue;
     }
@@ -176,7 +199,8 @@ void RunningPrograms::run_queued(const std::string& service, Turn& turn) {
     const Rule& rule = *in_force(exec).rule;
     turn.commit.ended.push_back(exec.action);
     exec.action = ids_.action();
-    exec.command = *(exec.recovery ? rule->recovery->action : rule->action).command;  // as it is now
+    exec.command =
+        filled(*(exec.recovery ? rule->recovery->action : rule->action).command, *exec.cause);  // as it is now
     exec.service = *graph_->find(exec.cause->service);
     turn.commit.pending.emplace_back(exec);
     add(exec, turn.now);

@@ -94,6 +94,8 @@ class RunningPrograms {
   /// A program of the service has ended: the firings that waited for it are released, as far as they may still be done.
   /// Each is another action then, so that the state tells what may run from what cannot.
   void run_queued(const std::string& service, Turn& turn);
+  /// What held the programs of events back may have ended.
+  void run_held(Turn& turn);
   /// An earlier daemon has left it waiting.
   void queue(effect::Exec exec, Duration since, Turn& turn);
   /// A person ends the program of a rule's action, or takes a firing that waits out of the queue. A firing of the same
@@ -124,6 +126,7 @@ class RunningPrograms {
   void supersede(const effect::Exec& exec, Turn& turn);
   void drop(const effect::Exec& exec, std::string_view reason, Turn& turn);
   [[nodiscard]] std::string_view outdated(const effect::Exec& exec, Instant now) const;
+  [[nodiscard]] bool is_event_held(const effect::Exec& exec, Instant now) const;
   bool cancel_queued(const event::Command& command, Turn& turn);
 
   const std::shared_ptr<const Graph>& graph_;

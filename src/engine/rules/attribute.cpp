@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Attribute::Count
     "sha1",         "sha256",       "sha512",     "first-md5",   "first-sha1",
     "first-sha256", "first-sha512", "read-file",  "read-offset", "path",
     "link",         "link-errors",  "link-mode",  "link-speed",  "read-begin",
-    "lines-lost",   "hardlinks",    "output"};
+    "lines-lost",   "hardlinks",    "output",     "unit-state",  "unit-substate",
+    "unit-standing"};
 
 }  // namespace
 

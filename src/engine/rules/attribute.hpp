@@ -37,15 +37,18 @@ enum class Attribute : std::uint8_t {
   FirstSha512,
   ReadFile,  ///< up to where the lines of a file were read
   ReadOffset,
-  Path,        ///< which it is that the others are remembered of
-  Link,        ///< of a network interface: "up" or "down"; untold it is up
-  LinkErrors,  ///< "2 upload errors detected": where it has any
-  LinkMode,    ///< "full" or "half"
-  LinkSpeed,   ///< in megabits a second
-  ReadBegin,   ///< what a file begins with whose lines were read
-  LinesLost,   ///< why lines of it may be missing in this run
-  HardLinks,   ///< of a path: how many names it has
-  Output,      ///< what a program has written, as output_value() has it
+  Path,          ///< which it is that the others are remembered of
+  Link,          ///< of a network interface: "up" or "down"; untold it is up
+  LinkErrors,    ///< "2 upload errors detected": where it has any
+  LinkMode,      ///< "full" or "half"
+  LinkSpeed,     ///< in megabits a second
+  ReadBegin,     ///< what a file begins with whose lines were read
+  LinesLost,     ///< why lines of it may be missing in this run
+  HardLinks,     ///< of a path: how many names it has
+  Output,        ///< what a program has written, as output_value() has it
+  UnitState,     ///< of a unit of systemd: ActiveState, "active"
+  UnitSubstate,  ///< SubState, "running"
+  UnitStanding,  ///< the two with what else there is to say, as standing_of() has it
   Count_
 };
 

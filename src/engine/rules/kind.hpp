@@ -87,7 +87,10 @@ enum class Target : std::uint8_t {
   Interface,  ///< `with interface NAME` or `with address IP`: ServiceBlock::interface
   Host,       ///< `with address HOST`: ServiceBlock::host
   Members,    ///< `with members A, B, of group G`: ServiceBlock::composite
-  Heartbeat   ///< `every D within D`: ServiceBlock::heartbeat
+  Heartbeat,  ///< `every D within D`: ServiceBlock::heartbeat
+  Events,     ///< `with hook PATH`: ServiceBlock::event
+  Row,        ///< nothing: the row of the list around it, ServiceBlock::listed
+  Unit        ///< `with name "nginx.service"`: OtherSubject::unit
 };
 
 /// Which connections tests of a kind ask for.
@@ -108,6 +111,8 @@ struct Traits {
   bool has_lines = false;    ///< its content is that of its new lines, which are read from where the last run ended
   bool has_members = false;  ///< it is made of other services: the engine looks at these, nothing is measured
   bool is_heard = false;     ///< others tell of it (event::Arrived), nothing is measured
+  bool is_listed = false;    ///< it runs when its list is read (event::RowsRead), not by a timetable
+  bool is_unit = false;      ///< it is a unit of systemd, which is started and stopped by systemd's own jobs
 
   /// Whether anything is looked at, or run, to know how it is.
   [[nodiscard]] bool is_measured() const { return !has_members && !is_heard; }

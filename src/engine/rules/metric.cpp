@@ -112,6 +112,8 @@ Unit unit_of(Metric metric) {
     case Metric::InodeUsageNumber:
     case Metric::InodeFreeNumber:
     case Metric::HardLinks:
+    case Metric::Tasks:
+    case Metric::UnitRestarts:
     case Metric::Count_: break;
   }
   return Unit::Number;

@@ -95,11 +95,13 @@ enum class Metric : std::uint8_t {
   ChildrenCpu,  ///< of its descendants taken together, without itself
   ChildrenMemory,
   ChildrenMemoryBytes,
-  ExitStatus,  ///< of a foreground process that is not there: how it ended
-  HardLinks,   ///< of a path
-  PageIns,     ///< of check system: pages that came back from swap, a second
-  PageOuts,    ///< and that went there
-  RunTime,     ///< of check heartbeat: since the `start` of a run, or from that to its end
+  ExitStatus,    ///< of a foreground process that is not there: how it ended
+  HardLinks,     ///< of a path
+  PageIns,       ///< of check system: pages that came back from swap, a second
+  PageOuts,      ///< and that went there
+  RunTime,       ///< of check heartbeat: since the `start` of a run, or from that to its end
+  Tasks,         ///< of check unit: its processes and threads
+  UnitRestarts,  ///< and how often systemd has restarted it by itself, since its last start or in a time (Total)
   Count_
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::Count_);

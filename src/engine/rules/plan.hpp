@@ -84,10 +84,23 @@ struct Connect {
   bool operator==(const Connect&) const = default;
 };
 
+/// Reads the list of the service (ServiceBlock::listed), and evaluates the filters of its rules for its row.
+struct ReadRow {
+  bool operator==(const ReadRow&) const = default;
+};
+
+/// Reads what systemd says of a unit (OtherSubject::unit), and hears of its changes from then on.
+struct ReadUnit {
+  std::vector<Duration> spans{};  ///< the times of which the restarts are asked for
+
+  bool operator==(const ReadUnit&) const = default;
+};
+
 }  // namespace measure
 
-using Measurement = std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath,
-                                 measure::ReadFilesystem, measure::ReadInterface, measure::Connect>;
+using Measurement =
+    std::variant<measure::Run, measure::FindProcess, measure::ReadSystem, measure::ReadPath, measure::ReadFilesystem,
+                 measure::ReadInterface, measure::Connect, measure::ReadRow, measure::ReadUnit>;
 
 /// All that one check of a service measures. Made once, when the rules are loaded (CheckKind::plan).
 struct Plan {

@@ -40,6 +40,7 @@ struct HealOrder {
   std::string workflow;
   std::string target;  ///< empty: the service's own
   bool dry_run = false;
+  bool any_target = false;  ///< of a `check event`: also one that no rule knows
 
   bool operator==(const HealOrder&) const = default;
 };

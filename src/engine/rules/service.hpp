@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "engine/rules/command.hpp"
 #include "engine/rules/kind.hpp"
+#include "engine/rules/listed.hpp"
 #include "engine/rules/plan.hpp"
 #include "engine/rules/recipient.hpp"
 #include "engine/rules/rule.hpp"
@@ -37,7 +39,7 @@ struct ProgramSpec {
   Command command;
   std::vector<std::string> patterns;   ///< at most kMaxPatterns
   std::uint32_t output_limit = 512;    ///< bytes of output kept (set limits programOutput)
-  std::vector<std::string> filters{};  ///< of jq, of what it writes on its standard output; at most kMaxFilters
+  std::vector<std::string> filters{};  ///< of jq, of what it writes, or of the row of a list; at most kMaxFilters
 
   bool operator==(const ProgramSpec&) const = default;
 };
@@ -91,10 +93,38 @@ struct CompositeSpec {
 /// How often a heartbeat is to be heard.
 struct HeartbeatSpec {
   Duration every{0};
-  Duration within{0};  ///< how late it may be
-  std::string token;   ///< whoever gives it may beat; as written, with `${secret:NAME}`. Empty: there is none
+  Duration within{0};         ///< how late it may be
+  std::string token;          ///< whoever gives it may beat; as written, with `${secret:NAME}`. Empty: there is none
+  std::string certificate{};  ///< of whoever may beat over HTTP: "CN", or "sha256:..." of the certificate; or empty
 
   bool operator==(const HeartbeatSpec&) const = default;
+};
+
+/// What the body of an event is.
+enum class EventFormat : std::uint8_t { Json, Aodh, Zaqar, Alertmanager, CloudEvents };
+
+/// "json", "aodh", "zaqar", "alertmanager", "cloudevents".
+[[nodiscard]] std::string_view to_string(EventFormat format);
+/// By its name, in any case; none: there is none of that name.
+[[nodiscard]] std::optional<EventFormat> event_format_of(std::string_view name);
+
+/// Where the events of a `check event` come from, and how they are read. Secrets, tokens and certificates are as
+/// written, with `${secret:NAME}`.
+struct EventSpec {
+  std::string hook;                  ///< the path of its URL: "/hooks/aodh"; empty: they come by `healerctl` alone
+  std::vector<std::string> secrets;  ///< of signatures: one of them is enough
+  std::string token;                 ///< whoever gives it may send; empty: there is none
+  std::string certificate;           ///< of whoever may send: "CN", or "sha256:..." of the certificate; or empty
+  EventFormat format = EventFormat::Json;
+  std::string key;    ///< `key json F`, a filter of jq; only of EventFormat::Json, or empty
+  std::string state;  ///< `state json F`, the same
+  /// For so long from its first arrival on the same id and state are the same event.
+  Duration within{600'000};
+  Duration valid{3'600'000};         ///< for so long its condition stands
+  std::vector<std::string> fields;   ///< that its rules and their workflows name, each once: "EVENT.a"
+  std::vector<std::string> filters;  ///< of jq, of its document, as its rules ask for them
+
+  bool operator==(const EventSpec&) const = default;
 };
 
 /// A connection, or an echo, that rules ask for. How it is made is not the engine's business.
@@ -126,6 +156,9 @@ struct OtherSubject {
   InterfaceSpec interface;  ///< Target::Interface
   CompositeSpec composite;  ///< Target::Members
   HeartbeatSpec heartbeat;  ///< Target::Heartbeat
+  EventSpec event;          ///< Target::Events
+  ListedSpec listed;        ///< Target::Row
+  std::string unit;         ///< Target::Unit: its name, with the type
 
   bool operator==(const OtherSubject&) const = default;
 };
@@ -164,7 +197,12 @@ struct ServiceBlock {
   [[nodiscard]] bool has_process() const { return kind->traits.has_process; }
   [[nodiscard]] bool has_members() const { return kind->traits.has_members; }
   [[nodiscard]] bool is_heard() const { return kind->traits.is_heard; }
+  /// Whether it is a `check event`; of all that are heard the others are heartbeats.
+  [[nodiscard]] bool is_event() const { return kind->target == Target::Events; }
+  [[nodiscard]] bool is_heartbeat() const { return kind->target == Target::Heartbeat; }
+  [[nodiscard]] bool is_listed() const { return kind->traits.is_listed; }
   [[nodiscard]] bool is_measured() const { return kind->traits.is_measured(); }
+  [[nodiscard]] bool is_unit() const { return kind->traits.is_unit; }
   /// Whether a program answers, not a look.
   [[nodiscard]] bool is_run() const { return kind->traits.is_run; }
   /// Whether something says how to start it; what is no process needs nothing.

@@ -109,8 +109,14 @@ struct HeartbeatIs {
   enum class What : std::uint8_t { Missed, Failed } what = What::Missed;
 };
 
+/// `more than 5 events within 1 minute`, of a `check event`: so many distinct ones have come in that time.
+struct EventCount {
+  std::uint32_t above = 0;
+  Duration within{0};
+};
+
 using Test = std::variant<Compare, Total, Differs, Changed, Linked, Present, Matches, Reached, Restarts, Members,
-                          Queried, Worded, OutputChanged, HeartbeatIs>;
+                          Queried, Worded, OutputChanged, HeartbeatIs, EventCount>;
 
 /// What an `if` asks: tests, joined by `and`, `or`, `not` and parentheses.
 struct RuleCondition {

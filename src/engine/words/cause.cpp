@@ -9,7 +9,9 @@
 
 #include "engine/events/event.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/unit.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -198,6 +200,11 @@ class Account {
   std::string operator()(const Members& /*test*/) const { return std::string(output_of(seen_.run)); }
 
   std::string operator()(const Queried& test) const { return describe(seen_.run, test); }
+
+  std::string operator()(const EventCount& test) const {
+    if (seen_.run.facts == nullptr || !seen_.run.facts->further->event) return {};
+    return describe(*seen_.run.facts->further->event, test);
+  }
 
   std::string operator()(const HeartbeatIs& test) const {
     if (seen_.run.facts == nullptr || !seen_.run.facts->further->beat) return {};
@@ -390,6 +397,10 @@ std::string describe_not_done(std::string_view verb, const Command& command, Out
   const std::string program = fmt::format("'{}'", fmt::join(command.arguments, " "));
   const bool timed_out = outcome == Outcome::TimedOut;
   std::string reason(first_part(output));
+  if (unit_order(command)) {
+    if (timed_out) reason = "systemd has not done it within " + format_duration(kUnitJobTimeout);
+    return fmt::format("failed to {}: {}", verb, reason.empty() ? "systemd does not say why" : reason);
+  }
   if (reason.empty()) {
     reason = timed_out ? fmt::format("Program {} {}", program, describe_timeout(command.timeout)) : or_none(reason);
   } else {

@@ -7,10 +7,12 @@
 
 #include "engine/judging/clear.hpp"
 #include "engine/judging/counting.hpp"
+#include "engine/judging/delay.hpp"
 #include "engine/judging/evaluate.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/cause.hpp"
 #include "engine/words/heartbeat.hpp"
+#include "engine/words/occurrence.hpp"
 
 namespace healer::engine {
 namespace {
@@ -240,6 +242,43 @@ void add_heartbeat(const Engine& engine, ServiceId service, Instant now, std::ve
   else if (heartbeat->ran)
     notes.push_back(fmt::format("Its last run took {}.", format_duration(*heartbeat->ran)));
 }
+/// What is known of the events of a check, and of what they have come to.
+void add_events(std::vector<std::string>& notes, const Engine& engine, ServiceId service, Instant now) {
+  const Occurrences& events = engine.arrivals().events();
+  const Occurrence* const newest = events.newest(service);
+  if (newest == nullptr) {
+    notes.emplace_back("No event has come yet.");
+  } else {
+    notes.push_back(fmt::format("The last event came {} ago: {}{}.", lasting(now.wall - newest->last),
+                                describe_event(newest->key, newest->state),
+                                newest->count > 1 ? fmt::format(" ({} times)", newest->count) : ""));
+    if (!newest->outcome.empty()) notes.push_back(fmt::format("What became of it: {}.", newest->outcome));
+  }
+  if (const std::size_t waiting = events.waiting(service); waiting > 0) {
+    const std::string held = events.held(service, now);
+    notes.push_back(fmt::format("{} event{} to be judged{}{}.", waiting, waiting == 1 ? " is" : "s are",
+                                held.empty() ? "" : ", and held back: ", held));
+  }
+  for (const auto& [target, until] : events.standing(service))
+    notes.push_back(
+        fmt::format("Its condition stands for {}, for another {} at most.", target, lasting(until - now.wall)));
+}
+
+/// By what a row of a list is judged, and from when on.
+void add_listed(const Engine& engine, ServiceId service, Instant now, std::vector<std::string>& notes) {
+  const ServiceBlock& block = engine.graph()->at(service);
+  if (!block.is_listed()) return;
+  const ServiceState& state = engine.service(service);
+  notes.push_back(fmt::format("It is the row {} of the list {}, and is judged at each reading of that.",
+                              block.other->listed.row, block.row ? block.row->lists.back() : std::string()));
+  const auto from = state.last ? judged_from(engine, service, *state.last) : std::nullopt;
+  if (!from || *from <= now.wall) return;
+  const auto ended = healed(engine, block.target());
+  const bool is_healed = ended && *ended + block.other->listed.delay == *from;
+  notes.push_back(fmt::format("It is not judged before {} have gone by (delay {}): {}.", lasting(*from - now.wall),
+                              format_duration(block.other->listed.delay),
+                              is_healed ? "it was healed" : "its name has not been in the list for so long yet"));
+}
 
 std::vector<std::string> notes(const Engine& engine, ServiceId service, std::optional<Duration> next_run, Instant now) {
   const ServiceBlock& block = engine.graph()->at(service);
@@ -247,6 +286,7 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
   std::vector<std::string> notes;
   add_affairs(engine, service, now, notes);
   add_heartbeat(engine, service, now, notes);
+  add_listed(engine, service, now, notes);
   if (!state.monitored) {
     notes.push_back(why_unmonitored(engine, service, now));
     return notes;
@@ -281,7 +321,8 @@ std::vector<std::string> notes(const Engine& engine, ServiceId service, std::opt
       text += fmt::format("; {} run{} skipped meanwhile", overruns, overruns == 1 ? " was" : "s were");
     notes.push_back(text + ".");
   }
-  if (block.is_heard()) return notes;
+  if (block.is_event()) add_events(notes, engine, service, now);
+  if (block.is_heard() || block.is_listed()) return notes;
   if (next_run) {
     std::string text = fmt::format("The next run is in {}", format_duration(*next_run));
     if (!block.schedule->text.empty()) text += fmt::format(" ({})", block.schedule->text);
@@ -319,7 +360,10 @@ Condition condition_of(const Rule& rule, const RuleState& state) {
   if (state.status == RuleStatus::Failed) return Condition::Failed;
   // The rule itself, which lies elsewhere in memory, is not looked at where all is well: many are asked at once.
   if (!last_run_bad(state)) return Condition::Running;
-  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts();
+  // What an event says is over when it was judged; for whom it stands is told elsewhere.
+  const bool of_event =
+      rule->mode == Mode::EachMatch && std::holds_alternative<Queried>(rule->condition->tests.front());
+  const bool tells = rule->mode != Mode::EachChange && !rule->counts_restarts() && !of_event;
   return tells ? Condition::Failing : Condition::Running;
 }
 

@@ -26,6 +26,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/log/log_sinks.hpp"
+#include "util/left_threads.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -310,11 +311,7 @@ void Log::stop(Duration grace) {
   impl_->ended.wait_for(lock, grace + kWriterPatience, [this] { return impl_->over; });
   const bool over = impl_->over;
   lock.unlock();
-  if (over) {
-    impl_->thread.join();
-  } else {
-    impl_->thread.detach();  // it hangs in the kernel
-  }
+  end_thread(impl_->thread, over);
 }
 
 std::uint64_t Log::lost() const { return impl_->lost; }

@@ -37,4 +37,10 @@ std::string basic_credentials(CURLU* url) {
   return user.empty() && password.empty() ? std::string() : protocols::base64(user + ':' + password);
 }
 
+std::uint64_t told_length(void* transfer) {
+  curl_off_t length = 0;
+  (void)curl_easy_getinfo(transfer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  return length > 0 ? static_cast<std::uint64_t>(length) : 0;
+}
+
 }  // namespace healer::runtime

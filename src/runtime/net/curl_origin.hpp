@@ -2,6 +2,7 @@
 // Which server a URL is of.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 struct Curl_URL;  ///< of libcurl: CURLU
@@ -21,5 +22,8 @@ struct Origin {
 
 /// What an HTTP server is told of the credentials in a URL; empty: there are none.
 [[nodiscard]] std::string basic_credentials(Curl_URL* url);
+
+/// How long a server says that its answer is; 0: it does not.
+[[nodiscard]] std::uint64_t told_length(void* transfer);
 
 }  // namespace healer::runtime

@@ -26,7 +26,7 @@
 #include "runtime/net/curl_tls.hpp"
 #include "runtime/net/server_names.hpp"
 #include "util/jq.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {
@@ -36,8 +36,7 @@ using engine::event::Answered;
 namespace {
 
 constexpr std::size_t kMostOfHead = std::size_t{256} << 10;  // of an answer, or a value in it that people read
-constexpr long kKeptConnections = 16;
-constexpr Duration kSearchPatience{2'000};  // with the expressions of a step
+constexpr Duration kSearchPatience{2'000};                   // with the expressions of a step
 
 template <auto Function>
 struct FreeCurl {
@@ -130,7 +129,7 @@ struct HttpCaller::Curl {
     set(CURLMOPT_SOCKETDATA, this);
     set(CURLMOPT_TIMERFUNCTION, set_timer);
     set(CURLMOPT_TIMERDATA, this);
-    set(CURLMOPT_MAXCONNECTS, kKeptConnections);
+    set(CURLMOPT_MAXCONNECTS, 16L);  // that are kept
   }
 
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
@@ -311,6 +310,7 @@ void HttpCaller::completed(Call& call) {
   for (const std::string& header : call.call.headers)
     if (engine::has_controls(header))
       return fail(call, fmt::format("its header {} contains control characters", printable(header_name(header))));
+  if (!call.call.place.empty()) call.call.url = call.call.place;
   call.url.reset(curl_url());
   if (curl_url_set(call.url.get(), CURLUPART_URL, call.call.url.c_str(), 0) != CURLUE_OK)
     return fail(call, "this is not an HTTP URL");
@@ -433,6 +433,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
         if (its.call.discards_body) return size * count;
         its.too_large = its.body.size() + size * count > its.call.limit;
         if (its.too_large) return 0;
+        if (its.body.empty()) its.body.reserve(std::min(its.call.limit, told_length(its.easy.get())));
         its.body.append(bytes, size * count);
         return size * count;
       });
@@ -585,7 +586,12 @@ void HttpCaller::fail(Call& call, std::string why) {
 void HttpCaller::finish(Call& call) {
   if (!call.call.hidden.empty()) hide(call.call.hidden, call.answer);
   auto answer = std::make_shared<Answered>(std::move(call.answer));
-  loop_.post([alive = std::weak_ptr<char>(alive_), done = std::move(call.done), answer] {
+  if (call.call.whole)
+    call.done = [take = std::move(call.call.whole), body = std::move(call.body), head = std::move(call.head),
+                 url = std::move(call.call.url)](const Answered& its) mutable {
+      take(its, std::move(body), head, url);
+    };
+  loop_.post([alive = std::weak_ptr<char>(alive_), done = std::move(call.done), answer]() mutable {
     if (!alive.expired()) done(std::move(*answer));
   });
   end(engine::ActionId{call.id});

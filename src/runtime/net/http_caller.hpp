@@ -50,6 +50,11 @@ struct HttpCall {
   std::vector<engine::Saving> saves;
   bool discards_body = false;         ///< nothing of the answer's body is kept, and `limit` is none of it
   std::vector<std::string> hidden{};  ///< secrets that it is made with: struck out of what is told of the answer
+  std::string place{};                ///< the URL, where it is known better than `complete` says; or empty
+  /// Gets all of the answer in place of HttpCaller::Done, and the URL that was asked. May be empty.
+  std::function<void(const engine::event::Answered&, std::string body, const std::vector<std::string>& head,
+                     const std::string& url)>
+      whole{};
   /// Says the rest of it before it is sent, where slow disks may be waited for; an Error: it is not sent. May be empty.
   std::function<Result<void>(HttpCall&)> complete{};
 };

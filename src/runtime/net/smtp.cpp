@@ -20,7 +20,7 @@
 
 #include "protocols/digest.hpp"
 #include "runtime/net/curl_tls.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 #include "util/text.hpp"
 
 namespace healer::runtime {

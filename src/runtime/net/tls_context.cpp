@@ -72,14 +72,14 @@ void set_tls_versions(SSL_CTX* context, std::uint8_t versions) {
   SSL_CTX_set_max_proto_version(context, most);
 }
 
-std::int64_t TlsContext::changed(const std::string& path) {
+std::int64_t changed_at(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return -1;
   return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
 }
 
 bool TlsContext::is_stale() const {
-  return std::ranges::any_of(stamps_, [](const Stamp& stamp) { return changed(stamp.path) != stamp.changed; });
+  return std::ranges::any_of(stamps_, [](const Stamp& stamp) { return changed_at(stamp.path) != stamp.changed; });
 }
 
 Result<TlsContext::Store> TlsContext::store_of(const TlsPlan& plan, std::vector<Stamp>& stamps) {
@@ -87,14 +87,14 @@ Result<TlsContext::Store> TlsContext::store_of(const TlsPlan& plan, std::vector<
   if (!plan.ca_file.empty()) files.push_back(plan.ca_file);
   if (!plan.ca_path.empty()) folders.push_back(plan.ca_path);
   if (files.empty() && folders.empty()) {
-    const auto bundle = std::ranges::find_if(kBundles, [](const char* path) { return changed(path) >= 0; });
+    const auto bundle = std::ranges::find_if(kBundles, [](const char* path) { return changed_at(path) >= 0; });
     if (bundle != kBundles.end()) files.emplace_back(*bundle);
     if (bundle == kBundles.end()) folders.emplace_back(X509_get_default_cert_dir());
   }
   std::string key;
   for (const auto* list : {&files, &folders})
     for (const std::string& path : *list) {
-      stamps.push_back({path, changed(path)});
+      stamps.push_back({path, changed_at(path)});
       key += fmt::format("{}\n{}\n", path, stamps.back().changed);
     }
 
@@ -134,7 +134,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsPlan& plan) 
   // Nobody is there to type the passphrase of a key: such a key cannot be used.
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
   if (const std::string& file = plan.client_certificate; !file.empty()) {
-    made->stamps_.push_back({file, changed(file)});
+    made->stamps_.push_back({file, changed_at(file)});
     if (SSL_CTX_use_certificate_chain_file(context, file.c_str()) != 1 ||
         SSL_CTX_use_PrivateKey_file(context, file.c_str(), SSL_FILETYPE_PEM) != 1)
       return ssl_error(fmt::format("cannot use the client certificate {}", file));

@@ -37,7 +37,6 @@ class TlsContext {
   };
   using Store = std::shared_ptr<X509_STORE>;
 
-  static std::int64_t changed(const std::string& path);
   /// The authorities of a file and a folder, those of the machine where neither is named; one for all that want the
   /// same.
   static Result<Store> store_of(const protocols::TlsPlan& plan, std::vector<Stamp>& stamps);
@@ -46,6 +45,9 @@ class TlsContext {
   Store store_;
   std::vector<Stamp> stamps_;
 };
+
+/// When a file was last changed, in nanoseconds; -1: it is not there. May block.
+[[nodiscard]] std::int64_t changed_at(const std::string& path);
 
 /// Allows these versions alone: a sum of protocols::TlsVersion; 0: TLS 1.2 and 1.3.
 void set_tls_versions(SSL_CTX* context, std::uint8_t versions);

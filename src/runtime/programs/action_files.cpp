@@ -20,7 +20,7 @@
 #include "runtime/files/safe_path.hpp"
 #include "runtime/inspection/proc_stat.hpp"
 #include "util/hash.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 namespace healer::runtime {
 namespace {

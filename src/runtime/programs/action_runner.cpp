@@ -13,7 +13,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/inspection/proc_stat.hpp"
 #include "runtime/programs/action_runner_impl.hpp"
-#include "util/strike_out.hpp"
+#include "util/secrets/strike_out.hpp"
 
 namespace healer::runtime {
 namespace {

@@ -102,8 +102,11 @@ Response KeptAnswers::answer_of(const Entry& entry, bool again) {
 void KeptAnswers::write(std::string line, std::function<void()> then) {
   if (log_ == nullptr) return then();
   ++logged_;
-  log_->append(std::move(line), [alive = std::weak_ptr(alive_), then = std::move(then)](bool) {
-    if (!alive.expired()) then();
+  ++unwritten_;
+  log_->append(std::move(line), [this, alive = std::weak_ptr(alive_), then = std::move(then)](bool) {
+    if (alive.expired()) return;
+    --unwritten_;
+    then();
   });
   if (logged_ <= 2 * entries_.size() + kLinesBeside) return;
   std::string all;

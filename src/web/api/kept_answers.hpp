@@ -63,6 +63,8 @@ class KeptAnswers {
   /// the answer is made, the same key is refused; what was not done is not kept.
   [[nodiscard]] Reply once(const Keyed& request, WallTime now, std::function<Reply()> act, Wake wake);
 
+  /// Whether no answer is on its way to the log, nor a request that is to be done when the log has it.
+  [[nodiscard]] bool is_quiet() const { return unwritten_ == 0; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
@@ -109,6 +111,7 @@ class KeptAnswers {
   std::deque<std::pair<WallTime, Name>> by_age_;  // also of those that are gone
   std::set<Name> under_way_;
   std::size_t bytes_ = 0;
+  std::size_t unwritten_ = 0;                                          // lines that are on their way to the log
   std::size_t logged_ = 0;                                             // lines since the log was written anew
   std::shared_ptr<const int> alive_ = std::make_shared<const int>(0);  // the log may tell later than that
 };

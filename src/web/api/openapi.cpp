@@ -113,17 +113,25 @@ std::string_view role_of(Least least) {
   return least == Least::Admin ? "admin" : least == Least::Operator ? "operator" : "read-only";
 }
 
+/// What is answered where nothing is wrong.
+std::string answered(const Operation& one) {
+  if (one.streams) return "Server-sent events, until the client or healerd ends";
+  if (one.verb == control::Verb::Quit) return "healerd ends";
+  if (one.method == Method::Post) return "What has been done; `ok` is false where something of it has failed";
+  if (one.paged) return one.summary + "; `next` is the cursor of the page after it, or null";
+  return one.summary;
+}
+
 Json operation_of(const Operation& one) {
-  const std::string_view type = one.path == "/events" ? "text/event-stream" : "application/json";
-  const Json schema = one.path == "/events" ? Json{{"type", "string"}} : document_of(one);
+  const std::string_view type = one.streams ? "text/event-stream" : "application/json";
+  const Json schema = one.streams ? Json{{"type", "string"}} : document_of(one);
   Json json{{"operationId", id_of(one)},
             {"summary", one.summary},
             {"description", fmt::format("Needs the role {}.", role_of(one.least))}};
   json["parameters"] = parameters_of(one);
   if (one.method == Method::Post) json["requestBody"] = body_of(one);
   const std::string status = one.path == "/quit" ? "202" : "200";
-  json["responses"][status] = {{"description", one.method == Method::Get ? "It" : "It was done, or has begun"},
-                               {"content", {{type, {{"schema", schema}}}}}};
+  json["responses"][status] = {{"description", answered(one)}, {"content", {{type, {{"schema", schema}}}}}};
   json["responses"]["default"] = {{"$ref", "#/components/responses/Problem"}};
   return json;
 }

@@ -54,6 +54,7 @@ struct Operation {
   std::string list{};                                          ///< the field that lists; empty: none
   std::string item{};                                          ///< the type of what is in it
   bool paged = false;                                          ///< it has `next`
+  bool streams = false;                                        ///< of server-sent events
   std::vector<std::pair<std::string, std::string>> further{};  ///< fields, and their types: of control/wire_schema
   std::string whole{};                                         ///< a type, whose fields are in the document itself
   std::function<Reply(const std::shared_ptr<Api>&, const Asked&)> handle{};

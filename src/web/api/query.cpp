@@ -67,8 +67,9 @@ std::string nearest(std::string_view word, std::span<const std::string> words) {
 std::optional<Failure> unknown_word(std::string_view name, std::string_view word, std::span<const std::string> words) {
   if (std::ranges::find(words, word) != words.end()) return std::nullopt;
   const std::string near = nearest(word, words);
+  const std::string_view one = name == "fields" ? "field" : name == "sort" ? "order" : name;
   return refused(
-      fmt::format("there is no {} \"{}\"", name, printable(word)),
+      fmt::format("there is no {} \"{}\"", one, printable(word)),
       near.empty() ? fmt::format("{} takes {}", name, listed_words(words)) : fmt::format("did you mean \"{}\"?", near));
 }
 

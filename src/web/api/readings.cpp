@@ -20,6 +20,7 @@
 #include "web/api/events.hpp"
 #include "web/api/openapi.hpp"
 #include "web/api/operation.hpp"
+#include "web/api/output_events.hpp"
 #include "web/api/problem.hpp"
 #include "web/verbs.hpp"
 
@@ -153,8 +154,13 @@ Response history_page(const Outcome& outcome, HistoryPlace place, std::size_t li
 Reply history(const ApiRef& api, const Asked& asked) {
   const Query& query = asked.query;
   const std::vector<std::string> services = query.all("service");
-  if (services.size() > 1)
-    return problem({"bad-request", "the history is that of one service, or of all", "name one service, or none"});
+  const std::vector<std::string> groups = query.all("group");
+  if (services.size() + groups.size() > 1)
+    return problem({"bad-request", "the history is that of one service, of one group, or of all",
+                    "name one service or group, or none"});
+  if (const auto found = control::select(*api->backend.daemon.engine().graph(), {.groups = groups});
+      std::holds_alternative<Failure>(found))
+    return problem(std::get<Failure>(found));
   HistoryPlace place{.forwards = query.number("after").has_value(), .number = query.number("after").value_or(0)};
   if (const std::string cursor = query.text("cursor"); !cursor.empty()) {
     const auto found = history_place(cursor);
@@ -168,6 +174,8 @@ Reply history(const ApiRef& api, const Asked& asked) {
   if (const auto since = query.number("since_ms")) what.since = Duration{static_cast<Duration::rep>(*since)};
   if (!asked.request.names.empty()) what.name = asked.request.names.front();
   if (!services.empty()) what.name = services.front();
+  what.is_group = !groups.empty();
+  if (what.is_group) what.name = groups.front();
   auto answer = control::answer_history(api->backend.daemon, api->history, api->no_tail,
                                         api->backend.queries().history(what), nullptr, asked.call.wake);
   return gather(std::move(answer), [api, place, limit = query.limit(), fields = query.all("fields")](
@@ -241,14 +249,27 @@ Reply jobs(const ApiRef& api, const Asked& asked) {
   return list_document(head_of(api->backend, Verb::Jobs), "jobs", std::move(items), {{"next", next_of(next)}});
 }
 
+Response unknown_job(const std::string& id) {
+  return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
+                  fmt::format("GET {}/jobs lists what is", kApi)});
+}
+
 Reply job(const ApiRef& api, const Asked& asked) {
   const std::string& id = asked.call.captured.front();
   const auto number = whole_number(id);
   const auto view = number ? api->backend.queries().job(*number) : std::nullopt;
-  if (!view)
-    return problem({"unknown-job", fmt::format("nothing with the number {} is under way", printable(id)),
-                    fmt::format("GET {}/jobs lists what is", kApi)});
+  if (!view) return unknown_job(id);
   return list_document(head_of(api->backend, Verb::Jobs), "jobs", Json::array({Json(*view)}), Json::object());
+}
+
+Reply followed_job(const ApiRef& api, const Asked& asked) {
+  const std::string& id = asked.call.captured.front();
+  const auto number = whole_number(id);
+  if (!number) return unknown_job(id);
+  control::Request request = asked.request;
+  request.names.clear();
+  request.id = *number;
+  return output_events(api, {.call = asked.call, .query = asked.query, .request = std::move(request)});
 }
 
 Reply one_thing(const ApiRef& api, const Asked& asked) { return ask(api->backend, asked.call, asked.request, told); }
@@ -296,6 +317,11 @@ void add_services(std::vector<Operation>& all) {
                "OutputView");
   one.handle = output;
   all.push_back(one);
+  one = operation(Method::Get, "/services/{name}/output/events", Verb::Output,
+                  "What the programs of a service write, as it is written");
+  one.streams = true;
+  one.handle = output_events;
+  all.push_back(one);
   one = listed("/services/{name}/history", Verb::History, "What happened to a service, newest last", "records",
                "RecordView");
   one.parameters = {"since_ms", "after", "fields", "limit", "cursor"};
@@ -334,6 +360,10 @@ void add_under_way(std::vector<Operation>& all) {
   one.paged = false;
   one.handle = job;
   all.push_back(one);
+  one = operation(Method::Get, "/jobs/{id}/events", Verb::Follow, "What the programs of a job write, as it is written");
+  one.streams = true;
+  one.handle = followed_job;
+  all.push_back(one);
 }
 
 }  // namespace
@@ -346,7 +376,7 @@ void add_readings(std::vector<Operation>& all) {
   all.push_back(one);
   add_services(all);
   one = listed("/history", Verb::History, "What happened, newest last", "records", "RecordView");
-  one.parameters = {"service", "since_ms", "after", "fields", "limit", "cursor"};
+  one.parameters = {"service", "group", "since_ms", "after", "fields", "limit", "cursor"};
   one.paged = true;
   one.handle = history;
   all.push_back(one);
@@ -365,6 +395,7 @@ void add_readings(std::vector<Operation>& all) {
   all.push_back(other);
   other = operation(Method::Get, "/events", Verb::History, "Records as they come, and when anything has changed");
   other.parameters = {"service", "group", "after"};
+  other.streams = true;
   other.handle = events;
   all.push_back(other);
   other = Operation{.path = "/openapi.json", .least = Least::ReadOnly, .summary = "This document"};

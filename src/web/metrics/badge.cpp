@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "util/text.hpp"
+#include "web/html.hpp"
 
 namespace healer::web {
 namespace {
@@ -52,21 +53,11 @@ Drawn draw(std::string_view text) {
       break;
     }
     tenths += width_of(character);
+    // Neither control characters nor U+FFFE and U+FFFF may stand in XML.
     const char c = character.front();
-    switch (c) {
-      case '&': drawn.text += "&amp;"; break;
-      case '<': drawn.text += "&lt;"; break;
-      case '>': drawn.text += "&gt;"; break;
-      case '"': drawn.text += "&quot;"; break;
-      case '\'': drawn.text += "&#39;"; break;
-      default:
-        // Neither control characters nor U+FFFE and U+FFFF may stand in XML.
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f' || character.starts_with("\xEF\xBF\xBE") ||
-            character.starts_with("\xEF\xBF\xBF"))
-          drawn.text += '?';
-        else
-          drawn.text += character;
-    }
+    const bool is_forbidden = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
+                              character.starts_with("\xEF\xBF\xBE") || character.starts_with("\xEF\xBF\xBF");
+    drawn.text += is_forbidden ? "?" : html_escaped(character);
   }
   drawn.width = (tenths + 9) / 10;
   return drawn;

@@ -100,6 +100,9 @@ constexpr std::array kFigures{
         Metric::ServiceTime},
     Figure{{"healer_service_run_duration_seconds", kGauge, "How long the last run took, or takes.", "seconds"},
            Metric::RunTime},
+    Figure{{"healer_service_tasks", kGauge, "Processes and threads of the unit."}, Metric::Tasks},
+    Figure{{"healer_service_unit_restarts", kGauge, "How often systemd has restarted the unit since its last start."},
+           Metric::UnitRestarts},
     Figure{{"healer_service_size_bytes", kGauge, "Size of the file.", "bytes"}, Metric::Size},
     Figure{{"healer_service_hardlinks", kGauge, "Names that the path has."}, Metric::HardLinks},
     Figure{{"healer_service_space_used_bytes", kGauge, "Space in use.", "bytes"}, Metric::SpaceUsageBytes},
@@ -309,6 +312,23 @@ void add_link(std::vector<ServiceFamily>& all) {
                  has_link});
 }
 
+void add_units(std::vector<ServiceFamily>& all) {
+  all.push_back({{"healer_service_unit_active", kGauge, "Whether the unit is active, with its state and substate."},
+                 [](const ServiceSeen& seen, Exposition& out) {
+                   if (seen.facts == nullptr) return;
+                   const auto text = [&](Attribute what) {
+                     const auto value = engine::attribute_of(*seen.state.last, what);
+                     return value ? engine::format_value(*value) : std::string();
+                   };
+                   if (!engine::attribute_of(*seen.state.last, Attribute::UnitState)) return;
+                   of_service(seen, out)
+                       .label("state", text(Attribute::UnitState))
+                       .label("substate", text(Attribute::UnitSubstate))
+                       .value(text(Attribute::UnitStanding).starts_with("active"));
+                 },
+                 [](const CheckKind& kind) { return kind.traits.is_unit; }});
+}
+
 void add_connections(std::vector<ServiceFamily>& all) {
   using engine::ConnectionSeen;
   using engine::Reach;
@@ -359,6 +379,7 @@ std::vector<ServiceFamily> service_families() {
   add_figures(all);
   add_times(all);
   add_link(all);
+  add_units(all);
   add_connections(all);
   add_members(all);
   all.push_back({{"healer_service_value", kGauge, "A number that a filter has found in what the program wrote."},

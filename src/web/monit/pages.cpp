@@ -94,6 +94,7 @@ void add_subject(Table& table, const ServiceBlock& block) {
                 block.other->interface.name.empty() ? block.other->interface.address : block.other->interface.name);
       break;
     case engine::Target::Host: table.row("Address", block.other->host); break;
+    case engine::Target::Unit: table.row("Unit", block.other->unit); break;
     default: break;
   }
 }

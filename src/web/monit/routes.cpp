@@ -268,14 +268,27 @@ Response back_to(std::string location) {
   return {.status = 302, .type = std::string(kHtml), .headers = {{"Location", std::move(location)}}};
 }
 
-Reply ask_for(const Backend& backend, const Call& call, const control::Request& request, std::string location) {
-  return ask(backend, call, request, [location = std::move(location)](const Outcome& outcome) {
+/// Whether one of these services is being started, stopped or restarted.
+bool is_begun(const engine::Engine& engine, const std::vector<std::string>& names) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    const auto id = engine.graph()->find(name);
+    return id && engine.service(*id).job;
+  });
+}
+
+/// What takes its time is answered as soon as it has begun: Monit's client waits no more than a few seconds, and looks
+/// at the status for what has become of it.
+Reply ask_for(const Backend& backend, const Call& call, const control::Request& request, const std::string& location) {
+  Reply reply = ask(backend, call, request, [location](const Outcome& outcome) {
     if (const auto* wrong = std::get_if<control::Failure>(&outcome))
       return failure(wrong->code == "forbidden" ? 403 : 400, wrong->message);
     const control::Json& end = std::get<Gathered>(outcome).end;
     if (end.is_object() && !end.value("ok", true)) return failure(400, end.value("text", "it was not done"));
     return back_to(location);
   });
+  const bool waits = std::holds_alternative<std::unique_ptr<Deferred>>(reply);
+  if (waits && is_begun(backend.daemon.engine(), request.names)) return back_to(location);
+  return reply;
 }
 
 /// What a form says that is to be done; a response where it says nothing, or nothing that there is.

@@ -117,16 +117,37 @@ std::vector<Word> words_of(const Events& events) {
   return words;
 }
 
-std::pair<int, std::string_view> pending_of(const Scene& scene, const ServiceState& state) {
-  if (!state.job) return {0, {}};
+/// The job in which a service takes part; null: it is in none.
+const engine::Job* job_of(const Scene& scene, const ServiceState& state) {
+  if (!state.job) return nullptr;
   const auto job = scene.engine.jobs().find(state.job->number());
-  if (job == scene.engine.jobs().end()) return {0, {}};
-  switch (job->second.kind) {
+  return job == scene.engine.jobs().end() ? nullptr : &job->second;
+}
+
+/// What is being done to a service, by the number that Monit has for it. As there, of those that were named alone: of
+/// others that are stopped or started for their sake it is not said.
+std::pair<int, std::string_view> pending_of(const engine::Job* job, ServiceId id) {
+  if (job == nullptr ||
+      std::ranges::none_of(job->steps, [&](const engine::JobStep& step) { return step.named && step.service == id; }))
+    return {0, {}};
+  switch (job->kind) {
     case engine::ActionKind::Restart: return {2, "restart"};
     case engine::ActionKind::Stop: return {3, "stop"};
     case engine::ActionKind::Start: return {6, "start"};
     default: return {0, {}};
   }
+}
+
+/// Whether a restart has stopped a service, and has still to end: to Monit it begins anew then.
+bool is_between(const engine::Job* job, ServiceId id) {
+  if (job == nullptr || job->kind != engine::ActionKind::Restart) return false;
+  for (std::size_t i = 0; i < job->position && i < job->steps.size(); ++i)
+    if (job->steps[i].service == id && job->steps[i].kind == engine::Bringing::Stop) return true;
+  return false;
+}
+
+bool is_initialising(const Scene& scene, ServiceId id, const ServiceState& state) {
+  return state.initialising || is_between(job_of(scene, state), id);
 }
 
 }  // namespace
@@ -153,6 +174,9 @@ Kind kind_of(const engine::CheckKind& kind) {
   std::string_view title = kind.word;
   if (kind.word == "composite") title = "Composite";
   if (kind.word == "heartbeat") title = "Heartbeat";
+  if (kind.word == "event") title = "Event";
+  if (kind.word == "row") title = "Row";
+  if (kind.word == "unit") title = "Unit";
   return {7, title, static_cast<int>(kKinds.size()), static_cast<int>(kKinds.size())};
 }
 
@@ -199,7 +223,7 @@ Standing standing_of(const Scene& scene, ServiceId id) {
   const ServiceState& state = scene.engine.service(id);
   Standing standing;
   standing.every = every_of(scene, id, *block.schedule);
-  std::tie(standing.pending, standing.action) = pending_of(scene, state);
+  std::tie(standing.pending, standing.action) = pending_of(job_of(scene, state), id);
   if (!state.monitored) {
     standing.monitor = 0;
     standing.words.push_back({"Not monitored", Tone::Notice});
@@ -208,9 +232,10 @@ Standing standing_of(const Scene& scene, ServiceId id) {
   const Events events = events_of(scene, id);
   standing.status = events.failed | events.changed;
   standing.hint = events.changed;
-  standing.monitor = state.initialising ? 2 : 1;
+  const bool begins = is_initialising(scene, id, state);
+  standing.monitor = begins ? 2 : 1;
   if (waits(scene, block, standing.every)) standing.monitor += 4;
-  if (state.initialising) {
+  if (begins) {
     standing.words.push_back(monitoring_of(standing));
     return standing;
   }
@@ -237,7 +262,7 @@ std::string status_text(const Standing& standing) {
 Count count_of(const Scene& scene, ServiceId id) {
   const ServiceState& state = scene.engine.service(id);
   if (!state.monitored) return Count::Unmonitored;
-  if (state.initialising) return Count::Initialising;
+  if (is_initialising(scene, id, state)) return Count::Initialising;
   const Events events = events_of(scene, id);
   return (events.failed | events.changed) == 0 ? Count::Up : Count::Down;
 }

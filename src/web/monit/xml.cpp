@@ -238,7 +238,19 @@ class Data {
     xml_.close("system");
   }
 
+  /// A unit of systemd, as a program that says how it stands: it exits with 1 where it has failed.
+  void unit() {
+    if (!found_.present()) return;
+    const std::string standing = found_.text(Attribute::UnitStanding);
+    xml_.open("program");
+    xml_.number("started", std::chrono::floor<seconds>(collected(scene_, id_)).time_since_epoch() / seconds{1});
+    xml_.number("status", standing.starts_with("failed") ? 1 : 0);
+    xml_.element("output", cdata(standing));
+    xml_.close("program");
+  }
+
   void program() {
+    if (block_.is_unit()) return unit();
     if (!block_.is_run()) return;
     const engine::Evidence& run = found_.run();
     xml_.open("program");

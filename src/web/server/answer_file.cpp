@@ -25,6 +25,7 @@
 #include "runtime/files/open_regular.hpp"
 #include "runtime/files/safe_path.hpp"
 #include "runtime/files/write_file.hpp"
+#include "util/left_threads.hpp"
 
 namespace healer::web {
 namespace {
@@ -68,11 +69,12 @@ class AnswerFile::Writer {
     changed_.notify_all();
   }
 
-  void stop() {
+  /// True: the thread has ended, or is about to.
+  bool stop() {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    changed_.wait_for(lock, kEnd, [&] { return ended_; });
+    return changed_.wait_for(lock, kEnd, [&] { return ended_; });
   }
 
   void flush() {
@@ -192,11 +194,10 @@ class AnswerFile::Writer {
 };
 
 AnswerFile::AnswerFile(std::string path, Post post, Failed failed, std::size_t most_queued)
-    : writer_(std::make_shared<Writer>(std::move(path), std::move(post), std::move(failed), most_queued)) {
-  std::thread([writer = writer_] { writer->run(); }).detach();
-}
+    : writer_(std::make_shared<Writer>(std::move(path), std::move(post), std::move(failed), most_queued)),
+      thread_([writer = writer_] { writer->run(); }) {}
 
-AnswerFile::~AnswerFile() { writer_->stop(); }
+AnswerFile::~AnswerFile() { end_thread(thread_, writer_->stop()); }
 
 Result<std::string> AnswerFile::read(const std::string& path) {
   const auto file = runtime::open_regular(path, runtime::Links::Refused);

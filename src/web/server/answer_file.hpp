@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "util/result.hpp"
 #include "web/api/kept_answers.hpp"
@@ -45,6 +46,7 @@ class AnswerFile final : public AnswerLog {
  private:
   class Writer;
   std::shared_ptr<Writer> writer_;
+  std::thread thread_;
 };
 
 }  // namespace healer::web

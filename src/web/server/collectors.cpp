@@ -10,6 +10,7 @@
 
 #include "engine/engine.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/files/secret_file.hpp"
 #include "runtime/net/http_caller.hpp"
 #include "web/monit/collector.hpp"
 #include "web/monit/collector_queue.hpp"
@@ -26,7 +27,7 @@ using monit::CollectorUrl;
 constexpr std::size_t kServicesPerTurn = 500;
 constexpr std::uint16_t kFirstFailure = 400;  ///< answers below are successes, as in Monit: redirects, too
 
-bool has_secret(const std::string& text) { return text.find("${secret:") != std::string::npos; }
+bool has_secret(const std::string& text) { return text.find(runtime::kSecretBegin) != std::string::npos; }
 
 engine::TlsOptions tls_options_of(const engine::MmonitSettings& mmonit) {
   engine::TlsOptions options = mmonit.tls_options;
@@ -187,9 +188,9 @@ void Collectors::Impl::send(Collector& collector) {
     call.url = collector.url.bare;
     call.complete = [url = collector.url, who = login, folder = secrets, document = document,
                      event = message.event](runtime::HttpCall& whole) -> Result<void> {
-      auto secret = with_secrets(url.password, folder);
+      auto secret = runtime::with_secrets(url.password, folder);
       if (!secret) return secret.error();
-      auto inner = with_secrets(who ? who->password : std::string(), folder);
+      auto inner = runtime::with_secrets(who ? who->password : std::string(), folder);
       if (!inner) return inner.error();
       whole.url = url.whole(*secret);
       whole.hidden = {*secret, *inner};

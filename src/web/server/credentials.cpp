@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <netdb.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <pwd.h>
 #include <security/pam_appl.h>
 #include <sys/socket.h>
@@ -20,11 +19,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "protocols/digest.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/files/read_input.hpp"
 #include "runtime/files/secret_file.hpp"
 #include "runtime/net/address.hpp"
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -63,6 +63,11 @@ void look_up_host(const std::string& name, AccessRules& rules, std::vector<std::
   }
 }
 
+/// As in Monit, the first password of a user is his.
+bool is_known(const AccessRules& rules, const std::string& user) {
+  return std::ranges::find(rules.users, user, &User::name) != rules.users.end();
+}
+
 PasswordKind kind_of(const std::string& how) {
   if (how == "md5") return PasswordKind::Md5;
   return how == "crypt" ? PasswordKind::Crypt : PasswordKind::Clear;
@@ -92,13 +97,14 @@ void read_password_file(const Allow& allow, AccessRules& rules, std::vector<std:
                                      printable(allow.who)));
       continue;
     }
+    if (is_known(rules, user)) continue;
     rules.users.push_back({user, std::string(password), kind_of(allow.how), allow.role});
   }
 }
 
 /// "token ci" of "${secret:ci}", "token 2" of another: the secret's name, or its place.
 std::string token_name(const std::string& written, std::size_t place) {
-  static constexpr std::string_view kBegin = "${secret:";
+  constexpr std::string_view kBegin = runtime::kSecretBegin;
   if (!written.starts_with(kBegin) || !written.ends_with('}')) return fmt::format("token {}", place);
   return fmt::format("token {}", written.substr(kBegin.size(), written.size() - kBegin.size() - 1));
 }
@@ -113,18 +119,21 @@ std::pair<AccessRules, std::vector<std::string>> rules_of(const HttpdSettings& s
   for (const Allow& allow : settings.allow) {
     switch (allow.kind) {
       case Allow::Kind::Host: look_up_host(allow.who, rules, troubles); break;
-      case Allow::Kind::Group: rules.groups.push_back({allow.who, allow.role}); break;
+      case Allow::Kind::Group:
+        if (std::ranges::find(rules.groups, allow.who, &PamGroup::name) == rules.groups.end())
+          rules.groups.push_back({allow.who, allow.role});
+        break;
       case Allow::Kind::File: read_password_file(allow, rules, troubles); break;
       case Allow::Kind::Login:
       case Allow::Kind::Token: {
-        auto secret = with_secrets(allow.password, secrets);
+        auto secret = runtime::with_secrets(allow.password, secrets);
         const std::string whose = allow.kind == Allow::Kind::Token ? "a token" : printable(allow.who);
         if (secret && secret->empty()) secret = Error{0, "an empty one opens nothing"};
         if (!secret)
           troubles.push_back(fmt::format("{} is not let in: {}", whose, secret.error().what));
         else if (allow.kind == Allow::Kind::Token)
           rules.tokens.push_back({token_name(allow.password, rules.tokens.size() + 1), *secret, allow.role});
-        else
+        else if (!is_known(rules, allow.who))
           rules.users.push_back({allow.who, *secret, PasswordKind::Clear, allow.role});
         break;
       }
@@ -211,24 +220,6 @@ std::optional<Role> role_of(const std::vector<User>& users, const std::vector<Pa
 
 }  // namespace
 
-Result<std::string> with_secrets(const std::string& text, const std::string& secrets_directory) {
-  static constexpr std::string_view kBegin = "${secret:";
-  std::string whole;
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t begin = rest.find(kBegin);
-    whole.append(rest.substr(0, begin));
-    if (begin == std::string_view::npos) return whole;
-    rest.remove_prefix(begin + kBegin.size());
-    const std::size_t end = rest.find('}');
-    if (end == std::string_view::npos) return Error{0, "'${secret:' without its brace"};
-    auto secret = runtime::read_secret(std::string(rest.substr(0, end)), secrets_directory);
-    if (!secret) return secret;
-    whole += *secret;
-    rest.remove_prefix(end + 1);
-  }
-}
-
 bool is_md5_password(std::string_view password, const std::string& hashed) {
   static constexpr std::string_view kApache = "$apr1$", kCrypt = "$1$";
   const std::string_view magic = hashed.starts_with(kApache) ? kApache : kCrypt;
@@ -292,11 +283,7 @@ void Credentials::read(const HttpdSettings& settings, const std::string& secrets
 
 std::string Credentials::sum_of(const std::string& made, const BasicLogin& login) const {
   const std::string text = std::to_string(login.user.size()) + ":" + login.user + login.password + made;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> code{};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), reinterpret_cast<const unsigned char*>(text.data()),
-       text.size(), code.data(), &size);
-  return {reinterpret_cast<const char*>(code.data()), size};
+  return protocols::hmac_bytes(protocols::Hash::Sha256, key_, text);
 }
 
 void Credentials::check(const AccessRules& rules, const BasicLogin& login,

@@ -48,7 +48,4 @@ class Credentials final : public PasswordChecker {
 /// Whether `password` is the one that `hashed` was made of: crypt's and Apache's MD5.
 [[nodiscard]] bool is_md5_password(std::string_view password, const std::string& hashed);
 
-/// A text with `${secret:NAME}` in it, filled in. Reads files.
-[[nodiscard]] Result<std::string> with_secrets(const std::string& text, const std::string& secrets_directory);
-
 }  // namespace healer::web

@@ -4,12 +4,11 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <chrono>
 #include <exception>
 #include <map>
 #include <optional>
@@ -17,8 +16,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include <spdlog/fmt/fmt.h>
+
 #include "runtime/clock.hpp"
-#include "runtime/net/address.hpp"
 #include "util/text.hpp"
 
 namespace healer::web {
@@ -32,6 +32,11 @@ constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::size_t kSmallChunk = 4 * 1024;
 /// More fields than any form of ours has.
 constexpr std::size_t kMaxFields = 2'000;
+/// Of a parameter of an address libmicrohttpd keeps so many bytes, and closes the connection where there is no room.
+constexpr std::size_t kFieldBytes = 64;
+/// So long streams are made without a break. What is still to be made waits for the next turn of the loop: cycles, and
+/// whatever else the loop does, come between.
+constexpr std::chrono::milliseconds kTurn{5};
 /// How often it is looked whether a client is too slow.
 constexpr Duration kSweep = seconds{1};
 
@@ -80,34 +85,6 @@ bool is_hung_up(int socket) {
 
 }  // namespace
 
-std::size_t most_connections(std::size_t each) {
-  constexpr std::size_t kMost = 500, kLeast = 8;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
-  return std::clamp<std::size_t>(limit.rlim_cur / 8 / each, kLeast, kMost);
-}
-
-HttpLimits HttpLimits::of_this_process() {
-  HttpLimits limits;
-  limits.connections = most_connections(1);
-  limits.of_an_address = std::min(limits.of_an_address, limits.connections / 2);
-  return limits;
-}
-
-std::string network_of(const std::string& address) {
-  if (address.find(':') == std::string::npos) return address;
-  const auto parsed = runtime::Address::parse(address);
-  if (!parsed || !parsed->is_v6()) return address;
-  in6_addr v6 = parsed->v6().sin6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) {
-    in_addr v4{};
-    std::memcpy(&v4, &v6.s6_addr[12], sizeof v4);
-    return runtime::Address(v4).text();
-  }
-  std::fill_n(&v6.s6_addr[8], 8, std::uint8_t{0});
-  return runtime::Address(v6, parsed->v6().sin6_scope_id).text() + "/64";
-}
-
 struct Exchange;
 
 /// One connection, from its socket's coming to its going.
@@ -118,6 +95,8 @@ struct Connection {
   Duration waits_since{0};  ///< for a request to come whole, since then; of one at work: nothing
   std::uint64_t wait = 0;   ///< grows from one that waits to the next: many begin in the same millisecond
   bool at_work = false;
+  std::string path;              ///< of the request that is being read, as it was sent
+  bool is_refused = false;       ///< it has been answered already, and ends
   Exchange* exchange = nullptr;  ///< that is being read or answered; none: there is no request
 };
 
@@ -127,7 +106,6 @@ struct Exchange {
 
   Request request;
   Stage stage = Stage::Reading;
-  bool too_large = false;
   std::unique_ptr<Deferred> deferred;
   std::uint64_t id = 0;
   HttpServer::Impl* server = nullptr;
@@ -159,6 +137,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   void end(Connection& connection);
   void close_if(const std::function<bool(const From&)>& matches);
 
+  void take_target(Connection& connection, std::string_view target);
   Exchange* begin(MHD_Connection* connection, const char* url, const char* method);
   MHD_Result read(Exchange& exchange, const char* data, std::size_t* size);
   MHD_Result answer(Exchange& exchange, Reply reply);
@@ -174,6 +153,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   static auto guarded(Work work, decltype(work()) otherwise) noexcept -> decltype(work());
 
   // What libmicrohttpd calls.
+  static void* on_target(void* self, const char* target, MHD_Connection* connection);
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
                                const char* data, std::size_t* size, void** context);
   static ssize_t on_pull(void* exchange, std::uint64_t, char* out, std::size_t most);
@@ -192,8 +172,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   std::unordered_map<std::uint64_t, std::unique_ptr<Exchange>> exchanges;
   std::uint64_t next = 1;
   std::uint64_t dropped = 0;
-  std::unique_ptr<Connection> coming;  ///< that is being given to libmicrohttpd
-  bool is_due = false;                 ///< run() comes at the end of this turn
+  std::unique_ptr<Connection> coming;                  ///< that is being given to libmicrohttpd
+  bool is_due = false;                                 ///< run() comes at the end of this turn
+  std::chrono::steady_clock::time_point turn_began{};  ///< when libmicrohttpd was last run
 };
 
 /// What was thrown must not reach libmicrohttpd, which is written in C.
@@ -208,12 +189,12 @@ auto HttpServer::Impl::guarded(Work work, decltype(work()) otherwise) noexcept -
 
 void HttpServer::Impl::open() {
   constexpr unsigned kFlags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
-  daemon = MHD_start_daemon(kFlags, 0, nullptr, nullptr, &Impl::on_request, this, MHD_OPTION_CONNECTION_LIMIT,
-                            static_cast<unsigned>(limits.connections + kSlack), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            limits.header_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
-                            static_cast<unsigned>(std::chrono::ceil<seconds>(limits.stalled).count()),
-                            MHD_OPTION_NOTIFY_COMPLETED, &Impl::on_end, this, MHD_OPTION_NOTIFY_CONNECTION,
-                            &Impl::on_connection, this, MHD_OPTION_END);
+  daemon = MHD_start_daemon(
+      kFlags, 0, nullptr, nullptr, &Impl::on_request, this, MHD_OPTION_CONNECTION_LIMIT,
+      static_cast<unsigned>(limits.connections + kSlack), MHD_OPTION_CONNECTION_MEMORY_LIMIT, 2 * limits.header_bytes,
+      MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(std::chrono::ceil<seconds>(limits.stalled).count()),
+      MHD_OPTION_NOTIFY_COMPLETED, &Impl::on_end, this, MHD_OPTION_NOTIFY_CONNECTION, &Impl::on_connection, this,
+      MHD_OPTION_URI_LOG_CALLBACK, &Impl::on_target, this, MHD_OPTION_END);
   if (daemon == nullptr) throw std::runtime_error("libmicrohttpd gives no server");
   const auto* const info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   auto watched = loop.watch(info->epoll_fd, runtime::Loop::kReadable, [this](unsigned) { run(); });
@@ -237,6 +218,7 @@ void HttpServer::Impl::close() {
 /// Has libmicrohttpd do what it can do now.
 void HttpServer::Impl::run() {
   is_due = false;
+  turn_began = std::chrono::steady_clock::now();
   MHD_run(daemon);
   MHD_UNSIGNED_LONG_LONG wait = 0;
   if (MHD_get_timeout(daemon, &wait) != MHD_YES) return timer.set_deadline(std::nullopt);
@@ -343,6 +325,49 @@ void HttpServer::Impl::on_connection(void* self, MHD_Connection* connection, voi
   impl.connections.erase(known);
 }
 
+/// The connection that libmicrohttpd's is; null: nobody knows from where it comes.
+Connection* connection_of(MHD_Connection* connection) {
+  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == nullptr ? nullptr : static_cast<Connection*>(info->socket_context);
+}
+
+/// Writes a response to a socket, as far as it takes that at once.
+void write_out(int socket, const Response& response) {
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
+                                 response.status, reason_of(response.status), response.type, response.body.size());
+  for (const auto& [name, value] : response.headers) text += fmt::format("{}: {}\r\n", name, value);
+  text += "\r\n" + response.body;
+  (void)::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// What is asked, before libmicrohttpd reads its parameters: where these are more than it has room for, it would close
+/// the connection without a word.
+void* HttpServer::Impl::on_target(void* self, const char* target, MHD_Connection* connection) {
+  if (Connection* const known = connection_of(connection); known != nullptr)
+    guarded(
+        [&] {
+          static_cast<Impl*>(self)->take_target(*known, target);
+          return true;
+        },
+        false);
+  return nullptr;
+}
+
+void HttpServer::Impl::take_target(Connection& connection, std::string_view target) {
+  const std::string_view path = target.substr(0, target.find('?'));
+  connection.path = path;
+  const std::size_t most = limits.header_bytes / kFieldBytes;
+  if (static_cast<std::size_t>(std::ranges::count(target.substr(path.size()), '&')) < most) return;
+  connection.is_refused = true;
+  const Request request{.path = decoded_path(path),
+                        .peer = connection.from.peer,
+                        .secure = connection.from.secure,
+                        .unfit = Unfit{414, fmt::format("A request has at most {} parameters", most)}};
+  Reply reply = dispatch(request, connection.from, [] {});
+  if (const auto* const response = std::get_if<Response>(&reply)) write_out(connection.socket, *response);
+  shutdown(connection.socket, SHUT_WR);
+}
+
 MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
                                         const char*, const char* data, std::size_t* size, void** context) {
   auto& impl = *static_cast<Impl*>(self);
@@ -355,11 +380,10 @@ MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, 
       MHD_NO);
 }
 
-/// Null: it is not known from where it comes, and so not what it may.
+/// Null: it is not known from where it comes, and so not what it may; or it has been answered.
 Exchange* HttpServer::Impl::begin(MHD_Connection* connection, const char* url, const char* method) {
-  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  auto* const of = info == nullptr ? nullptr : static_cast<Connection*>(info->socket_context);
-  if (of == nullptr) return nullptr;
+  Connection* const of = connection_of(connection);
+  if (of == nullptr || of->is_refused) return nullptr;
   auto owned = std::make_unique<Exchange>();
   Exchange& exchange = *owned;
   exchange.id = next++;
@@ -368,12 +392,13 @@ Exchange* HttpServer::Impl::begin(MHD_Connection* connection, const char* url, c
   exchange.of = of;
   Request& request = exchange.request;
   request.method = method_of(method);
-  request.path = url;
+  request.path = of->path.starts_with('/') ? decoded_path(of->path) : url;
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &take_field, &request.headers);
   MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, &take_field, &request.query);
   MHD_get_connection_values_n(connection, MHD_COOKIE_KIND, &take_field, &request.cookies);
   request.peer = of->from.peer;
   request.secure = of->from.secure;
+  request.certificate = of->from.certificate;
   exchanges.emplace(exchange.id, std::move(owned));
   of->exchange = &exchange;
   return &exchange;
@@ -384,8 +409,9 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
   if (exchange.is_gone) return MHD_NO;
   Request& request = exchange.request;
   if (*size > 0) {
-    if (request.body.size() + *size > limits.body_bytes) exchange.too_large = true;
-    if (!exchange.too_large) request.body.append(data, *size);
+    if (request.body.size() + *size > limits.body_bytes && !request.unfit)
+      request.unfit = Unfit{413, fmt::format("The body of a request has at most {} bytes", limits.body_bytes)};
+    if (!request.unfit) request.body.append(data, *size);
     *size = 0;
     return MHD_YES;
   }
@@ -398,14 +424,12 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
   if (exchange.stage == Exchange::Stage::Answering) return MHD_YES;
   exchange.of->at_work = true;
   exchange.of->wait = next++;
-  if (exchange.too_large)
-    return send(exchange,
-                {.status = 413,
-                 .body = "The body of a request has at most " + std::to_string(limits.body_bytes) + " bytes.\n"});
-  if (!request.body.empty() && is_form(request)) {
+  if (!request.body.empty() && !request.unfit && is_form(request)) {
     const std::unique_ptr<MHD_PostProcessor, FreeForm> form(
         MHD_create_post_processor(exchange.connection, 4096, &take_form, &request.form));
     if (form != nullptr) MHD_post_process(form.get(), request.body.data(), request.body.size());
+    if (request.form.size() >= kMaxFields)
+      request.unfit = Unfit{413, fmt::format("A form has less than {} fields", kMaxFields)};
   }
   try {
     return answer(exchange, dispatch(request, exchange.of->from, wake_of(exchange)));
@@ -500,6 +524,11 @@ ssize_t HttpServer::Impl::pull(Exchange& exchange, char* out, std::size_t most) 
     return MHD_CONTENT_READER_END_OF_STREAM;
   }
   if (exchange.sent == exchange.made.size() && !exchange.complete) {
+    if (std::chrono::steady_clock::now() - turn_began > kTurn) {
+      exchange.woken->store(true);
+      suspend(exchange);
+      return 0;
+    }
     exchange.made.clear();
     exchange.sent = 0;
     exchange.woken->store(false);
@@ -541,6 +570,15 @@ HttpServer::~HttpServer() { impl_->close(); }
 
 void HttpServer::serve(runtime::Descriptor socket, From from) { impl_->serve(std::move(socket), std::move(from)); }
 void HttpServer::close_if(const std::function<bool(const From&)>& matches) { impl_->close_if(matches); }
+bool HttpServer::is_quiet() const {
+  return std::ranges::none_of(impl_->exchanges, [](const auto& one) {
+    const Exchange& exchange = *one.second;
+    const bool is_stream = exchange.stream != nullptr && exchange.stream->endless();
+    return exchange.stage == Exchange::Stage::Answering
+               ? !is_stream
+               : exchange.stage == Exchange::Stage::Waiting && exchange.woken->load();
+  });
+}
 std::size_t HttpServer::connections() const { return impl_->connections.size(); }
 std::uint64_t HttpServer::dropped() const { return impl_->dropped; }
 

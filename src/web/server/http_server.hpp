@@ -26,7 +26,7 @@ namespace healer::web {
 struct HttpLimits {
   std::size_t connections = 500;  ///< a descriptor each
   std::size_t of_an_address = 50;
-  std::size_t header_bytes = 32 * 1024;  ///< also of what is kept of a connection at all
+  std::size_t header_bytes = 32 * 1024;  ///< twice as much is kept of a connection at all
   std::size_t body_bytes = 1024 * 1024;
   Duration request = seconds{20};  ///< until it has come whole, and until the next one begins
   Duration stalled = seconds{30};  ///< that a client does not read
@@ -46,11 +46,12 @@ class HttpServer {
 
   /// Where a connection comes from.
   struct From {
-    std::string peer;        ///< its address; empty: a unix socket
-    bool secure = false;     ///< what comes here has come by TLS
-    bool local = false;      ///< from this machine
-    bool read_only = false;  ///< nobody may change anything who comes this way
-    std::string door{};      ///< Endpoint::text() of where it has come in
+    std::string peer;                                        ///< its address; empty: a unix socket
+    bool secure = false;                                     ///< what comes here has come by TLS
+    bool local = false;                                      ///< from this machine
+    bool read_only = false;                                  ///< nobody may change anything who comes this way
+    std::string door{};                                      ///< Endpoint::text() of where it has come in
+    std::shared_ptr<const ClientCertificate> certificate{};  ///< that its client has shown; null: none
   };
   /// Answers a request. `wake` has a Deferred or a Stream asked again, from any thread.
   using Dispatch = std::function<Reply(const Request& request, const From& from, Wake wake)>;
@@ -67,6 +68,8 @@ class HttpServer {
   /// Ends the connections that come from there, also those at work. May be called while a request is answered.
   void close_if(const std::function<bool(const From&)>& matches);
 
+  /// Whether no response is on its way but streams that do not end.
+  [[nodiscard]] bool is_quiet() const;
   /// How many connections there are.
   [[nodiscard]] std::size_t connections() const;
   /// How many were closed since the start because there were too many, or they were too slow.

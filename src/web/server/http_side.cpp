@@ -13,7 +13,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "protocols/probe.hpp"
+#include "protocols/tls_versions.hpp"
 #include "runtime/clock.hpp"
 #include "util/text.hpp"
 #include "web/browser_address.hpp"
@@ -42,25 +42,6 @@ std::string_view option(const HttpdSettings& settings, std::string_view name) {
   return value;
 }
 
-std::uint8_t versions_of(std::string_view words) {
-  constexpr unsigned kUsual = protocols::kTls12 | protocols::kTls13;
-  static constexpr std::array<std::pair<std::string_view, unsigned>, 4> kVersions{{{"tlsv1", protocols::kTls10},
-                                                                                   {"tlsv11", protocols::kTls11},
-                                                                                   {"tlsv12", protocols::kTls12},
-                                                                                   {"tlsv13", protocols::kTls13}}};
-  unsigned versions = 0;
-  while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(' '));
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
-    const bool away = word.starts_with('-');
-    const auto* const found =
-        std::ranges::find(kVersions, word.substr(away ? 1 : 0), &std::pair<std::string_view, unsigned>::first);
-    const unsigned bits = found == kVersions.end() ? (word == "auto" ? kUsual : 0U) : found->second;
-    versions = away ? (versions != 0 ? versions : kUsual) & ~bits : versions | bits;
-  }
-  return static_cast<std::uint8_t>(versions);
-}
-
 ServerTls tls_of(const HttpdSettings& settings) {
   const std::string pem(option(settings, "pemfile"));
   const std::string chain(option(settings, "pemchain")), key(option(settings, "pemkey"));
@@ -68,7 +49,7 @@ ServerTls tls_of(const HttpdSettings& settings) {
           .key = key.empty() ? pem : key,
           .client_certificates = std::string(option(settings, "clientpemfile")),
           .allow_self_signed = option(settings, "selfsigned") == "allow",
-          .versions = versions_of(option(settings, "version")),
+          .versions = protocols::tls_versions_of(option(settings, "version")),
           .ciphers = std::string(option(settings, "ciphers"))};
 }
 
@@ -155,7 +136,10 @@ struct HttpSide::Impl {
     if (!by.tls) return server.serve(std::move(socket), std::move(from));
     from.secure = true;
     tls.begin(std::move(socket), from,
-              [this, from](runtime::Descriptor plain) { server.serve(std::move(plain), from); });
+              [this, from](runtime::Descriptor plain, std::shared_ptr<const ClientCertificate> shown) mutable {
+                from.certificate = std::move(shown);
+                server.serve(std::move(plain), std::move(from));
+              });
   }
 
   /// Those that have fired go with the next one.
@@ -228,6 +212,7 @@ HttpSide::~HttpSide() = default;
 
 void HttpSide::add(std::vector<Route> routes) { impl_->site.add(std::move(routes)); }
 void HttpSide::use(const engine::Settings& settings) { impl_->use(settings); }
+bool HttpSide::is_quiet() const { return impl_->server.is_quiet() && impl_->tls.is_quiet(); }
 Site& HttpSide::site() { return impl_->site; }
 
 std::variant<std::string, control::Failure> HttpSide::open_login(const control::Asker& who) {

@@ -46,6 +46,8 @@ class HttpSide {
   [[nodiscard]] std::variant<std::string, control::Failure> open_login(const control::Asker& who);
   /// What keeps people out now who should be let in, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const;
+  /// Whether all that has been answered has been given to the clients, or to the machine to be sent.
+  [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] Site& site();
 
  private:

@@ -159,7 +159,7 @@ struct Listeners::Impl : std::enable_shared_from_this<Impl> {
     Sockets sockets;
     std::vector<runtime::Loop::Watch> watches;
     runtime::Loop::Timer again, rest;
-    std::string trouble;  ///< why nobody can be heard there; empty: they are, or that is being tried
+    std::string trouble;  ///< why it cannot be listened on; empty: it is, or that is being tried
   };
   using Doors = std::map<std::string, std::shared_ptr<Door>>;
 
@@ -196,7 +196,7 @@ void Listeners::Impl::opened(const std::shared_ptr<Door>& door, Result<Sockets> 
   if (known == doors.end() || known->second != door) return;  // it is not wanted any more
   if (!sockets) {
     const std::string_view remedy = remedy_of(sockets.error());
-    std::string trouble = fmt::format("nobody can be heard on {}: {}{}{}", door->endpoint.text(), sockets.error().what,
+    std::string trouble = fmt::format("cannot listen on {}: {}{}{}", door->endpoint.text(), sockets.error().what,
                                       remedy.empty() ? "" : "; ", remedy);
     if (std::exchange(door->trouble, trouble) != trouble) report(true, trouble + "; it is tried again");
     door->again = loop.timer([this, weak = std::weak_ptr(door)] {

@@ -41,7 +41,7 @@ class Listeners {
  public:
   /// A connection has come, by that endpoint.
   using Accepted = std::function<void(runtime::Descriptor socket, HttpServer::From from, const Endpoint& by)>;
-  /// A sentence for the log: why nobody can be heard there, and that it is heard after all.
+  /// A sentence for the log: why it cannot listen there, and that it does after all.
   using Report = std::function<void(bool failed, const std::string& text)>;
 
   Listeners(runtime::Loop& loop, Accepted accepted, Report report);
@@ -51,9 +51,9 @@ class Listeners {
 
   /// Listens there and nowhere else from now on. What is listened on already stays.
   void listen(const std::vector<Endpoint>& endpoints);
-  /// Where nobody can be heard now, a sentence each.
+  /// Where it cannot listen now, a sentence each.
   [[nodiscard]] std::vector<std::string> troubles() const;
-  /// Why nobody can be heard on that one; empty: they are, or that is being tried.
+  /// Why it cannot listen on that one; empty: it does, or that is being tried.
   [[nodiscard]] std::string trouble_on(const Endpoint& endpoint) const;
 
  private:

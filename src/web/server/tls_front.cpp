@@ -39,16 +39,10 @@ constexpr std::size_t kBuffer = 16 * 1024;
 /// What the files were when they were read.
 using Stamps = std::vector<std::pair<std::string, std::int64_t>>;
 
-std::int64_t stamp_of(const std::string& path) {
-  struct stat facts {};
-  if (path.empty() || ::stat(path.c_str(), &facts) != 0) return -1;
-  return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
-}
-
 Stamps stamps_of(const ServerTls& tls) {
   Stamps stamps;
   for (const std::string* path : {&tls.certificates, &tls.key, &tls.client_certificates})
-    if (!path->empty()) stamps.emplace_back(*path, stamp_of(*path));
+    if (!path->empty()) stamps.emplace_back(*path, runtime::changed_at(*path));
   return stamps;
 }
 
@@ -101,6 +95,43 @@ Result<Context> make_context(const ServerTls& tls) {
   if (!tls.client_certificates.empty())
     if (auto asked = ask_for_certificates(context, tls); !asked) return asked.error();
   return made;
+}
+
+/// The common name of a certificate; empty: it has none, or it cannot be told which.
+std::string common_name(X509* certificate) {
+  X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return {};
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  if (size < 0) return {};
+  std::string name(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return name.find('\0') == std::string::npos ? name : std::string();
+}
+
+/// What the client has shown; null: no certificate. Where clients may sign their own, anybody could write any name into
+/// it: then it is known by its hash alone.
+std::shared_ptr<const ClientCertificate> shown_by(SSL* ssl) {
+  const std::unique_ptr<X509, FreeBy<X509_free>> certificate(SSL_get1_peer_certificate(ssl));
+  if (!certificate) return nullptr;
+  auto shown = std::make_shared<ClientCertificate>();
+  if (SSL_get_verify_result(ssl) == X509_V_OK) shown->name = common_name(certificate.get());
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) == 1)
+    for (unsigned at = 0; at < size; ++at) shown->sha256 += fmt::format("{:02x}", digest.at(at));
+  return shown;
+}
+
+/// What is answered to one who speaks HTTP where TLS is spoken: he sees what is wrong, and not a closed connection.
+constexpr std::string_view kNotByTls =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 57\r\n"
+    "Connection: close\r\n\r\nThis port speaks TLS: write https:// in place of http://\n";
+
+/// Whether what has come in place of a handshake is a request of HTTP.
+bool is_http_request(unsigned long error) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST;
 }
 
 /// Bytes on their way in one direction.
@@ -270,8 +301,15 @@ void TlsFront::Impl::shake(Session& session) {
     switch (SSL_get_error(session.ssl.get(), result)) {
       case SSL_ERROR_WANT_READ: return session.of_socket.change(runtime::Loop::kReadable);
       case SSL_ERROR_WANT_WRITE: return session.of_socket.change(runtime::Loop::kWritable);
-      default: return end(session);
+      default: break;
     }
+    if (is_http_request(ERR_peek_error())) {
+      (void)::send(session.socket.get(), kNotByTls.data(), kNotByTls.size(), MSG_NOSIGNAL);
+      // What of his request is unread would have the answer taken back.
+      std::array<char, 4096> rest{};
+      while (::recv(session.socket.get(), rest.data(), rest.size(), 0) == static_cast<ssize_t>(rest.size())) continue;
+    }
+    return end(session);
   }
   std::array<int, 2> pair{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) != 0) return end(session);
@@ -280,7 +318,7 @@ void TlsFront::Impl::shake(Session& session) {
   session.open = true;
   session.moved = runtime::now().mono;
   const Ready ready = std::exchange(session.ready, {});
-  ready(std::move(other));
+  ready(std::move(other), shown_by(session.ssl.get()));
   pump(session);
 }
 
@@ -450,6 +488,13 @@ void TlsFront::begin(Descriptor socket, const HttpServer::From& from, Ready read
 }
 void TlsFront::close_if(const std::function<bool(const HttpServer::From&)>& matches) {
   impl_->end_those([&matches](const Session& session) { return matches(session.from); });
+}
+bool TlsFront::is_quiet() const {
+  return std::ranges::all_of(impl_->sessions, [](const auto& one) {
+    const Session& session = *one.second;
+    pollfd state{.fd = session.plain.get(), .events = POLLIN, .revents = 0};
+    return !session.open || (session.out.empty() && ::poll(&state, 1, 0) == 0);
+  });
 }
 std::size_t TlsFront::sessions() const { return impl_->sessions.size(); }
 const std::string& TlsFront::trouble() const { return impl_->trouble; }

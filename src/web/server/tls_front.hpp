@@ -48,8 +48,8 @@ struct TlsLimits {
 
 class TlsFront {
  public:
-  /// A connection as it is behind TLS.
-  using Ready = std::function<void(runtime::Descriptor plain)>;
+  /// A connection as it is behind TLS, and what its client has shown; null: no certificate.
+  using Ready = std::function<void(runtime::Descriptor plain, std::shared_ptr<const ClientCertificate> shown)>;
   using Report = std::function<void(bool failed, const std::string& text)>;
 
   TlsFront(runtime::Loop& loop, Report report, TlsLimits limits = TlsLimits::of_this_process());
@@ -65,6 +65,8 @@ class TlsFront {
   void begin(runtime::Descriptor socket, const HttpServer::From& from, Ready ready);
   /// Ends the connections that come from there.
   void close_if(const std::function<bool(const HttpServer::From&)>& matches);
+  /// Whether nothing that the HTTP server has said is still to be carried to a client.
+  [[nodiscard]] bool is_quiet() const;
   /// How many connections there are.
   [[nodiscard]] std::size_t sessions() const;
   /// Why nobody is answered; empty: they are.

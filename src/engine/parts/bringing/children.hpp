@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/events/effect.hpp"
 #include "engine/events/event.hpp"
 #include "engine/events/evidence.hpp"
 #include "engine/ids.hpp"

@@ -226,6 +226,11 @@ bool Jobs::program_ended(const effect::Exec& exec, const event::ActionEnded& end
     go_on(job, StepEnd::Failed, turn);
     return true;
   }
+  if (!job.program_failure.empty() && block.is_unit()) {  // whose end systemd itself tells
+    set_cause(job, job.program_failure);
+    go_on(job, StepEnd::Failed, turn);
+    return true;
+  }
   // There is nothing by which one could see whether it has stopped. As to Monit, it has.
   if (!job.program_failure.empty())
     turn.record(RecordKind::JobStep, Severity::Warning, block.name, job.program_failure).subject = job.id.number();

@@ -32,8 +32,6 @@ bool same_healing(const Origin& a, const Origin& b) {
   return healing != nullptr && is_healing(b, healing->id);
 }
 
-WallTime begun_at(const Job& job, Instant now) { return now.wall - (now.mono - job.begun); }
-
 }  // namespace
 
 // ---- view ---------------------------------------------------------------------------------------------------------
@@ -145,7 +143,7 @@ effect::SavedJob Jobs::saved(const Job& job, Instant now) const {
                        .unmonitor = job.unmonitor,
                        .by = job.by,
                        .cause = job.cause,
-                       .begun = begun_at(job, now)};
+                       .begun = job.begun_at(now)};
   out.steps.reserve(job.steps.size());
   for (const JobStep& step : job.steps) out.steps.push_back({graph_->at(step.service).name, step.kind, step.named});
   return out;
@@ -163,7 +161,7 @@ void Jobs::save(Turn& turn) const {
   for (const JobId id : turn.moved_jobs)
     if (const Job* const job = find(id); job != nullptr && !std::ranges::binary_search(turn.changed_jobs, id))
       turn.commit.moved_jobs.push_back(
-          {.job = id, .position = job->position, .action = job->action, .begun = begun_at(*job, turn.now)});
+          {.job = id, .position = job->position, .action = job->action, .begun = job->begun_at(turn.now)});
 }
 
 // ---- begin --------------------------------------------------------------------------------------------------------

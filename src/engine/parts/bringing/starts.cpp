@@ -151,8 +151,12 @@ void Starts::retarget(ServiceId id) {
 // ---- starts -------------------------------------------------------------------------------------------------------
 
 void Starts::want(ServiceId id, Turn& turn) {
+  const StartHistory& starts = edit(id);
   edit(id).restarted = true;
   turn.save(id);
+  // A unit that is to be started once more has not lasted: that counts as the death of a process does.
+  if (graph_->at(id).is_unit() && starts.last && (!starts.not_before || *starts.not_before <= *starts.last))
+    note_end(id, turn.now.wall - *starts.last, turn);
 }
 
 void Starts::count_restart(ServiceId id, Turn& turn) {

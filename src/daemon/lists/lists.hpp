@@ -3,6 +3,7 @@
 // loads rules. On the loop thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,15 +11,22 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/environments.hpp"
 #include "config/lists/list_memory.hpp"
 #include "config/load.hpp"
 #include "config/passes/expand.hpp"
+#include "daemon/lists/list_calls.hpp"
 #include "engine/events/event.hpp"
+#include "engine/events/measure.hpp"
+#include "engine/rules/graph.hpp"
+#include "runtime/jq_helper.hpp"
 #include "runtime/list_reader.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/net/http_caller.hpp"
 #include "runtime/worker_pool.hpp"
 #include "util/time.hpp"
 
@@ -39,6 +47,12 @@ class DaemonLists {
     std::function<void()> read;
     /// Other rows are in force: the rules are to be loaded again.
     std::function<void()> changed;
+    /// Makes requests.
+    std::function<runtime::HttpCaller&()> caller;
+    /// Those in force.
+    std::function<const engine::Settings&()> settings;
+    /// What was found of rows: event::RowsRead, event::Measured.
+    std::function<void(const engine::Event&)> found;
   };
 
   /// Reads what is remembered in `path`; where that cannot be read nothing is.
@@ -66,7 +80,7 @@ class DaemonLists {
   /// force.
   [[nodiscard]] bool keep_offered();
   /// These rules are in force, without these rows; `changed`: others than before.
-  void in_force(const config::LoadResult& rules, bool changed);
+  void in_force(const config::LoadResult& rules, bool changed, const engine::Graph& graph);
 
   /// From now on lists are read.
   void begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks hooks);
@@ -75,6 +89,12 @@ class DaemonLists {
   [[nodiscard]] bool read_new(const std::vector<config::ListDeclaration>& lists, std::function<void()> done);
   /// These are the lists of the rules in force.
   void declare(const std::vector<config::ListDeclaration>& lists);
+
+  /// A row is to be looked at, beside its runs: its list is read for that, if it must be. Answered by event::Measured,
+  /// or by an event::RowsRead.
+  void look(const engine::effect::Measure& measure, const engine::ServiceBlock& block);
+  /// The look is not wanted any more.
+  void cancel(engine::RunId run);
 
   /// Rows that are refused now, a sentence each.
   [[nodiscard]] std::vector<std::string> refused() const;
@@ -102,10 +122,36 @@ class DaemonLists {
     std::vector<config::ListRecord> records;
     bool compiling = false;
   };
+  /// What a reading has found of rows, by their names in lower case, in their order.
+  struct Found {
+    std::vector<std::pair<std::string, std::shared_ptr<const engine::Evidence>>> rows;
+    std::unordered_map<std::string, std::size_t> at;
+    std::vector<std::string> filters;  ///< that were asked for
+
+    [[nodiscard]] std::shared_ptr<const engine::Evidence> find(const std::string& row) const;
+  };
+  /// What is asked of the rows of a list.
+  struct Needs {
+    config::KeptOfRows kept;
+    std::vector<std::string> filters;
+  };
+  /// What was read: the text of a command or a file, or rows.
+  struct Read {
+    Result<std::string> text = std::string();
+    std::optional<Result<ListCalls::Rows>> rows{};
+  };
+  /// A look at a row that waits for a reading.
+  struct Look {
+    engine::ServiceId service;
+    engine::RunId run;
+    std::string row;  ///< in lower case
+    Duration asked{0};
+  };
   /// What a reading comes to, found out beside the loop.
   struct Judged {
     std::string failure{};  ///< why it is none; empty: it is one
     Offered offered{};
+    std::shared_ptr<const Found> found{};
     bool same_rows = false;  ///< as are believed
     bool same = false;       ///< nothing else has changed either
   };
@@ -118,16 +164,61 @@ class DaemonLists {
     std::optional<WallTime> read;                     ///< when, successfully
     runtime::Loop::Timer due;
     bool reading = false;
+    bool counts = true;    ///< the reading under way; else it is for looks alone, and nothing is believed of it
+    bool again = false;    ///< another one is wanted after it, for looks
+    bool overdue = false;  ///< one that counts was put off: the next one does
+    Duration began{0};     ///< mono: that reading, or the last
+    config::ListSource source;
+    std::vector<std::string> fields;   ///< that the rules name
+    bool keeps_all = true;             ///< fields, whether they are named or not
+    std::vector<std::string> filters;  ///< of all its rules
+    std::optional<Needs> asked;        ///< what the reading under way was asked for
+    std::unordered_map<std::string, std::vector<engine::ServiceId>> services;  ///< that judge its rows, by these
+    std::vector<engine::ServiceId> fresh;                                      ///< that no reading was told yet
+    std::shared_ptr<const Found> found;                                        ///< by the last reading
+    Duration found_began{0};                                                   ///< mono: when that began
+    std::vector<Look> looks;
+    runtime::Loop::Timer look_due;
+    bool look_planned = false;
+    Hash128 key;          ///< config::key_of(source)
     bool judged = false;  ///< `rejected` is of the rules that come into force next
   };
 
   void load();
   void save();
-  void read(const config::ListSource& source);
-  void take(const config::ListSource& source, Result<std::string> text);
-  static Judged judge(const Memory& memory, const Rejected& rejected, Result<std::string> text,
-                      const std::set<std::string>& failed, const std::set<std::string>& in_repair);
-  void offer(const config::ListSource& source, const Memory& before, Judged judged);
+  void read(const config::ListSource& source, bool counts);
+  void read_http(const config::ListSource& source, bool counts);
+  static void put_off(One& list, bool counts);
+  /// Has something destroyed beside the loop: there may be very many rows.
+  template <typename What>
+  void let_go(What what) {
+    auto shared = std::make_shared<What>(std::move(what));
+    judge_->submit(
+        [shared = std::move(shared)]() mutable -> runtime::Loop::Callback {
+          shared.reset();
+          return [] {};
+        },
+        [](const Error&) {});
+  }
+  void take(const config::ListSource& source, Read read);
+  static Judged judge(const Memory& memory, const Rejected& rejected, Read read, const Needs& needs,
+                      const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+                      runtime::JqHelper& helper);
+  static Result<config::ListReading> reading_of(Read& read, const Needs& needs, runtime::JqHelper& helper,
+                                                std::vector<std::vector<engine::ValueSeen>>& values);
+  static std::shared_ptr<const Found> found_of(const config::ListReading& reading,
+                                               std::vector<std::vector<engine::ValueSeen>> values, const Needs& needs,
+                                               const config::ListMemory& memory);
+  [[nodiscard]] static Needs needs_of(const One& list);
+  void ask(ListCalls::Question question, std::function<void(Result<runtime::ListAnswer>)> done);
+  void need(One& list, const config::ListDeclaration& declaration);
+  void take_services(const engine::Graph& graph);
+  void tell_rows(const config::ListSource& source, One& list, Judged& judged);
+  void tell_some(const config::ListSource& source, const std::shared_ptr<const Found>& found, std::size_t from);
+  void tell_fresh(const config::ListSource& source, One& list);
+  void answer_looks(One& list, const Found* found, const std::string& failure);
+  void read_for_looks(const config::ListSource& source, One& list);
+  void offer(const config::ListSource& source, const Memory& before, Judged&& judged);
   void fail(One& list, const std::string& why);
   bool reject(const config::ListSource& source, One& list, const std::vector<config::RowLeftOut>& left_out);
   void end_reading();
@@ -144,7 +235,9 @@ class DaemonLists {
   runtime::Loop* loop_ = nullptr;
   std::unique_ptr<runtime::ListReader> reader_;
   std::unique_ptr<runtime::WorkerPool> saver_;
-  std::unique_ptr<runtime::WorkerPool> judge_;
+  std::unique_ptr<runtime::WorkerPool> judge_;  ///< one worker, which the helper is for
+  std::shared_ptr<runtime::JqHelper> helper_;
+  std::unique_ptr<ListCalls> calls_;
   std::set<config::ListSource> awaited_;  ///< lists that read_new() waits for
   std::function<void()> when_read_;
   runtime::Loop::Timer read_limit_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/lists.hpp"
+#include "daemon/lists/lists.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -42,8 +42,11 @@ ListRow row_of(const json& saved) {
 json to_json(const ListMemory::Saved& saved) {
   json rows = json::array();
   for (const ListRow& row : saved.rows) rows.push_back(to_json(row));
+  json known = json::object();
+  for (const auto& [name, since] : saved.known)
+    known[name] = std::chrono::duration_cast<milliseconds>(since.time_since_epoch()).count();
   return {{"rows", std::move(rows)}, {"names", saved.names},   {"missing", saved.missing}, {"well", saved.well},
-          {"equal", saved.equal},    {"proven", saved.proven}, {"failure", saved.failure}};
+          {"equal", saved.equal},    {"proven", saved.proven}, {"failure", saved.failure}, {"known", std::move(known)}};
 }
 
 ListMemory::Saved memory_of(const json& saved) {
@@ -55,14 +58,14 @@ ListMemory::Saved memory_of(const json& saved) {
   saved.at("equal").get_to(memory.equal);
   saved.at("proven").get_to(memory.proven);
   saved.at("failure").get_to(memory.failure);
+  if (saved.contains("known"))  // not written by earlier versions: then they have been known for ever
+    for (const auto& [name, since] : saved.at("known").items())
+      memory.known[name] = std::min(WallTime{milliseconds(since.get<std::int64_t>())}, runtime::now().wall);
+  else
+    for (const std::string& name : memory.names) memory.known[name] = WallTime{};
   // What stands in a file is looked at like what comes from outside.
   std::erase_if(memory.rows, [](const ListRow& row) { return !config::is_row_name(row.name); });
   return memory;
-}
-
-std::string from(const ListSource& source) {
-  return source.command.empty() ? "file " + source.file
-                                : "command " + fmt::format("{}", fmt::join(source.command, " "));
 }
 
 std::string counted_rows(std::size_t count) { return fmt::format("{} row{}", count, count == 1 ? "" : "s"); }
@@ -171,24 +174,35 @@ void DaemonLists::begin(runtime::Loop& loop, runtime::Spawner& spawner, Hooks ho
       loop,
       runtime::WorkerPool::Options{.name = "healer lists", .workers = 1, .max_lost = 1, .patience = Duration{5000}});
   judge_ = std::make_unique<runtime::WorkerPool>(
-      loop,
-      runtime::WorkerPool::Options{.name = "healer rows", .workers = 1, .max_lost = 1, .patience = Duration{60'000}});
+      loop, runtime::WorkerPool::Options{
+                .name = "healer rows", .workers = 1, .max_lost = 1, .patience = 2 * runtime::JqHelper::kListPatience});
+  helper_ = std::make_shared<runtime::JqHelper>("/proc/self/exe");
+  calls_ = std::make_unique<ListCalls>(ListCalls::Hooks{
+      .caller = hooks_.caller,
+      .settings = hooks_.settings,
+      .ask = [this](
+                 ListCalls::Question question,
+                 std::function<void(Result<runtime::ListAnswer>)> done) { ask(std::move(question), std::move(done)); },
+      .post = [&loop](runtime::Loop::Callback what) { loop.post(std::move(what)); }});
 }
 
 bool DaemonLists::read_new(const std::vector<config::ListDeclaration>& lists, std::function<void()> done) {
   constexpr Duration kPatience = seconds{10};
   std::vector<ListSource> wanted;
   for (const config::ListDeclaration& list : lists)
-    if (!lists_.contains(list.source)) wanted.push_back(list.source);
+    if (const auto known = lists_.find(list.source); known == lists_.end() ||
+                                                     !std::ranges::includes(known->second.fields, list.fields) ||
+                                                     known->second.keeps_all != list.keeps_all_fields()) {
+      if (known != lists_.end() && known->second.reading) continue;
+      need(lists_[list.source], list);
+      wanted.push_back(list.source);
+    }
   if (wanted.empty()) return false;
   when_read_ = std::move(done);
   awaited_.insert(wanted.begin(), wanted.end());
   read_limit_ = loop_->timer([this] { end_reading(); });
   read_limit_.set_deadline(runtime::mono_now() + kPatience);
-  for (const ListSource& source : wanted) {
-    lists_[source];
-    read(source);
-  }
+  for (const ListSource& source : wanted) read(source, true);
   return true;
 }
 
@@ -203,44 +217,66 @@ void DaemonLists::declare(const std::vector<config::ListDeclaration>& lists) {
   for (const config::ListDeclaration& declaration : lists) {
     declared.insert(declaration.source);
     One& list = lists_[declaration.source];
+    need(list, declaration);
     const auto before = std::exchange(list.declared, declaration);
     // A load of the rules is no reading: what is not new is read when it was due.
     if (before && before->every == declaration.every) continue;
-    if (!before) list.due = loop_->timer([this, source = declaration.source] { read(source); });
+    if (!before) list.due = loop_->timer([this, source = declaration.source] { read(source, true); });
     const bool is_fresh = before || list.offered;
     if (!list.reading) list.due.set_deadline(runtime::mono_now() + (is_fresh ? declaration.every : Duration{0}));
   }
   std::erase_if(lists_, [&](const auto& one) { return !declared.contains(one.first); });
+  std::vector<std::string> calls;
+  for (const auto& [source, list] : lists_)
+    if (list.source.http) calls.push_back(list.source.http->call_key());
+  calls_->keep_tokens(calls);
 }
 
-void DaemonLists::read(const ListSource& source) {
+void DaemonLists::read(const ListSource& source, bool counts) {
   const auto found = lists_.find(source);
-  if (found == lists_.end() || std::exchange(found->second.reading, true)) return;
-  const auto done = [this, source](Result<std::string> text) { take(source, std::move(text)); };
+  if (found == lists_.end()) return;
+  One& list = found->second;
+  if (list.source.http) return read_http(source, counts);
+  if (list.reading) return put_off(list, counts);
+  list.reading = true;
+  list.counts = std::exchange(list.overdue, false) || counts;
+  list.began = runtime::mono_now();
+  const auto done = [this, source](Result<std::string> text) { take(source, {.text = std::move(text)}); };
   if (source.command.empty())
     reader_->read_file(source.file, done);
   else
     reader_->run(source.command, hooks_.environment(), done);
 }
 
-void DaemonLists::take(const ListSource& source, Result<std::string> text) {
+void DaemonLists::take(const ListSource& source, Read read) {
   const auto found = lists_.find(source);
   if (found == lists_.end()) return;  // the rules do not name it any more
   const One& list = found->second;
   judge_->submit(
-      [this, source, memory = list.memory, rejected = list.rejected, text = std::move(text),
-       failed = failed(source, list), in_repair = hooks_.in_repair(source.name)]() -> runtime::Loop::Callback {
-        auto judged = std::make_shared<Judged>(judge(memory, *rejected, text, failed, in_repair));
-        return [this, source, memory, judged] { offer(source, memory, std::move(*judged)); };
+      [this, source, memory = list.memory, rejected = list.rejected, read = std::make_shared<Read>(std::move(read)),
+       needs = list.asked ? *list.asked : needs_of(list), helper = helper_, failed = failed(source, list),
+       in_repair = hooks_.in_repair(source.name)]() -> runtime::Loop::Callback {
+        auto judged =
+            std::make_shared<Judged>(judge(memory, *rejected, std::move(*read), needs, failed, in_repair, *helper));
+        return [this, source, memory, judged]() mutable {
+          offer(source, memory, std::move(*judged));
+          let_go(std::pair(std::move(memory), std::move(judged)));
+        };
       },
-      [this, source](const Error& why) { offer(source, {}, {.failure = why.what}); });
+      [this, source](const Error& why) {
+        helper_ = std::make_shared<runtime::JqHelper>("/proc/self/exe");  // the worker may still be busy with the other
+        offer(source, {}, {.failure = why.what});
+      });
 }
 
 /// Reads what a list says, and finds out what it comes to.
-DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rejected, Result<std::string> text,
-                                       const std::set<std::string>& failed, const std::set<std::string>& in_repair) {
-  Result<config::ListReading> reading = text ? config::read_rows(*text) : Result<config::ListReading>(text.error());
+DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rejected, Read read, const Needs& needs,
+                                       const std::set<std::string>& failed, const std::set<std::string>& in_repair,
+                                       runtime::JqHelper& helper) {
+  std::vector<std::vector<engine::ValueSeen>> values;
+  Result<config::ListReading> reading = reading_of(read, needs, helper, values);
   if (!reading) return {.failure = reading.error().what};
+  const config::ListReading whole = needs.kept.documents ? *reading : config::ListReading{};
   std::erase_if(reading->rows, [&](const ListRow& row) {
     const auto known = rejected.find(to_lower(row.name));
     if (known == rejected.end() || known->second.first != row) return false;
@@ -249,7 +285,8 @@ DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rej
   });
   ListMemory next = *memory;
   Judged judged;
-  judged.offered.records = next.read(*reading, failed, in_repair);
+  judged.offered.records = next.read(*reading, failed, in_repair, runtime::now().wall);
+  if (needs.kept.documents) judged.found = found_of(whole, std::move(values), needs, next);
   judged.offered.reading = std::move(*reading);
   judged.same_rows = config::same_rows(memory->rows(), next.rows());
   judged.same = memory->saved() == next.saved();
@@ -258,12 +295,15 @@ DaemonLists::Judged DaemonLists::judge(const Memory& memory, const Rejected& rej
 }
 
 /// Rows that are in the rules already are believed at once, others when it is known that they compile.
-void DaemonLists::offer(const ListSource& source, const Memory& before, Judged judged) {
+void DaemonLists::offer(const ListSource& source, const Memory& before, Judged&& judged) {
   const auto found = lists_.find(source);
   if (found == lists_.end()) return;
   One& list = found->second;
   list.reading = false;
+  list.asked.reset();
+  if (!list.counts) return tell_rows(source, list, judged);
   if (list.declared) list.due.set_deadline(runtime::mono_now() + list.declared->every);
+  tell_rows(source, list, judged);
   if (!judged.failure.empty()) {
     list.offered.reset();
     if (list.declared) fail(list, judged.failure);
@@ -365,7 +405,8 @@ bool DaemonLists::reject(const ListSource& source, One& list, const std::vector<
   std::erase_if(expected, [&](const ListRow& row) { return rejected.contains(to_lower(row.name)); });
   list.rejected = std::make_shared<const Rejected>(std::move(rejected));
   ListMemory next = *list.memory;
-  offered.records = next.read(offered.reading, failed(source, list), hooks_.in_repair(source.name));
+  offered.records =
+      next.read(offered.reading, failed(source, list), hooks_.in_repair(source.name), runtime::now().wall);
   offered.memory = std::make_shared<const ListMemory>(std::move(next));
   return stays_other || !config::same_rows(std::move(expected), offered.memory->rows());
 }
@@ -386,7 +427,8 @@ std::set<std::string> DaemonLists::failed(const ListSource& source, const One& l
   return rows;
 }
 
-void DaemonLists::in_force(const config::LoadResult& rules, bool changed) {
+void DaemonLists::in_force(const config::LoadResult& rules, bool changed, const engine::Graph& graph) {
+  if (changed) take_services(graph);
   constexpr std::size_t kMostListed = 5;
   const std::vector<config::RowLeftOut>& left_out = rules.rows_left_out;
   none_in_force_ = !rules.lists_left_out.empty();
@@ -442,7 +484,7 @@ std::string DaemonLists::text() const {
   for (const auto& [source, list] : lists_) {
     if (!list.declared) continue;
     const ListMemory::Saved& memory = list.memory->saved();
-    all += fmt::format("{}{} from {}\n", all.empty() ? "" : "\n", list.declared->name, from(source));
+    all += fmt::format("{}{} from {}\n", all.empty() ? "" : "\n", list.declared->name, describe(list.source));
     all += fmt::format("  rows      {}\n", memory.rows.size());
     all += fmt::format("  read      {}\n", list.read ? format_monit_date(runtime::local_civil(*list.read)) : "not yet");
     all += fmt::format("  every     {} s\n", std::chrono::duration_cast<seconds>(list.declared->every).count());
@@ -465,7 +507,7 @@ std::string DaemonLists::text() const {
     if (refused > kMostMissing) all += fmt::format("  refused   {} more rows\n", refused - kMostMissing);
     for (const std::string& one : list.memory->refused()) all += fmt::format("  refused   {}\n", one);
   }
-  if (all.empty()) return "the rules have no lists from commands or files";
+  if (all.empty()) return "the rules have no lists from commands or files, or over HTTP";
   all.pop_back();
   return all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "util/same_secret.hpp"
+#include "util/secrets/same_secret.hpp"
 
 #include <cstddef>
 
