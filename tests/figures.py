@@ -17,7 +17,7 @@ LIMITS = {
     "engine.cpp.lines": (250, 250),
     "Healings.functions": (60, 146),
     "Daemon.functions": (60, 79),
-    "Daemon.members": (40, 53),
+    "Daemon.members": (40, 55),
     "parts.that.change.each.other": (0, 0),
     "parts.that.include.the.engine": (0, 0),
     "fields.written.by.others": (0, 0),

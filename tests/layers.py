@@ -71,6 +71,7 @@ LAW = {
              "runtime/net/connector", "runtime/pattern", "runtime/process/own_programs"}, {"cli11", "json"}),
     "ctl/server": ({"ctl/server", "control/client", "control/wire", "runtime/descriptor", "runtime/files/read_input", "util"},
                    {"cli11", "curl", "json"}),
+    "ctl/words": ({"ctl/words", "control/wire", "usage", "util", "runtime"}, {"cli11", "json"}),
     "ctl/render": ({"control/wire", "util"}, {"json"}),
     "ctl/render/decisions": ({"control/wire", "util"}, set()),
     "ctl/render/screen": ({"ctl/render/top_view", "util"}, {"ncurses"}),

@@ -202,6 +202,18 @@ void Engine::drain(Turn& turn) {
                       .action = fact.action, .outcome = Outcome::NotStarted, .output = "it was cancelled before"},
                   turn);
             },
+            [&](const fact::RunDue& fact) {
+              const ServiceState& state = services_[fact.service.index()];
+              if (!running_ || !state.monitored || state.job) return;
+              if (!state.flight)
+                start_run(fact.service, fact.counted, Reason::Schedule, turn);
+              else if (fact.counted)
+                timetable_.count(fact.service, *services_[fact.service.index()].flight, turn.now);
+            },
+            [&](const fact::EventRefused& fact) {
+              if (graph_->block(fact.service) != nullptr) alerts_.event_refused(fact.service, fact.text, turn);
+            },
+            [&](const fact::StandingEnded& fact) { healing_.unsettled(fact, turn); },
             [&](const fact::StepDue& fact) { jobs_.go(fact.job, turn); },
             [&](const fact::EndWanted& fact) { children_.end_program(fact.action, turn); },
             [&](const fact::ServiceStarted& fact) { starts_.note_started(fact.service, fact.program, turn); },

@@ -40,7 +40,6 @@
 #include "engine/job.hpp"
 #include "engine/parts/absent.hpp"
 #include "engine/parts/alerts.hpp"
-#include "engine/parts/arrivals.hpp"
 #include "engine/parts/bringing/action_failures.hpp"
 #include "engine/parts/bringing/children.hpp"
 #include "engine/parts/bringing/jobs.hpp"
@@ -48,6 +47,7 @@
 #include "engine/parts/commands.hpp"
 #include "engine/parts/composites.hpp"
 #include "engine/parts/doubts.hpp"
+#include "engine/parts/hearing/arrivals.hpp"
 #include "engine/parts/holds.hpp"
 #include "engine/parts/leftovers.hpp"
 #include "engine/parts/maintenance.hpp"
@@ -156,13 +156,10 @@ class Engine {
   void on(const event::Stopping& event, Turn& turn);
 
   void drain(Turn& turn);
-  void on(const fact::RunDue& fact, Turn& turn);
   void on(const fact::RunAsked& fact, Turn& turn);
   void on(const fact::CheckWanted& fact, Turn& turn);
   void on(const fact::JobEnded& fact, Turn& turn);
   void on(const fact::ServiceWell& fact, Turn& turn);
-  void on(const fact::EventRefused& fact, Turn& turn);
-  void on(const fact::StandingEnded& fact, Turn& turn);
 
   void save_services(Turn& turn);
   [[nodiscard]] SavedService save(ServiceId id, const Graph& graph, Instant now) const;

@@ -19,22 +19,10 @@
 #include "util/text.hpp"
 
 namespace healer::engine {
-namespace {
-
-constexpr std::string_view kEventRefused = "Event refused";
-
-}  // namespace
 
 void Engine::on(const event::Arrived& event, Turn& turn) {
   if (event.document != nullptr) return arrivals_.events().take(event, turn);
   arrivals_.take(event, turn);
-}
-
-void Engine::on(const fact::RunDue& fact, Turn& turn) {
-  ServiceState& state = services_[fact.service.index()];
-  if (!running_ || !state.monitored || state.job) return;
-  if (!state.flight) return start_run(fact.service, fact.counted, Reason::Schedule, turn);
-  if (fact.counted) timetable_.count(fact.service, *state.flight, turn.now);
 }
 
 void Engine::on(const fact::RunAsked& fact, Turn& turn) {
@@ -52,14 +40,6 @@ void Engine::on(const fact::RunAsked& fact, Turn& turn) {
     return;
   }
   on(event::Measured{fact.service, fact.run, std::move(seen)}, turn);
-}
-
-void Engine::on(const fact::EventRefused& fact, Turn& turn) {
-  const ServiceBlock* const block = graph_->block(fact.service);
-  if (block == nullptr) return;
-  turn.record(RecordKind::EventRefused, Severity::Warning, block->name, fact.text);
-  alerts_.send(fact.service, {}, EventKind::Invalid, effect::Cause::State::Failed, fact.text, turn, false,
-               kEventRefused);
 }
 
 }  // namespace healer::engine

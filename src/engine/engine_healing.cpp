@@ -26,8 +26,6 @@ void Engine::notify_healings(Turn& turn) {
   }
 }
 
-void Engine::on(const fact::StandingEnded& fact, Turn& turn) { healing_.unsettled(fact, turn); }
-
 /// The rules of a service count as recovered, and their windows are emptied: it was seen to be well.
 void Engine::on(const fact::ServiceWell& fact, Turn& turn) {
   const ServiceId id = fact.service;

@@ -45,7 +45,7 @@ std::uint64_t Engine::cycle(Instant now) const {
 
 void Engine::begin(ServiceId id, Duration first, Turn& turn) {
   if (graph_->at(id).is_event()) {
-    services_[id.index()].initialising = false;  // that nothing has come says nothing of it
+    monitoring_.judged(id);  // that nothing has come says nothing of it
     return arrivals_.events().begin(id, turn);
   }
   if (graph_->at(id).is_heard()) return arrivals_.begin(id, turn);

@@ -213,6 +213,12 @@ void write_command(const event::Command& command, ByteWriter& out) {
   if (!command.plan.empty()) out.text(command.plan);
 }
 
+Outcome read_outcome(ByteReader& in) {
+  const std::uint8_t value = in.byte();
+  if (value > static_cast<std::uint8_t>(Outcome::Unmatched)) in.fail();
+  return in.ok() ? static_cast<Outcome>(value) : Outcome::Exited;
+}
+
 }  // namespace
 
 // ---- writing ------------------------------------------------------------------------------------------------------
@@ -475,15 +481,6 @@ void ChunkReader::read_ran(std::uint8_t tag, ByteReader& in, Item& item) {
 }
 
 What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
-  const auto outcome = [&in] {
-    const std::uint8_t value = in.byte();
-    if (value > static_cast<std::uint8_t>(Outcome::Unmatched)) in.fail();
-    return in.ok() ? static_cast<Outcome>(value) : Outcome::Exited;
-  };
-  const auto hash = [&in] {
-    const std::uint64_t high = in.number();
-    return Hash128{.high = high, .low = in.number()};
-  };
   switch (static_cast<Tag>(tag)) {
     case Tag::Woke: return Woke{sum(mono_, -in.difference())};
     case Tag::WokeAtWill: return Woke{};
@@ -503,13 +500,14 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
       died.pid = in.difference();
       died.start_ticks = in.number();
       if (in.byte() == 0) return died;
-      const Outcome how = outcome();
+      const Outcome how = read_outcome(in);
       died.end = ProcessEnd{how, in.difference()};
       return died;
     }
     case Tag::Launched: {
       const ActionId action{in.number()};
-      return Launched{action, hash()};
+      const std::uint64_t high = in.number();
+      return Launched{action, Hash128{.high = high, .low = in.number()}};
     }
     case Tag::Started: {
       event::ActionStarted started{.action = ActionId{in.number()}};
@@ -520,7 +518,7 @@ What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
     case Tag::Ready: return event::ActionReady{ActionId{in.number()}};
     case Tag::Ended: {
       event::ActionEnded ended{.action = ActionId{in.number()}, .output = {}};
-      ended.outcome = outcome();
+      ended.outcome = read_outcome(in);
       ended.status = in.difference();
       ended.unseen = in.byte() != 0;
       ended.elapsed = Duration{in.difference()};

@@ -53,6 +53,11 @@ void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Ca
   send(std::move(recipients), std::make_shared<const effect::Cause>(std::move(cause)), turn);
 }
 
+void Alerts::event_refused(ServiceId id, const std::string& text, Turn& turn) const {
+  turn.record(RecordKind::EventRefused, Severity::Warning, graph_->at(id).name, text);
+  send(id, {}, EventKind::Invalid, effect::Cause::State::Failed, text, turn, false, "Event refused");
+}
+
 void Alerts::send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what,
                             std::string_view but) const {
   if (graph_->settings->shadow) return;

@@ -65,6 +65,8 @@ class Alerts {
   /// Monit has no word for it; `listed_only`: not to those who want all but some kinds.
   void send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state, const std::string& text,
             Turn& turn, bool listed_only = false, std::string_view what = {}) const;
+  /// An event was refused, or was dropped before it was judged: people are told.
+  void event_refused(ServiceId id, const std::string& text, Turn& turn) const;
   /// Of healer itself. `action` is what Monit calls it: "start", "stop"; `what` has happened, where Monit has no word
   /// for it; `but`: a contact that is not told.
   void send_of_daemon(const std::string& text, std::string_view action, Turn& turn, std::string_view what = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ctl/heal.hpp"
+#include "ctl/words/heal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

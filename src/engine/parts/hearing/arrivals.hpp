@@ -23,7 +23,7 @@
 #include "engine/events/evidence.hpp"
 #include "engine/heartbeat.hpp"
 #include "engine/ids.hpp"
-#include "engine/parts/occurrences.hpp"
+#include "engine/parts/hearing/occurrences.hpp"
 #include "engine/service_state.hpp"
 #include "util/slim.hpp"
 #include "util/time.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ctl/command_words.hpp"
+#include "ctl/words/command_words.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/parts/arrivals.hpp"
+#include "engine/parts/hearing/arrivals.hpp"
 
 #include <algorithm>
 #include <chrono>

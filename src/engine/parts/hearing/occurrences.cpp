@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/parts/occurrences.hpp"
+#include "engine/parts/hearing/occurrences.hpp"
 
 #include <algorithm>
 #include <memory>

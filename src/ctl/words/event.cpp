@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ctl/event.hpp"
+#include "ctl/words/event.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>

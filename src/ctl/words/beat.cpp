@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ctl/beat.hpp"
+#include "ctl/words/beat.hpp"
 
 #include <CLI/CLI.hpp>
 #include <array>
