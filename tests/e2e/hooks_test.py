@@ -2,10 +2,10 @@
 """Hooks and heartbeats over HTTP: by those who send such things, in their own shapes, and over a kill."""
 import base64
 import collections
+import fcntl
 import hashlib
 import hmac
 import http.client
-import fcntl
 import json
 import os
 import shutil
