@@ -181,6 +181,7 @@ class Engine {
   void on(const fact::LookWanted& fact, Turn& turn);
   void on(const fact::RunDue& fact, Turn& turn);
   void on(const fact::RunAsked& fact, Turn& turn);
+  void on(const fact::ExecsDue& fact, Turn& turn);
   void on(const fact::EventRefused& fact, Turn& turn);
   void on(const fact::StandingEnded& fact, Turn& turn);
   void on(const fact::JournalTurned& fact, Turn& turn);
@@ -356,7 +357,7 @@ class Engine {
   Composites composites_{graph_, services_, rules_, timetable_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
-  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healings_, ids_};
+  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healings_, programs_, ids_};
   Holds holds_{graph_, pauses_, maintenance_, healings_};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
   StartLeftovers leftovers_{graph_, services_, programs_};

@@ -34,6 +34,11 @@ struct RunAsked {
   RunId run;
 };
 
+/// What held back the programs that events have asked for may have ended.
+struct ExecsDue {
+  ServiceId service;
+};
+
 /// An event was refused, or was dropped before it was judged: people are told.
 struct EventRefused {
   ServiceId service;
@@ -60,7 +65,7 @@ struct NeverBegun {
 
 }  // namespace fact
 
-using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::EventRefused, fact::StandingEnded,
-                          fact::JournalTurned, fact::NeverBegun>;
+using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::ExecsDue, fact::EventRefused,
+                          fact::StandingEnded, fact::JournalTurned, fact::NeverBegun>;
 
 }  // namespace healer::engine

@@ -16,6 +16,7 @@
 #include "engine/parts/judge.hpp"
 #include "engine/parts/maintenance.hpp"
 #include "engine/parts/pauses.hpp"
+#include "engine/parts/programs.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -31,6 +32,7 @@ constexpr std::size_t kLongestName = 253;
 constexpr std::uint16_t kRefused = 422;
 /// So many events are judged in one turn: the loop has other things to do, too.
 constexpr int kMostInOneTurn = 64;
+constexpr std::size_t kMostQueuedExecs = 100;  // of a service, beyond which its events wait
 constexpr Duration kSoon{1};
 
 const EventSpec& event_of(const Graph& graph, ServiceId id) { return graph.at(id).other->event; }
@@ -51,6 +53,16 @@ const std::string* value_of(const EventFields& fields, std::string_view name) {
 std::size_t size_of(const Occurrence& occurrence) { return occurrence.document ? occurrence.document->size() : 0; }
 
 Hash128 key_of(const std::string& key) { return hash128(key); }
+
+/// Without those that a program would take for one that the rules name, which alone was looked at.
+EventFields unshadowed(EventFields fields, const std::vector<std::string>& named) {
+  std::erase_if(fields, [&](const auto& field) {
+    return std::ranges::any_of(named, [&](const std::string& name) {
+      return name != field.first && environment_name(name) == environment_name(field.first);
+    });
+  });
+  return fields;
+}
 
 }  // namespace
 
@@ -83,7 +95,9 @@ const Occurrence* Occurrences::newest(ServiceId id) const {
 
 std::string Occurrences::held(ServiceId id, Instant now) const {
   if (pauses_.of(id, now)) return "paused";
-  return maintenance_.in_force(id, now) ? "maintenance" : "";
+  if (maintenance_.in_force(id, now)) return "maintenance";
+  const std::size_t queued = programs_.queued_of(graph_->at(id).name).size();
+  return queued < kMostQueuedExecs ? "" : fmt::format("{} programs wait for their turn", queued);
 }
 
 bool Occurrences::stands(ServiceId id, Hash128 rule, std::string_view target) const {
@@ -233,7 +247,7 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
   const bool is_noted = arrived.refused != 0;  // by who has read it: it is nothing that has happened
   const bool is_judged = is_taken && !is_noted && services_[id.index()].monitored;
   if (is_judged)
-    event.fields = arrived.fields;
+    event.fields = unshadowed(arrived.fields, block->other->event.fields);
   else if (is_taken)
     event.outcome = is_noted ? verdict.text : fmt::format("not judged: {} is not monitored", block->name);
   if (!is_judged) event.stage = is_taken ? OccurrenceStage::Dropped : OccurrenceStage::Refused;
@@ -293,8 +307,9 @@ void Occurrences::plan(ServiceId id, Known& its, Instant now) {
   if (!its.waiting.empty() && services_[id.index()].monitored) {
     const bool is_many = judged_at_ == now.mono && judged_then_ >= kMostInOneTurn;
     at(now.mono + (is_many ? kSoon : graph_->settings->cycle_length()));
-    at_wall(all_.at(its.waiting.front()).first + event_of(*graph_, id).valid);
+    if (!its.departed) at_wall(all_.at(its.waiting.front()).first + event_of(*graph_, id).valid);
   }
+  if (!programs_.queued_of(graph_->at(id).name).empty()) at(now.mono + graph_->settings->cycle_length());
   if (its.planned) due_.emplace(*its.planned, id);
 }
 
@@ -319,6 +334,7 @@ void Occurrences::hear_time(Turn& turn) {
     const ServiceId id = due_.begin()->second;
     Known& its = known_.at(id);
     expire(id, its, turn);
+    if (!programs_.queued_of(graph_->at(id).name).empty()) turn.tell(fact::ExecsDue{id});
     poke(id, its, turn);
     if (its.recount && *its.recount <= now) {
       its.recount.reset();
@@ -331,14 +347,20 @@ void Occurrences::hear_time(Turn& turn) {
 /// What waits, and what stands, goes when `valid` is over. What is being judged stays.
 void Occurrences::expire(ServiceId id, Known& its, Turn& turn) {
   const Duration valid = event_of(*graph_, id).valid;
-  while (!its.waiting.empty() && !its.departed) {
+  std::string dropped;  // the first, for people
+  int count = 0;
+  std::string why = held(id, turn.now);
+  why = fmt::format("not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
+  for (; !its.waiting.empty() && !its.departed && count < kMostInOneTurn; ++count) {
     const Occurrence& first = all_.at(its.waiting.front());
     if (turn.now.wall < first.first + valid) break;
-    std::string why = held(id, turn.now);
-    why = fmt::format("it was not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
-    turn.tell(fact::EventRefused{id, fmt::format("{} is dropped: {}", name_of(first), why)});
-    drop_first(id, its, OccurrenceStage::Dropped, std::move(why), turn);
+    if (count == 0) dropped = name_of(first);
+    drop_first(id, its, OccurrenceStage::Dropped, why, turn);
   }
+  if (count > 0)
+    turn.tell(fact::EventRefused{
+        id, count == 1 ? fmt::format("{} is dropped: it was {}", dropped, why)
+                       : fmt::format("{} and {} more are dropped: they were {}", dropped, count - 1, why)});
   while (!its.ends.empty() && its.ends.begin()->first <= turn.now.wall) {
     const StandKey key = its.ends.begin()->second;
     erase(its, key, turn);
@@ -545,7 +567,8 @@ void Occurrences::restore(std::vector<Occurrence> saved, Instant /*now*/) {
     }
     Known& its = known_[*id];
     its.current.insert_or_assign(key_of(event.key), number);
-    if (event.stage != OccurrenceStage::Refused) {
+    const bool is_noted = event.stage == OccurrenceStage::Dropped && event.outcome == event.answer;  // as in take()
+    if (event.stage != OccurrenceStage::Refused && !is_noted) {
       its.newest = number;
       its.distinct.push_back(event.first);
       if (its.distinct.size() > kMostCountedEvents + 1) its.distinct.pop_front();
