@@ -11,7 +11,6 @@ namespace healer::hooks {
 
 Reading read_alertmanager(const Message& message) {
   constexpr std::array<std::string_view, 3> kOfGroup{"receiver", "groupKey", "externalURL"};
-  constexpr std::size_t kMostOfGroup = 4096;                // bytes of each; what is longer is left out
   constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of all documents: eight times a body
   auto parsed = parse(message.body);
   if (const auto* const refusal = std::get_if<Refusal>(&parsed)) return *refusal;
@@ -26,8 +25,7 @@ Reading read_alertmanager(const Message& message) {
                            count == 1 ? "" : "s");
   std::vector<std::pair<std::string, std::string>> shared;
   for (const std::string_view field : kOfGroup)
-    if (auto value = text_of(group, field); value && value->size() <= kMostOfGroup)
-      shared.emplace_back(field, std::move(*value));
+    if (auto value = text_of(group, field)) shared.emplace_back(field, std::move(*value));
   std::vector<Occurrence> occurrences;
   std::size_t bytes = 0;
   for (Json& alert : *alerts) {

@@ -28,22 +28,14 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::size_t kLongestName = 253;
 constexpr std::uint16_t kRefused = 422;
 /// So many events are judged in one turn: the loop has other things to do, too.
 constexpr int kMostInOneTurn = 64;
 constexpr std::size_t kMostQueuedExecs = 100;  // of a service, beyond which its events wait
 constexpr Duration kSoon{1};
+constexpr int kMostTries = 3;  // to have the filters of an event asked
 
 const EventSpec& event_of(const Graph& graph, ServiceId id) { return graph.at(id).other->event; }
-
-/// Whether a name from outside may go into names, paths and programs (language 3.2).
-bool is_name(std::string_view name) {
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
-  return !name.empty() && name.size() <= kLongestName && is_plain(name.front()) &&
-         std::ranges::all_of(
-             name, [&](char c) { return is_plain(c) || std::string_view("._:@-").find(c) != std::string_view::npos; });
-}
 
 const std::string* value_of(const EventFields& fields, std::string_view name) {
   const auto found = std::ranges::find(fields, name, &std::pair<std::string, std::string>::first);
@@ -53,16 +45,6 @@ const std::string* value_of(const EventFields& fields, std::string_view name) {
 std::size_t size_of(const Occurrence& occurrence) { return occurrence.document ? occurrence.document->size() : 0; }
 
 Hash128 key_of(const std::string& key) { return hash128(key); }
-
-/// Without those that a program would take for one that the rules name, which alone was looked at.
-EventFields unshadowed(EventFields fields, const std::vector<std::string>& named) {
-  std::erase_if(fields, [&](const auto& field) {
-    return std::ranges::any_of(named, [&](const std::string& name) {
-      return name != field.first && environment_name(name) == environment_name(field.first);
-    });
-  });
-  return fields;
-}
 
 }  // namespace
 
@@ -166,10 +148,10 @@ EventVerdict Occurrences::judge(ServiceId id, const event::Arrived& arrived) con
     for (const Action* const action : {&rule->action, &rule->recovery->action}) {
       if (action->heal == nullptr || action->heal->target.empty()) continue;
       const std::string target = target_of(block, *action->heal, arrived.fields);
-      if (!is_name(target))
+      if (!is_plain_name(target))
         return {kRefused, fmt::format("'{}' is not a name of a target: it has letters, digits and . _ : @ -, begins "
                                       "with a letter or digit, and is at most {} characters long",
-                                      printable(target.substr(0, 60)), kLongestName)};
+                                      printable(target.substr(0, 60)), kLongestPlainName)};
       if (!action->heal->any_target && !is_known(target))
         return {kRefused, fmt::format("no rule knows the target {} ('any target' would let it be healed)", target)};
     }
@@ -350,17 +332,16 @@ void Occurrences::expire(ServiceId id, Known& its, Turn& turn) {
   std::string dropped;  // the first, for people
   int count = 0;
   std::string why = held(id, turn.now);
-  why = fmt::format("not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
+  why = fmt::format("it was not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
   for (; !its.waiting.empty() && !its.departed && count < kMostInOneTurn; ++count) {
     const Occurrence& first = all_.at(its.waiting.front());
     if (turn.now.wall < first.first + valid) break;
     if (count == 0) dropped = name_of(first);
     drop_first(id, its, OccurrenceStage::Dropped, why, turn);
   }
-  if (count > 0)
-    turn.tell(fact::EventRefused{
-        id, count == 1 ? fmt::format("{} is dropped: it was {}", dropped, why)
-                       : fmt::format("{} and {} more are dropped: they were {}", dropped, count - 1, why)});
+  if (count > 1) dropped += fmt::format(" and {} more are dropped: {}", count - 1, why);
+  if (count == 1) dropped += " is dropped: " + why;
+  if (count > 0) turn.tell(fact::EventRefused{id, std::move(dropped)});
   while (!its.ends.empty() && its.ends.begin()->first <= turn.now.wall) {
     const StandKey key = its.ends.begin()->second;
     erase(its, key, turn);
@@ -448,8 +429,9 @@ Evidence Occurrences::complete(ServiceId id, const Evidence& seen, Instant now) 
   Evidence with = seen;
   auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
   EventSeen event = see(id, now);
-  with.output =
-      std::make_shared<const std::string>(event.number == 0 ? std::string() : describe_event(event.key, event.state));
+  if (seen.answer != Answer::Unknown)
+    with.output =
+        std::make_shared<const std::string>(event.number == 0 ? std::string() : describe_event(event.key, event.state));
   facts->further.edit().event = std::move(event);
   with.facts = std::move(facts);
   return with;
@@ -483,7 +465,18 @@ void Occurrences::tell_cause(ServiceId id, std::vector<RuleDecision>& decisions)
 void Occurrences::judged(ServiceId id, const Evidence& seen, std::size_t begin, Turn& turn) {
   Known& its = known_[id];
   if (its.departed && !its.waiting.empty()) {
-    drop_first(id, its, OccurrenceStage::Judged, outcome_of(graph_->at(id), turn.commit.records, begin, seen), turn);
+    const bool is_unknown = seen.answer == Answer::Unknown;  // its filters could not be asked
+    if (is_unknown && ++its.tries < kMostTries) {
+      its.departed = false;
+      return plan(id, its, turn.now);
+    }
+    its.tries = 0;
+    std::string outcome = is_unknown ? fmt::format("it could not be judged: {}", *seen.output)
+                                     : outcome_of(graph_->at(id), turn.commit.records, begin, seen);
+    if (is_unknown)
+      turn.tell(
+          fact::EventRefused{id, fmt::format("{} is dropped: {}", name_of(all_.at(its.waiting.front())), outcome)});
+    drop_first(id, its, is_unknown ? OccurrenceStage::Dropped : OccurrenceStage::Judged, std::move(outcome), turn);
     ++judged_then_;
   }
   its.departed = false;

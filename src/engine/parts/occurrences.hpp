@@ -138,6 +138,7 @@ class Occurrences {
   struct Known {
     std::deque<std::uint64_t> waiting;
     bool departed = false;                               // a run judges the first of them
+    int tries = 0;                                       // to judge it
     std::unordered_map<Hash128, std::uint64_t> current;  // by the hash of their keys: the newest of each
     std::deque<WallTime> distinct;                       // when they came, at most kMostCountedEvents + 1
     std::map<StandKey, Stand> standing;
