@@ -315,6 +315,29 @@ TEST_CASE("an exec that a pause holds goes on when that ends by itself, or is dr
   }
 }
 
+TEST_CASE("an event that was refused is judged anew when it comes mended", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  events.tell("a1", "test", "");
+  CHECK(events.status() == 422);
+  events.tell("a1", "test", "");
+  CHECK(events.status() == 422);
+  CHECK(events.world.engine->arrivals().events().all().size() == 1);
+  events.tell("a1", "test", "vm-1");
+  CHECK(events.status() == 202);
+  CHECK(events.programs() == std::vector<std::string>{"vm-1"});
+}
+
+TEST_CASE("a person heals no target that only an event would name", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  event::Command heal{.id = CommandId{++events.commands}, .kind = event::Command::Kind::Heal};
+  heal.services = {events.world.id("alarms")};
+  heal.by = ByPerson{.name = "anna"};
+  events.world.handle(heal);
+  CHECK(events.healings().empty());
+  CHECK(events.world.execs.empty());
+  CHECK(events.alerted("heal with rebuild: it is for the target that an event names (${EVENT.vm})"));
+}
+
 TEST_CASE("what is too old at once is told of at once", "[engine][event]") {
   Events events("set alert anna@example.com\n" + kWorkflow + kAlarms);
   events.command(event::Command::Kind::Pause);

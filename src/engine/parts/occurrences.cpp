@@ -169,13 +169,16 @@ const Occurrence* Occurrences::same(ServiceId id, const event::Arrived& arrived,
 }
 
 EventVerdict Occurrences::preview(const event::Arrived& arrived, Instant now) const {
-  if (const Occurrence* const event = same(arrived.service, arrived, now.wall))
-    return {event->status,
-            event->status == 202 ? fmt::format("it is {} again, which came {} ago", name_of(*event),
-                                               format_duration(std::max(now.wall - event->first, Duration{0})))
-                                 : event->answer,
+  const Occurrence* const event = same(arrived.service, arrived, now.wall);
+  if (event != nullptr && event->status == 202)
+    return {202,
+            fmt::format("it is {} again, which came {} ago", name_of(*event),
+                        format_duration(std::max(now.wall - event->first, Duration{0}))),
             event->number};
+  if (event != nullptr && arrived.refused != 0) return {event->status, event->answer, event->number};
   EventVerdict verdict = judge(arrived.service, arrived);
+  // One that was refused is another event when it has been mended, or the rules have.
+  if (event != nullptr && verdict.status != 202) return {verdict.status, std::move(verdict.text), event->number};
   if (verdict.status == 202 &&
       (waiting_ >= kMostWaiting || waiting_bytes_ + arrived.document->size() > kMostWaitingBytes))
     return {429, "too many events wait to be judged"};

@@ -66,7 +66,7 @@ void RunningPrograms::run(ServiceId id, const Rule& rule, bool recovery, std::sh
   }
   const std::string& runs = earlier->exec.command.arguments.front();
   turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
-              earlier->exec.rule == exec.rule && earlier->exec.command == exec.command
+              earlier->exec.rule == exec.rule && (earlier->exec.command == exec.command || exec.cause->occurrence != 0)
                   ? fmt::format("exec {} is still running: it will be run once more when it has ended", runs)
                   : fmt::format("exec {} of the previous rules is still running: exec {} will be run when it has ended",
                                 runs, exec.command.arguments.front()))
