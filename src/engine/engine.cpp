@@ -16,6 +16,7 @@
 #include "engine/timing/first_runs.hpp"
 #include "engine/turn.hpp"
 #include "engine/words/cause.hpp"
+#include "util/overloaded.hpp"
 
 namespace healer::engine {
 namespace {
@@ -156,12 +157,15 @@ void Engine::drain(Turn& turn) {
   while (!turn.facts.empty()) {
     const Fact next = std::move(turn.facts.front());
     turn.facts.pop_front();
-    std::visit([&](const auto& known) { on(known, turn); }, next);
+    std::visit(
+        Overloaded{[&](const fact::LookWanted& fact) { timetable_.check_later(fact.service, fact.reason, fact.when); },
+                   [&](const fact::ExecsDue& fact) {
+                     if (const ServiceBlock* const block = graph_->block(fact.service))
+                       programs_.run_queued(block->name, turn);
+                   },
+                   [&](const auto& known) { on(known, turn); }},
+        next);
   }
-}
-
-void Engine::on(const fact::LookWanted& fact, Turn& /*turn*/) {
-  timetable_.check_later(fact.service, fact.reason, fact.when);
 }
 
 void Engine::on(const fact::JournalTurned& fact, Turn& turn) {

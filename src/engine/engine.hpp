@@ -178,10 +178,8 @@ class Engine {
   void on(const event::Stopping& event, Turn& turn);
 
   void drain(Turn& turn);
-  void on(const fact::LookWanted& fact, Turn& turn);
   void on(const fact::RunDue& fact, Turn& turn);
   void on(const fact::RunAsked& fact, Turn& turn);
-  void on(const fact::ExecsDue& fact, Turn& turn);
   void on(const fact::EventRefused& fact, Turn& turn);
   void on(const fact::StandingEnded& fact, Turn& turn);
   void on(const fact::JournalTurned& fact, Turn& turn);

@@ -54,10 +54,6 @@ void Engine::on(const fact::RunAsked& fact, Turn& turn) {
   on(event::Measured{fact.service, fact.run, std::move(seen)}, turn);
 }
 
-void Engine::on(const fact::ExecsDue& fact, Turn& turn) {
-  if (const ServiceBlock* const block = graph_->block(fact.service)) programs_.run_queued(block->name, turn);
-}
-
 void Engine::on(const fact::EventRefused& fact, Turn& turn) {
   const ServiceBlock* const block = graph_->block(fact.service);
   if (block == nullptr) return;

@@ -33,7 +33,7 @@ constexpr std::uint16_t kRefused = 422;
 constexpr int kMostInOneTurn = 64;
 constexpr std::size_t kMostQueuedExecs = 100;  // of a service, beyond which its events wait
 constexpr Duration kSoon{1};
-constexpr int kMostTries = 3;  // to have the filters of an event asked
+constexpr int kMostTries = 10;  // to have the filters of an event asked, a cycle apart
 
 const EventSpec& event_of(const Graph& graph, ServiceId id) { return graph.at(id).other->event; }
 
