@@ -332,19 +332,19 @@ void Occurrences::hear_time(Turn& turn) {
 /// What waits, and what stands, goes when `valid` is over. What is being judged stays.
 void Occurrences::expire(ServiceId id, Known& its, Turn& turn) {
   const Duration valid = event_of(*graph_, id).valid;
-  std::string dropped;  // the first, for people
-  int count = 0;
-  std::string why = held(id, turn.now);
-  why = fmt::format("it was not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
-  for (; !its.waiting.empty() && !its.departed && count < kMostInOneTurn; ++count) {
-    const Occurrence& first = all_.at(its.waiting.front());
-    if (turn.now.wall < first.first + valid) break;
-    if (count == 0) dropped = name_of(first);
-    drop_first(id, its, OccurrenceStage::Dropped, why, turn);
+  const auto is_over = [&] {
+    return !its.waiting.empty() && !its.departed && turn.now.wall >= all_.at(its.waiting.front()).first + valid;
+  };
+  if (is_over()) {
+    const std::string hold = held(id, turn.now);
+    const std::string why =
+        fmt::format("it was not judged within {}{}{}", format_duration(valid), hold.empty() ? "" : ": ", hold);
+    std::string text = name_of(all_.at(its.waiting.front()));  // the first, for people
+    int count = 0;
+    for (; count < kMostInOneTurn && is_over(); ++count) drop_first(id, its, OccurrenceStage::Dropped, why, turn);
+    text += count == 1 ? " is dropped: " + why : fmt::format(" and {} more are dropped: {}", count - 1, why);
+    turn.tell(fact::EventRefused{id, std::move(text)});
   }
-  if (count > 1) dropped += fmt::format(" and {} more are dropped: {}", count - 1, why);
-  if (count == 1) dropped += " is dropped: " + why;
-  if (count > 0) turn.tell(fact::EventRefused{id, std::move(dropped)});
   while (!its.ends.empty() && its.ends.begin()->first <= turn.now.wall) {
     const StandKey key = its.ends.begin()->second;
     erase(its, key, turn);
