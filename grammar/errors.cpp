@@ -437,7 +437,7 @@ std::optional<Piece> cut_word(const TokenStream& tokens, std::size_t token) {
 WrongKind wrong_kind_of_check(std::string_view word) {
   static constexpr std::string_view kTypes[] = {"process",   "file",   "directory", "filesystem", "fifo",
                                                 "host",      "system", "program",   "network",    "composite",
-                                                "heartbeat", "event",  "row",    "unit",   "device"};
+                                                "heartbeat", "event",  "row",       "unit",       "device"};
   // What other programs call it, and its kind here.
   static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"service", "process"},   {"daemon", "process"},

@@ -35,7 +35,9 @@ constexpr std::string_view kOr = "write 'or'";
 constexpr std::string_view kNotEqual = "write '!='";
 constexpr std::string_view kStatus = "the exit status of a program is 'status', as in: if status != 0 then alert";
 constexpr std::string_view kContent = "what a program writes is 'content', as in: if content = \"REGEX\" then alert";
-constexpr std::string_view kRegex = "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"";
+constexpr std::string_view kRegex =
+    "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"; of JSON: json '.a | test(\"REGEX\")' = "
+    "true";
 constexpr std::string_view kOther =
     "'else' is for the recovery, as in 'else if succeeded then alert'; another condition is a rule of its own: if ... "
     "then ...";

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-
 namespace healer::grammar {
 
 /// What a token is. One byte, so that the kinds of a file are a string that PEGTL rules can parse.

@@ -3,8 +3,8 @@
 
 One build after the other; the tests of each run beside the next build, which gives way to them: end-to-end tests mostly
 sleep. What measures time runs last, beside nothing. A test that fails is run again, up to twice, alone: one that passes
-then is listed as flaky and fails nothing; what a sanitizer reports is never run again, nor are many that fail at once. Logs and the times of all tests
-are in build/log.
+then is listed as flaky and fails nothing; what a sanitizer reports is never run again, nor are many that fail at once.
+Logs and the times of all tests are in build/log.
 """
 import argparse
 import json
@@ -198,8 +198,9 @@ def conclude(tallies: list[Tally], began: float) -> int:
         for name, output in whole.flaky:
             print(f"\n---- flaky: {name}\n{output.rstrip()}")
     print(f"\n{table(tallies, time.monotonic() - began)}")
-    if whole.flaky:
-        print(f"flaky: {'; '.join(name for name, _ in whole.flaky)}")
+    for what, found in (("flaky", whole.flaky), ("failed", whole.failed)):
+        if found:
+            print(f"{what}: {'; '.join(name for name, _ in found)}")
     skipped = f", {len(whole.skipped)} skipped" if whole.skipped else ""
     print(f"\n{whole.passed} passed, {len(whole.failed)} failed{skipped}", flush=True)
     return 1 if whole.failed or not whole.passed else 0

@@ -15,7 +15,7 @@
 namespace healer {
 namespace {
 
-std::string variable(const char* name) {
+std::string of_environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
@@ -38,8 +38,8 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 void open_in_browser(const std::string& address) {
-  const std::string folder = variable("XDG_RUNTIME_DIR");  // its owner's alone
-  const bool has_display = !variable("DISPLAY").empty() || !variable("WAYLAND_DISPLAY").empty();
+  const std::string folder = of_environment("XDG_RUNTIME_DIR");  // its owner's alone
+  const bool has_display = !of_environment("DISPLAY").empty() || !of_environment("WAYLAND_DISPLAY").empty();
   if (isatty(STDOUT_FILENO) != 1 || !has_display || !folder.starts_with('/')) return;
   // Everybody sees the arguments of a program: what logs in goes by a file.
   const std::string page = folder + "/healer-login.html";

@@ -16,6 +16,7 @@
 #include "engine/timing/first_runs.hpp"
 #include "engine/turn.hpp"
 #include "engine/words/cause.hpp"
+#include "util/overloaded.hpp"
 
 namespace healer::engine {
 namespace {
@@ -209,6 +210,10 @@ void Engine::drain(Turn& turn) {
                 start_run(fact.service, fact.counted, Reason::Schedule, turn);
               else if (fact.counted)
                 timetable_.count(fact.service, *services_[fact.service.index()].flight, turn.now);
+            },
+            [&](const fact::ExecsDue& fact) {
+              if (const ServiceBlock* const block = graph_->block(fact.service))
+                programs_.run_queued(block->name, turn);
             },
             [&](const fact::EventRefused& fact) {
               if (graph_->block(fact.service) != nullptr) alerts_.event_refused(fact.service, fact.text, turn);

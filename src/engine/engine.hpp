@@ -224,7 +224,7 @@ class Engine {
   Composites composites_{graph_, services_, rules_, timetable_};
   MaintenanceWindows maintenance_{graph_, civil_};
   Pauses pauses_{graph_, maintenance_};
-  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healing_.healings(), ids_};
+  Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healing_.healings(), programs_, ids_};
   Holds holds_{graph_, pauses_, maintenance_, healing_.healings()};
   RunningPrograms programs_{graph_, services_, rules_, holds_, ids_};
   StartLeftovers leftovers_{graph_, services_, programs_};

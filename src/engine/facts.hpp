@@ -38,6 +38,11 @@ struct RunAsked {
   RunId run;
 };
 
+/// What held back the programs that events have asked for may have ended.
+struct ExecsDue {
+  ServiceId service;
+};
+
 /// An event was refused, or was dropped before it was judged: people are told.
 struct EventRefused {
   ServiceId service;
@@ -141,10 +146,10 @@ struct NeverBegun {
 
 }  // namespace fact
 
-using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::EventRefused, fact::StandingEnded,
-                          fact::JournalTurned, fact::NeverBegun, fact::CheckWanted, fact::StepDue, fact::EndWanted,
-                          fact::ServiceStarted, fact::FreshProcess, fact::ChildBegun, fact::ChildLasted,
-                          fact::ChildServes, fact::LeftGone, fact::LeftReported, fact::OrderFailed, fact::JobEnded,
-                          fact::JobLeft, fact::ServiceWell>;
+using Fact = std::variant<fact::LookWanted, fact::RunDue, fact::RunAsked, fact::ExecsDue, fact::EventRefused,
+                          fact::StandingEnded, fact::JournalTurned, fact::NeverBegun, fact::CheckWanted, fact::StepDue,
+                          fact::EndWanted, fact::ServiceStarted, fact::FreshProcess, fact::ChildBegun,
+                          fact::ChildLasted, fact::ChildServes, fact::LeftGone, fact::LeftReported, fact::OrderFailed,
+                          fact::JobEnded, fact::JobLeft, fact::ServiceWell>;
 
 }  // namespace healer::engine

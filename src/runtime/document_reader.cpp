@@ -25,15 +25,18 @@ void DocumentReader::ask(std::uint64_t run) {
     auto facts = std::make_shared<engine::Facts>();
     facts->further.edit().values = std::move(asked.values);
     seen.facts = std::move(facts);
-    const engine::ServiceId service = asked.service;
-    asked_.erase(run);
-    sink_(engine::event::measured(service, engine::RunId{run}, std::move(seen)));
-    return;
+    return report(run, std::move(seen));
   }
   const std::string& filter = filters[asked.values.size()];
   filters_.query({filter, *asked.document}, asked.block->name, [this, run, filter](const Result<std::string>& value) {
     const auto found = asked_.find(run);
-    if (found == asked_.end()) return;  // cancelled meanwhile
+    if (found == asked_.end()) return;        // cancelled meanwhile
+    if (!value && value.error().code != 0) {  // the filter said nothing: it was not run, or not to its end
+      engine::Evidence seen;
+      seen.answer = engine::Answer::Unknown;
+      seen.output = std::make_shared<const std::string>(printable(value.error().what));
+      return report(run, std::move(seen));
+    }
     engine::ValueSeen seen{.filter = filter, .value = std::nullopt};
     if (value)
       seen.value = *value;
@@ -42,6 +45,12 @@ void DocumentReader::ask(std::uint64_t run) {
     found->second.values.push_back(std::move(seen));
     ask(run);
   });
+}
+
+void DocumentReader::report(std::uint64_t run, engine::Evidence seen) {
+  const engine::ServiceId service = asked_.at(run).service;
+  asked_.erase(run);
+  sink_(engine::event::measured(service, engine::RunId{run}, std::move(seen)));
 }
 
 }  // namespace healer::runtime

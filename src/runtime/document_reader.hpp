@@ -51,6 +51,7 @@ class DocumentReader {
     std::vector<engine::ValueSeen> values{};
   };
   void ask(std::uint64_t run);
+  void report(std::uint64_t run, engine::Evidence seen);
 
   FilterPool filters_;
   Sink sink_;

@@ -2,6 +2,7 @@
 #include "runtime/filter_pool.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "runtime/clock.hpp"
@@ -78,7 +79,7 @@ void FilterPool::begin(const std::string& whose, bool is_slow) {
       [this, question, whose, is_slow, began](const Error& error) {
         idle_.push_back(std::make_shared<JqHelper>(program_));  // the worker may still be busy with the other one
         ended(whose, is_slow, std::max(mono_now() - began, slow_after_ + Duration{1}));
-        question->done(error);
+        question->done(Error{error.code == 0 ? EAGAIN : error.code, error.what});
       });
 }
 

@@ -193,8 +193,8 @@ Result<JqHelper::Said> JqHelper::ask(const std::string& question, Duration patie
   if (answer) return Said{is_good, std::move(*answer)};
   const bool too_late = exchange.too_late();
   end();
-  return Error{0, too_late ? fmt::format("the filter gave no value within {}", format_duration(patience))
-                           : "the filter took more memory than it may, or could not be run to its end"};
+  return Error{EAGAIN, too_late ? fmt::format("the filter gave no value within {}", format_duration(patience))
+                                : "the filter took more memory than it may, or could not be run to its end"};
 }
 
 Result<std::string> JqHelper::first(const std::string& filter, const std::string& json) {

@@ -159,10 +159,12 @@ TEST_CASE("where the next page is", "[lists][http]") {
   // The headers would be sent there, too.
   CHECK(at("https://b.example/nodes") == "error: its next page is at another server, https://b.example");
   CHECK(at("http://a.example:8443/v1/nodes").starts_with("error: "));
-  CHECK(at("https://a.example:8443@b.example/") ==
-        "error: its next page is at another server, https://a.example:8443@b.example");
+  CHECK(at("https://a.example:8443@b.example/") == "error: its next page is at another server, https://b.example");
   CHECK(at("//b.example/nodes") == "error: its next page is at another server");
   CHECK(at("/a b") == "error: the place of its next page is no URL");
+  // A login stays with its server, whose port may be written or not.
+  CHECK(*next_page("https://u:p@a.example/x", "https://a.example:443/x?page=2") == "https://u:p@a.example/x?page=2");
+  CHECK(*next_page("http://u:p@[::1]/x", "http://[::1]:80/x?page=2") == "http://u:p@[::1]/x?page=2");
   CHECK(*next_page("https://a.example", "?x=1") == "https://a.example/?x=1");
 }
 

@@ -142,6 +142,25 @@ TEST_CASE("events that a hook has read are answered one by one; what it refused 
   CHECK_FALSE(events.events[2].has_document);
 }
 
+TEST_CASE("a body of many events is taken in pieces", "[control][events]") {
+  DaemonWorld world(checks());
+  EventSent sent;
+  for (int i = 0; i < 220; ++i)
+    sent.occurrences.push_back({"a" + std::to_string(i), "bad", R"({"host": "h", "state": "bad"})", ""});
+  const Told told = send(world, "strict", sent);
+  CHECK(told.answers.size() == 220);
+  REQUIRE(told.done);
+  CHECK(told.done->ok);
+  CHECK(ask(world, {.verb = Verb::Events}).events.size() == 220);
+}
+
+TEST_CASE("a dry run of very many events is no deeper than of one", "[control][events]") {
+  DaemonWorld world(checks());
+  EventSent sent{.dry_run = true};
+  for (int i = 0; i < 50'000; ++i) sent.occurrences.push_back({"a" + std::to_string(i), "bad", "{}", ""});
+  CHECK(send(world, "strict", std::move(sent)).answers.size() == 50'000);
+}
+
 TEST_CASE("a dry run tells what would become of an event, and takes none", "[control][events]") {
   DaemonWorld world(checks());
   const Told told = send(world, "any", {.body = R"({"state": "bad"})", .dry_run = true});

@@ -2,6 +2,7 @@
 """Hooks and heartbeats over HTTP: by those who send such things, in their own shapes, and over a kill."""
 import base64
 import collections
+import fcntl
 import hashlib
 import hmac
 import http.client
@@ -86,11 +87,14 @@ class Hooks(support.Case):
             self.skipTest("there is no npm")
         folder = support.BUILD / "npm-senders"
         folder.mkdir(exist_ok=True)
-        if not all((folder / "node_modules" / name).exists() for name in PACKAGES):
-            done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES], cwd=folder,
-                                  capture_output=True, text=True, timeout=5 * support.LIMIT)
-            if done.returncode != 0:
-                self.skipTest(f"npm installs nothing here: {done.stderr[-300:]}")
+        with open(folder / "lock", "w") as lock:  # tests run side by side
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "installed").exists():
+                done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES], cwd=folder,
+                                      capture_output=True, text=True, timeout=5 * support.LIMIT)
+                if done.returncode != 0:
+                    self.skipTest(f"npm installs nothing here: {done.stderr[-300:]}")
+                (folder / "installed").touch()
         done = subprocess.run(["node", "-e", script, "--", *arguments], cwd=folder, capture_output=True, text=True,
                               timeout=support.LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -88,7 +88,7 @@ class Operators(support.Case):
         daemon.write_rules(daemon.rules.read_text() + "check nothing\n")
         daemon.launch()  # with the last good rules
         self.assertIn("started with the last good rules", daemon.errors.read_text())
-        self.assertEqual(daemon.log_text().count(f"set operators: {unknown}"), 2)
+        self.wait_for(lambda: daemon.log_text().count(f"set operators: {unknown}") == 2, "the second warning in the log")
         self.assertEqual(self.ctl_as(daemon, OPERATOR, "summary").returncode, 0)
 
 

@@ -281,6 +281,105 @@ TEST_CASE("what waits for longer than 'valid' is dropped, and people are told", 
   CHECK(events.world.execs.empty());
 }
 
+TEST_CASE("events wait while many programs wait that others before them have asked for", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  for (int i = 0; i < 150; ++i) events.tell("k" + std::to_string(i), "test", "vm-" + std::to_string(i));
+  CHECK(events.status() == 202);
+  events.advance(minutes{1});
+  CHECK(events.world.engine->arrivals().events().waiting() == 49);  // one program runs, and a hundred wait
+  CHECK(events.world.engine->arrivals().events().held(events.world.id("alarms"), events.world.now) ==
+        "100 programs wait for their turn");
+  for (int i = 0; i < 150; ++i) {
+    events.end_program();
+    if (i % 30 == 0) events.advance(minutes{1});
+  }
+  CHECK(events.programs().size() == 150);
+  CHECK(events.world.engine->arrivals().events().waiting() == 0);
+}
+
+TEST_CASE("an exec that a pause holds goes on when that ends by itself, or is dropped when it is too old",
+          "[engine][event]") {
+  for (const Duration span : {Duration{minutes{10}}, Duration{hours{2}}}) {
+    Events events("set alert anna@example.com\n" + kWorkflow + kAlarms);
+    events.tell("a1", "test", "vm-1");
+    events.tell("a2", "test", "vm-2");
+    event::Command pause{.id = CommandId{++events.commands}, .kind = event::Command::Kind::Pause};
+    pause.services = {events.world.id("alarms")};
+    pause.by = ByPerson{.name = "anna"};
+    pause.until = events.world.now.wall + span;
+    events.world.handle(pause);
+    events.end_program();
+    CHECK(events.programs() == std::vector<std::string>{"vm-1"});
+    events.advance(span + minutes{1});
+    CHECK(events.programs().size() == (span < hours{1} ? 2U : 1U));
+    CHECK(events.alerted("is dropped: it was held back for longer than its event is valid") == (span > hours{1}));
+  }
+}
+
+TEST_CASE("an event that was refused is judged anew when it comes mended", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  events.tell("a1", "test", "");
+  CHECK(events.status() == 422);
+  events.tell("a1", "test", "");
+  CHECK(events.status() == 422);
+  CHECK(events.world.engine->arrivals().events().all().size() == 1);
+  events.tell("a1", "test", "vm-1");
+  CHECK(events.status() == 202);
+  CHECK(events.programs() == std::vector<std::string>{"vm-1"});
+}
+
+TEST_CASE("a person heals no target that only an event would name", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  event::Command heal{.id = CommandId{++events.commands}, .kind = event::Command::Kind::Heal};
+  heal.services = {events.world.id("alarms")};
+  heal.by = ByPerson{.name = "anna"};
+  events.world.handle(heal);
+  CHECK(events.healings().empty());
+  CHECK(events.world.execs.empty());
+  CHECK(events.alerted("heal with rebuild: it is for the target that an event names (${EVENT.vm})"));
+}
+
+TEST_CASE("what is too old at once is told of at once", "[engine][event]") {
+  Events events("set alert anna@example.com\n" + kWorkflow + kAlarms);
+  events.command(event::Command::Kind::Pause);
+  for (const char* vm : {"vm-1", "vm-2", "vm-3"}) events.tell(vm, "test", vm);
+  events.advance(hours{1} + seconds{2});
+  CHECK(events.world.engine->arrivals().events().waiting() == 0);
+  CHECK(events.world.count(RecordKind::EventRefused) == 1);
+  CHECK(events.alerted("and 2 more are dropped: it was not judged within 1 h: paused"));
+}
+
+TEST_CASE("an event whose filters could not be asked is judged later, and at last people are told", "[engine][event]") {
+  for (const int times : {9, 10}) {
+    Events events("set alert anna@example.com\n" + kWorkflow + kAlarms);
+    events.world.handle(event::occurred(events.world.id("alarms"), "a1", "test", R"({"current":"test","vm":"vm-1"})",
+                                        {{"EVENT.vm", "vm-1"}}, CommandId{++events.commands}));
+    for (int i = 0; i < times; ++i) {
+      REQUIRE(events.world.open.size() == 1);
+      const effect::Measure run = events.world.open.front();
+      events.world.open.clear();
+      Evidence unknown;
+      unknown.answer = Answer::Unknown;
+      unknown.output = std::make_shared<const std::string>("the helper has died");
+      events.world.handle(event::measured(run.service, run.run, std::move(unknown)));
+      if (i < 9) CHECK(events.last().stage == OccurrenceStage::Waiting);
+      events.world.advance(minutes{1});
+    }
+    events.judge();
+    CHECK(events.programs().size() == (times < 10 ? 1U : 0U));
+    CHECK(events.last().stage == (times < 10 ? OccurrenceStage::Judged : OccurrenceStage::Dropped));
+    CHECK(events.alerted("is dropped: it could not be judged: the helper has died") == (times == 10));
+  }
+}
+
+TEST_CASE("a field that programs would take for one that the rules name is left out", "[engine][event]") {
+  Events events(kWorkflow + kAlarms);
+  events.tell("a1", "test", R"({"current":"test","vm":"vm-1","VM":"x; y"})",
+              {{"EVENT.current", "test"}, {"EVENT.VM", "x; y"}, {"EVENT.vm", "vm-1"}});
+  REQUIRE(events.world.execs.size() == 1);
+  CHECK(events.world.execs[0].cause->fields == EventFields{{"EVENT.current", "test"}, {"EVENT.vm", "vm-1"}});
+}
+
 TEST_CASE("events that lack a field, or name no target that could be, are refused", "[engine][event]") {
   Events events(kWorkflow + kAlarms);
   events.tell("a1", "alarm", "");

@@ -38,6 +38,16 @@ TEST_CASE("each alert of a group is an event, with what is said of the group", "
   CHECK(reading(Format::Alertmanager, group("")).empty());
 }
 
+TEST_CASE("what is said of a group cannot make its alerts large", "[hooks]") {
+  std::string body = group(std::string(kFiring));
+  body.replace(body.find("http://am:9093"), 14, std::string(300'000, 'x'));
+  CHECK(reading(Format::Alertmanager, body).find("externalURL") == std::string::npos);
+  std::string many(kFiring);
+  for (int i = 0; i < 40'000; ++i) many += "," + std::string(kFiring);
+  CHECK(
+      reading(Format::Alertmanager, group(many)).starts_with("413: its alerts, each with what is said of their group"));
+}
+
 TEST_CASE("that Alertmanager has left alerts out is said with each", "[hooks]") {
   CHECK(reading(Format::Alertmanager, group(std::string(kFiring), "3"))
             .ends_with("}|Alertmanager has left out 3 further alerts of this group (max_alerts)\n"));

@@ -228,5 +228,8 @@ int main() {
   }
   std::cout << "ready" << std::endl;
   done = sd_event_loop(loop);
+  sd_bus_detach_event(mock.bus);
+  sd_bus_flush_close_unref(mock.bus);
+  sd_event_unref(loop);
   return done < 0 ? 1 : 0;
 }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <future>
@@ -150,6 +151,7 @@ class TlsClient {
                                  SSL_use_PrivateKey_file(ssl_.get(), key.c_str(), SSL_FILETYPE_PEM) != 1))
       throw std::runtime_error("no certificate");
     SSL_set_fd(ssl_.get(), socket.get());
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to a server that has gone
     if (SSL_connect(ssl_.get()) != 1) throw std::runtime_error("no hands were shaken");
   }
   std::string hear_all() {

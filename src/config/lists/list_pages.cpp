@@ -7,6 +7,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/compile/url.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -17,6 +18,16 @@ std::string_view origin_of(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return {};
   return url.substr(0, url.find_first_of("/?#", scheme + 3));
+}
+
+/// "https://host:443" of an origin, without a login.
+std::string server_of(std::string_view origin) {
+  std::string server = to_lower(without_login(origin).first);
+  const std::size_t host = server.find("://") + 3;
+  const std::size_t colon = server.rfind(':');
+  const bool has_port = colon != std::string::npos && colon >= host && server.find(']', colon) == std::string::npos;
+  if (!has_port) server += server.starts_with("https:") ? ":443" : ":80";
+  return server;
 }
 
 }  // namespace
@@ -30,9 +41,9 @@ Result<std::string> next_page(const std::string& here, const std::string& place)
   path = path.substr(0, path.find('#'));
   if (const std::string_view other = origin_of(place);
       !other.empty() && place.find("://") < place.find_first_of("/?#")) {
-    if (!iequals(other, origin))
-      return Error{0, fmt::format("its next page is at another server, {}", printable(other))};
-    return place;
+    if (server_of(other) != server_of(origin))
+      return Error{0, fmt::format("its next page is at another server, {}", printable(without_login(other).first))};
+    return std::string(origin) + place.substr(other.size());  // with the login of this one
   }
   if (place.starts_with("//")) return Error{0, "its next page is at another server"};
   const std::string_view plain = path.substr(0, path.find('?'));

@@ -5,6 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/compile/url.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -68,7 +69,9 @@ Hash128 key_of(const ListSource& source) {
 }
 
 std::string describe(const ListSource& source) {
-  if (source.http) return fmt::format("http {} {}", to_lower(source.http->request.method), source.http->request.url);
+  if (source.http)
+    return fmt::format("http {} {}", to_lower(source.http->request.method),
+                       without_login(source.http->request.url).first);
   if (!source.command.empty()) return "command " + fmt::format("{}", fmt::join(source.command, " "));
   return source.file.starts_with(kHttpKey) ? "http" : "file " + source.file;
 }

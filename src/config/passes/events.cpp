@@ -11,6 +11,7 @@
 
 #include "config/passes/workflow_variables.hpp"
 #include "config/syntax/values.hpp"
+#include "config/text/secret.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/occurrence.hpp"
 #include "util/jq.hpp"
@@ -125,13 +126,28 @@ class EventChecker {
     filter(hook.state, "state", !format || *format == engine::EventFormat::Json);
     longer_than_nothing(hook.within, "within");
     longer_than_nothing(hook.valid, "valid");
-    for (const Word& secret : hook.secrets) check_token(secret, "secret", diagnostics_);
+    for (const Word& secret : hook.secrets) {
+      check_token(secret, "secret", diagnostics_);
+      if (!holds_secret(secret.value) && secret.value != kHidden && !is_base64(secret.value))
+        report(diagnostics_, DiagnosticSeverity::Warning, Code::InvalidValue, secret.range,
+               "this secret signs nothing: it is not base64, with or without 'whsec_' before it",
+               "one is written by: openssl rand -base64 24");
+    }
     if (hook.token) check_token(*hook.token, "token", diagnostics_);
     constexpr std::size_t kMostSecrets = 2;
     if (hook.secrets.size() > kMostSecrets)
       error(Code::TooMany, hook.secrets.back().range, "a hook has two secrets at most",
             "two are for the time in which they are changed");
     protection(hook);
+  }
+
+  static bool is_base64(std::string_view text) {
+    constexpr std::string_view kPrefix = "whsec_";
+    if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+    const std::string_view digits = text.substr(0, text.find('='));
+    return text.size() % 4 == 0 && text.size() - digits.size() <= 2 && std::ranges::all_of(digits, [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '+' || c == '/';
+           });
   }
 
   void path(const Word& path) {

@@ -55,9 +55,9 @@ void join_rows(Diagnostics& diagnostics, const Expansion& expansion) {
     const engine::Row& row = *expansion.rows[group.rows.front() - 1];
     std::string note;
     for (const auto& [name, value] : row.variables)
-      if (name.find('.') == std::string::npos)
+      if (!name.empty() && name.find('.') == std::string::npos)  // a list that is broken has no name
         note += fmt::format("{}{} is {}", note.empty() ? "" : " and ", name, in_quotes(value));
-    note = "here " + note;
+    if (!note.empty()) note = "here " + note;
     if (group.rows.size() > 1)
       note += fmt::format("; the same of {} more row{}", group.rows.size() - 1, group.rows.size() == 2 ? "" : "s");
     result[group.first].row = std::move(note);

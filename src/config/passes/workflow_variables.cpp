@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "config/passes/workflow_variables.hpp"
+#include "config/passes/events.hpp"
 
 #include <algorithm>
 #include <map>
@@ -108,6 +109,7 @@ class WorkflowReader {
   void program(const ProgramStepSyntax& program) {
     for_each_program_text(program, uses());
     const std::vector<std::string>& arguments = program.command.arguments;
+    if (!arguments.empty()) place_of_event(arguments.front(), program.command.range, TextPlace::Argument, true);
     if (const auto script = shell_script_of(arguments))
       for (const VariableUse& use : variables_in(arguments[*script]))
         if (!use.is_secret() && !is_one_of(use.name, kOwn)) {
@@ -156,7 +158,33 @@ class WorkflowReader {
       use(fmt::format("${{{}}}", name), filter.range, TextPlace::Body);
   }
 
+  /// What an event says names no program, no file of healer's, and no server: whoever may send one would choose them.
+  void place_of_event(const std::string& text, const SourceRange& range, TextPlace place, bool is_program) {
+    const char* what = nullptr;
+    std::size_t end = text.size();
+    if (is_program)
+      what = "which program is run";
+    else if (place == TextPlace::Directory)
+      what = "in which directory it runs";
+    else if (place == TextPlace::BodyFile)
+      what = "which file is sent";
+    else if (place == TextPlace::Url)
+      what = "which server is asked";
+    if (what == nullptr) return;
+    if (place == TextPlace::Url) {
+      const std::size_t scheme = text.find("://");
+      end = std::min(end, text.find_first_of("/?#", scheme == std::string::npos ? 0 : scheme + 3));
+    }
+    for (const VariableUse& use : variables_in(text))
+      if (is_event_field(use.name) && static_cast<std::size_t>(use.name.data() - text.data()) < end) {
+        report(diagnostics_, DiagnosticSeverity::Error, Code::OutsideValue, range,
+               fmt::format("the event would say {}", what), "write it into the rules");
+        return;
+      }
+  }
+
   void use(const std::string& text, const SourceRange& range, TextPlace place) {
+    place_of_event(text, range, place, false);
     for (const VariableUse& use : variables_in(text)) {
       if (!use.closed) {
         report(diagnostics_, DiagnosticSeverity::Error, Code::InvalidValue, range, "'${' has no '}'",

@@ -26,6 +26,7 @@ namespace {
 
 using engine::ServiceId;
 
+constexpr std::size_t kMostAtOnce = 50;  // events of one body in a turn of the loop
 constexpr std::uint16_t kTaken = 202;
 
 /// Items, and the end; or a failure alone.
@@ -54,8 +55,11 @@ struct EventDesk::Sending {
   EventSent sent;
   std::string sender;
   std::vector<EventAnswer> answers{};
-  std::size_t left = 0;       // that have no answer yet
-  bool is_submitted = false;  // `left` tells whether it is over
+  std::size_t left = 0;          // that have no answer yet
+  std::size_t next = 0;          // the first that was not submitted yet
+  std::size_t under_way = 0;     // that were, and have no answer
+  std::function<void()> more{};  // submits some of the others
+  bool is_submitted = false;     // `left` tells whether it is over
   bool is_over() const { return is_submitted && left == 0; }
 
   void end() {
@@ -77,6 +81,7 @@ class SendingAnswer : public Answer {
   explicit SendingAnswer(std::shared_ptr<Sending> sending) : sending_(std::move(sending)) {}
   Next pull(std::string& out, std::size_t) override {
     out += std::exchange(sending_->header, {});
+    if (sending_->is_submitted && sending_->left > 0 && sending_->under_way == 0) sending_->more();
     if (!sending_->is_over()) return Next::Waiting;
     bool is_good = true;
     std::string text;
@@ -209,10 +214,23 @@ void EventDesk::submit(const std::shared_ptr<Sending>& sending) {
   if (sending->sent.dry_run && !all.empty()) return preview(sending, 0);
   sending->is_submitted = true;
   if (all.empty()) return sending->end();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    engine::event::Arrived arrived = arrived_of(sending->service, all[i], sending->sent, sending->sender);
+  sending->more = [this, weak = std::weak_ptr(sending), alive = std::weak_ptr(alive_)] {
+    const auto its = weak.lock();
+    if (its && !alive.expired()) submit_some(*its, weak);
+  };
+  submit_some(*sending, sending);
+}
+
+/// A body of thousands is no turn of its own: the loop has others to serve, too.
+void EventDesk::submit_some(Sending& sending, const std::weak_ptr<Sending>& weak) {
+  const std::vector<OccurrenceSent>& all = sending.sent.occurrences;
+  const std::size_t begin = sending.next;
+  sending.next = std::min(begin + kMostAtOnce, all.size());
+  sending.under_way = sending.next - begin;
+  for (std::size_t i = begin; i < sending.next; ++i) {
+    engine::event::Arrived arrived = arrived_of(sending.service, all[i], sending.sent, sending.sender);
     arrived.command = numbers_();
-    pending_.emplace(arrived.command, std::pair(std::weak_ptr(sending), i));
+    pending_.emplace(arrived.command, std::pair(weak, i));
     daemon_.submit(std::move(arrived));
   }
 }
@@ -230,27 +248,32 @@ bool EventDesk::reply(const engine::effect::Reply& reply) {
     answer.status = 503;
     answer.text = "the state cannot be written: if healerd ends before it can, this event is forgotten";
   }
-  if (--sending->left == 0) sending->wake();
+  --sending->left;
+  if (--sending->under_way == 0) sending->wake();
   return true;
 }
 
 // ---- what would become of one ---------------------------------------------------------------------------------------
 
-/// One after the other: each asks the filters of its rules first.
+/// One after the other, from `at` on: each asks the filters of its rules first.
 void EventDesk::preview(const std::shared_ptr<Sending>& sending, std::size_t at) {
   const engine::ServiceBlock* const block = daemon_.engine().graph()->block(sending->service);
   if (block == nullptr || !block->is_event()) return sending->answer_all(404, "there is no such check event any more");
-  if (at == sending->answers.size()) return sending->end();
-  const engine::event::Arrived arrived =
-      arrived_of(sending->service, sending->sent.occurrences[at], sending->sent, sending->sender);
-  const engine::EventVerdict verdict = daemon_.engine().arrivals().events().preview(arrived, daemon_.now());
-  EventAnswer& answer = sending->answers[at];
-  answer.event = verdict.known;
-  answer.status = verdict.status;
-  answer.text = verdict.text;
-  --sending->left;
-  if (verdict.status != kTaken || verdict.known != 0) return preview(sending, at + 1);
-  preview_rules(sending, at, std::make_shared<std::vector<engine::ValueSeen>>());
+  for (; at < sending->answers.size(); ++at) {
+    const engine::event::Arrived arrived =
+        arrived_of(sending->service, sending->sent.occurrences[at], sending->sent, sending->sender);
+    const engine::EventVerdict verdict = daemon_.engine().arrivals().events().preview(arrived, daemon_.now());
+    EventAnswer& answer = sending->answers[at];
+    answer.event = verdict.known;
+    answer.status = verdict.status;
+    answer.text = verdict.text;
+    --sending->left;
+    if (verdict.status != kTaken || verdict.known != 0) continue;
+    if (!block->other->event.filters.empty())  // it goes on when they have answered
+      return preview_rules(sending, at, std::make_shared<std::vector<engine::ValueSeen>>());
+    answer.text = preview_text(sending->sent.occurrences[at], sending->service, {});
+  }
+  sending->end();
 }
 
 void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size_t at,
@@ -274,9 +297,17 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
           preview_rules(sending, at, values);
         });
   }
+  sending->answers[at].text = preview_text(one, sending->service, *values);
+  preview(sending, at + 1);
+}
+
+/// What would become of one that would be taken. Requires: the service is a check of events.
+std::string EventDesk::preview_text(const OccurrenceSent& one, ServiceId service,
+                                    const std::vector<engine::ValueSeen>& values) const {
+  const engine::ServiceBlock& block = daemon_.engine().graph()->at(service);
   auto facts = std::make_shared<engine::Facts>();
-  facts->further.edit().values = *values;
-  engine::EventSeen event = daemon_.engine().arrivals().events().see(sending->service, daemon_.now());
+  facts->further.edit().values = values;
+  engine::EventSeen event = daemon_.engine().arrivals().events().see(service, daemon_.now());
   event.ages.insert(event.ages.begin(), Duration{0});
   facts->further.edit().event = std::move(event);
   engine::Evidence evidence;
@@ -285,11 +316,10 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
   const engine::Memory memory;
   const engine::Seen seen{evidence, memory, false};
   const engine::EventFields fields = event_fields(one.document);
-  std::string text = fmt::format("{}: {} would take it", engine::describe_event(one.id, one.state), block->name);
-  if (const std::string held = daemon_.engine().arrivals().events().held(sending->service, daemon_.now());
-      !held.empty())
+  std::string text = fmt::format("{}: {} would take it", engine::describe_event(one.id, one.state), block.name);
+  if (const std::string held = daemon_.engine().arrivals().events().held(service, daemon_.now()); !held.empty())
     text += fmt::format(", and hold it: {}", held);
-  for (const engine::Rule& rule : block->rules) {
+  for (const engine::Rule& rule : block.rules) {
     const std::optional<bool> is_met = engine::holds(*rule->condition, seen);
     text += fmt::format("\n  {}: {}", rule->text,
                         is_met == true ? "it holds"
@@ -297,13 +327,12 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
                                        : "not known");
     if (is_met == true && rule->action.heal != nullptr)
       text += fmt::format(", and would heal {} with {}",
-                          daemon_.engine().arrivals().events().target_of(*block, *rule->action.heal, fields),
+                          daemon_.engine().arrivals().events().target_of(block, *rule->action.heal, fields),
                           rule->action.heal->workflow);
   }
-  for (const engine::ValueSeen& value : *values)
+  for (const engine::ValueSeen& value : values)
     if (!value.value) text += fmt::format("\n  json {} has no value: {}", printable(value.filter), value.why);
-  sending->answers[at].text = std::move(text);
-  preview(sending, at + 1);
+  return text;
 }
 
 // ---- those that came ------------------------------------------------------------------------------------------------

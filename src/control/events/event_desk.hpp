@@ -39,9 +39,12 @@ class EventDesk {
   void find_key(const std::shared_ptr<Sending>& sending, const std::string& body);
   void find_state(const std::shared_ptr<Sending>& sending, const std::string& body, const Result<std::string>& key);
   void submit(const std::shared_ptr<Sending>& sending);
+  void submit_some(Sending& sending, const std::weak_ptr<Sending>& weak);
   void preview(const std::shared_ptr<Sending>& sending, std::size_t at);
   void preview_rules(const std::shared_ptr<Sending>& sending, std::size_t at,
                      std::shared_ptr<std::vector<engine::ValueSeen>> values);
+  [[nodiscard]] std::string preview_text(const OccurrenceSent& one, engine::ServiceId service,
+                                         const std::vector<engine::ValueSeen>& values) const;
 
   Supervisor& daemon_;
   Numbers numbers_;

@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/lists/list_pages.hpp"
+#include "config/lists/list_rows.hpp"
 #include "daemon/http_calls.hpp"
 #include "engine/healing/request.hpp"
 #include "util/text.hpp"
@@ -157,6 +158,7 @@ void ListCalls::page_read(std::uint64_t id, const std::string& link, Result<runt
       rows = std::move(more);
     else
       rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    if (rows.size() > config::kMostRows) return fail(id, fmt::format("it has more than {} rows", config::kMostRows));
   }
   const std::string& place = call->list->next_link ? link : answer->next;
   if (place.empty()) return end(id, std::move(call->rows));

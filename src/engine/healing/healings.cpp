@@ -292,8 +292,14 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
   if (block.row != nullptr)
     for (const auto& [name, value] : block.row->variables) known.insert_or_assign(name, value);
   for (const auto& [name, value] : cause->fields) known.insert_or_assign(name, value);
-  const std::string target =
-      order.target.empty() ? block.target() : target_of(world.graph(), fill(order.target, known).text);
+  const Filled named = fill(order.target, known);
+  if (!named.missing.empty()) {
+    const std::string text =
+        fmt::format("heal with {}: it is for the target that an event names ({})", order.workflow, order.target);
+    world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
+    return {text};
+  }
+  const std::string target = order.target.empty() ? block.target() : target_of(world.graph(), named.text);
   if (plan == nullptr) {
     const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
     world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);

@@ -71,7 +71,7 @@ void RunningPrograms::run(ServiceId id, const Rule& rule, bool recovery, std::sh
   }
   const std::string& runs = earlier->exec.command.arguments.front();
   turn.record(RecordKind::ActionHeld, Severity::Warning, graph_->at(id).name,
-              earlier->exec.rule == exec.rule && earlier->exec.command == exec.command
+              earlier->exec.rule == exec.rule && (earlier->exec.command == exec.command || exec.cause->occurrence != 0)
                   ? fmt::format("exec {} is still running: it will be run once more when it has ended", runs)
                   : fmt::format("exec {} of the previous rules is still running: exec {} will be run when it has ended",
                                 runs, exec.command.arguments.front()))
@@ -188,7 +188,15 @@ void RunningPrograms::run_queued(const std::string& service, Turn& turn) {
   if (waiting.empty()) return;
   for (QueuedExec& queued : waiting.mapped()) {
     effect::Exec& exec = queued.exec;
-    if (in_the_way(exec) != nullptr || is_event_held(exec, turn.now)) {
+    const bool is_held = is_event_held(exec, turn.now);
+    if (is_held && turn.now.wall >= exec.cause->when + graph_->at(*graph_->find(service)).other->event.valid) {
+      constexpr std::string_view kHeld = "it was held back for longer than its event is valid";
+      turn.tell(fact::EventRefused{*graph_->find(service),
+                                   fmt::format("exec {} is dropped: {}", exec.command.arguments.front(), kHeld)});
+      drop(exec, kHeld, turn);
+      continue;
+    }
+    if (is_held || in_the_way(exec) != nullptr) {
       queue(std::move(exec), queued.since, turn);
       continue;
     }

@@ -64,7 +64,7 @@ std::string unit_name_problem(std::string_view name) {
   if (!std::ranges::all_of(name, is_name_character)) return "units have letters, digits and :-_.\\@ in their names";
   const auto has = [&](std::string_view suffix) { return name.ends_with(suffix) && name.size() > suffix.size(); };
   const auto suffix = std::ranges::find_if(kSuffixes, has);
-  if (suffix == kSuffixes.end()) return "it has no type, as in 'nginx.service'";
+  if (suffix == kSuffixes.end()) return "it ends in no type that systemd knows, as in 'nginx.service'";
   const std::size_t at = name.find('@');
   if (at == 0) return "it begins with '@'";
   if (at != std::string_view::npos && at + 1 + suffix->size() == name.size())

@@ -128,9 +128,9 @@ void UnitJobs::checked(ActionId action, const UnitReading& unit) {
 
 /// There is no connection: `then` when there may be one, and not for long.
 void UnitJobs::await_connection(ActionId action, void (UnitJobs::*then)(ActionId)) {
-  const Job& job = *find(action);
+  Job& job = *find(action);
   if (job.cancelled || mono_now() - job.begun > kPatience) return give_up(action);
-  tell(engine::event::ActionWaits{.action = action, .why = why_});
+  if (std::exchange(job.told, why_) != why_) tell(engine::event::ActionWaits{.action = action, .why = why_});
   wait(action, mono_now() + kCheckPause, then);
 }
 

@@ -62,6 +62,7 @@ class UnitJobs {
     bool again = false;  ///< it was asked for a second time
     bool cancelled = false;
     std::string result;  ///< how its job has ended, while the unit is asked why
+    std::string told;    ///< why it waits, as was told last
     Loop::Timer timer;
   };
 

@@ -404,6 +404,12 @@ Exchange* HttpServer::Impl::begin(MHD_Connection* connection, const char* url, c
   return &exchange;
 }
 
+namespace {
+
+Response went_wrong() { return {.status = 500, .body = "Something went wrong here.\n"}; }
+
+}  // namespace
+
 /// Takes a part of the body; at its end, and whenever a connection goes on that had nothing to say, answers.
 MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::size_t* size) {
   if (exchange.is_gone) return MHD_NO;
@@ -417,7 +423,13 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
   }
   if (exchange.stage == Exchange::Stage::Waiting) {
     exchange.woken->store(false);
-    if (auto response = exchange.deferred->poll()) return send(exchange, std::move(*response));
+    std::optional<Response> response;
+    try {
+      response = exchange.deferred->poll();
+    } catch (const std::exception&) {
+      response = went_wrong();
+    }
+    if (response) return send(exchange, std::move(*response));
     suspend(exchange);
     return MHD_YES;
   }
@@ -434,7 +446,7 @@ MHD_Result HttpServer::Impl::read(Exchange& exchange, const char* data, std::siz
   try {
     return answer(exchange, dispatch(request, exchange.of->from, wake_of(exchange)));
   } catch (const std::exception&) {
-    return send(exchange, {.status = 500, .body = "Something went wrong here.\n"});
+    return send(exchange, went_wrong());
   }
 }
 

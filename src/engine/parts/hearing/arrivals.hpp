@@ -39,8 +39,9 @@ class Arrivals {
  public:
   /// Requires: all of them outlive it.
   Arrivals(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services, const Pauses& pauses,
-           const MaintenanceWindows& maintenance, const Healings& healings, IdSource& ids)
-      : graph_(graph), services_(services), events_(graph, services, pauses, maintenance, healings, ids) {}
+           const MaintenanceWindows& maintenance, const Healings& healings, const RunningPrograms& programs,
+           IdSource& ids)
+      : graph_(graph), services_(services), events_(graph, services, pauses, maintenance, healings, programs, ids) {}
 
   /// Those of `check event`.
   [[nodiscard]] const Occurrences& events() const { return events_; }

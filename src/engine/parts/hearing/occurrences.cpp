@@ -16,6 +16,7 @@
 #include "engine/parts/judge.hpp"
 #include "engine/parts/maintenance.hpp"
 #include "engine/parts/pauses.hpp"
+#include "engine/parts/programs.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -27,21 +28,14 @@
 namespace healer::engine {
 namespace {
 
-constexpr std::size_t kLongestName = 253;
 constexpr std::uint16_t kRefused = 422;
 /// So many events are judged in one turn: the loop has other things to do, too.
 constexpr int kMostInOneTurn = 64;
+constexpr std::size_t kMostQueuedExecs = 100;  // of a service, beyond which its events wait
 constexpr Duration kSoon{1};
+constexpr int kMostTries = 10;  // to have the filters of an event asked, a cycle apart
 
 const EventSpec& event_of(const Graph& graph, ServiceId id) { return graph.at(id).other->event; }
-
-/// Whether a name from outside may go into names, paths and programs (language 3.2).
-bool is_name(std::string_view name) {
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
-  return !name.empty() && name.size() <= kLongestName && is_plain(name.front()) &&
-         std::ranges::all_of(
-             name, [&](char c) { return is_plain(c) || std::string_view("._:@-").find(c) != std::string_view::npos; });
-}
 
 const std::string* value_of(const EventFields& fields, std::string_view name) {
   const auto found = std::ranges::find(fields, name, &std::pair<std::string, std::string>::first);
@@ -83,7 +77,9 @@ const Occurrence* Occurrences::newest(ServiceId id) const {
 
 std::string Occurrences::held(ServiceId id, Instant now) const {
   if (pauses_.of(id, now)) return "paused";
-  return maintenance_.in_force(id, now) ? "maintenance" : "";
+  if (maintenance_.in_force(id, now)) return "maintenance";
+  const std::size_t queued = programs_.queued_of(graph_->at(id).name).size();
+  return queued < kMostQueuedExecs ? "" : fmt::format("{} programs wait for their turn", queued);
 }
 
 bool Occurrences::stands(ServiceId id, Hash128 rule, std::string_view target) const {
@@ -152,10 +148,10 @@ EventVerdict Occurrences::judge(ServiceId id, const event::Arrived& arrived) con
     for (const Action* const action : {&rule->action, &rule->recovery->action}) {
       if (action->heal == nullptr || action->heal->target.empty()) continue;
       const std::string target = target_of(block, *action->heal, arrived.fields);
-      if (!is_name(target))
+      if (!is_plain_name(target))
         return {kRefused, fmt::format("'{}' is not a name of a target: it has letters, digits and . _ : @ -, begins "
                                       "with a letter or digit, and is at most {} characters long",
-                                      printable(target.substr(0, 60)), kLongestName)};
+                                      printable(target.substr(0, 60)), kLongestPlainName)};
       if (!action->heal->any_target && !is_known(target))
         return {kRefused, fmt::format("no rule knows the target {} ('any target' would let it be healed)", target)};
     }
@@ -173,13 +169,16 @@ const Occurrence* Occurrences::same(ServiceId id, const event::Arrived& arrived,
 }
 
 EventVerdict Occurrences::preview(const event::Arrived& arrived, Instant now) const {
-  if (const Occurrence* const event = same(arrived.service, arrived, now.wall))
-    return {event->status,
-            event->status == 202 ? fmt::format("it is {} again, which came {} ago", name_of(*event),
-                                               format_duration(std::max(now.wall - event->first, Duration{0})))
-                                 : event->answer,
+  const Occurrence* const event = same(arrived.service, arrived, now.wall);
+  if (event != nullptr && event->status == 202)
+    return {202,
+            fmt::format("it is {} again, which came {} ago", name_of(*event),
+                        format_duration(std::max(now.wall - event->first, Duration{0}))),
             event->number};
+  if (event != nullptr && arrived.refused != 0) return {event->status, event->answer, event->number};
   EventVerdict verdict = judge(arrived.service, arrived);
+  // One that was refused is another event when it has been mended, or the rules have.
+  if (event != nullptr && verdict.status != 202) return {verdict.status, std::move(verdict.text), event->number};
   if (verdict.status == 202 &&
       (waiting_ >= kMostWaiting || waiting_bytes_ + arrived.document->size() > kMostWaitingBytes))
     return {429, "too many events wait to be judged"};
@@ -233,7 +232,7 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
   const bool is_noted = arrived.refused != 0;  // by who has read it: it is nothing that has happened
   const bool is_judged = is_taken && !is_noted && services_[id.index()].monitored;
   if (is_judged)
-    event.fields = arrived.fields;
+    event.fields = unshadowed(arrived.fields, block->other->event.fields);
   else if (is_taken)
     event.outcome = is_noted ? verdict.text : fmt::format("not judged: {} is not monitored", block->name);
   if (!is_judged) event.stage = is_taken ? OccurrenceStage::Dropped : OccurrenceStage::Refused;
@@ -293,8 +292,9 @@ void Occurrences::plan(ServiceId id, Known& its, Instant now) {
   if (!its.waiting.empty() && services_[id.index()].monitored) {
     const bool is_many = judged_at_ == now.mono && judged_then_ >= kMostInOneTurn;
     at(now.mono + (is_many ? kSoon : graph_->settings->cycle_length()));
-    at_wall(all_.at(its.waiting.front()).first + event_of(*graph_, id).valid);
+    if (!its.departed) at_wall(all_.at(its.waiting.front()).first + event_of(*graph_, id).valid);
   }
+  if (!programs_.queued_of(graph_->at(id).name).empty()) at(now.mono + graph_->settings->cycle_length());
   if (its.planned) due_.emplace(*its.planned, id);
 }
 
@@ -319,6 +319,7 @@ void Occurrences::hear_time(Turn& turn) {
     const ServiceId id = due_.begin()->second;
     Known& its = known_.at(id);
     expire(id, its, turn);
+    if (!programs_.queued_of(graph_->at(id).name).empty()) turn.tell(fact::ExecsDue{id});
     poke(id, its, turn);
     if (its.recount && *its.recount <= now) {
       its.recount.reset();
@@ -331,13 +332,18 @@ void Occurrences::hear_time(Turn& turn) {
 /// What waits, and what stands, goes when `valid` is over. What is being judged stays.
 void Occurrences::expire(ServiceId id, Known& its, Turn& turn) {
   const Duration valid = event_of(*graph_, id).valid;
-  while (!its.waiting.empty() && !its.departed) {
-    const Occurrence& first = all_.at(its.waiting.front());
-    if (turn.now.wall < first.first + valid) break;
-    std::string why = held(id, turn.now);
-    why = fmt::format("it was not judged within {}{}{}", format_duration(valid), why.empty() ? "" : ": ", why);
-    turn.tell(fact::EventRefused{id, fmt::format("{} is dropped: {}", name_of(first), why)});
-    drop_first(id, its, OccurrenceStage::Dropped, std::move(why), turn);
+  const auto is_over = [&] {
+    return !its.waiting.empty() && !its.departed && turn.now.wall >= all_.at(its.waiting.front()).first + valid;
+  };
+  if (is_over()) {
+    const std::string hold = held(id, turn.now);
+    const std::string why =
+        fmt::format("it was not judged within {}{}{}", format_duration(valid), hold.empty() ? "" : ": ", hold);
+    std::string text = name_of(all_.at(its.waiting.front()));  // the first, for people
+    int count = 0;
+    for (; count < kMostInOneTurn && is_over(); ++count) drop_first(id, its, OccurrenceStage::Dropped, why, turn);
+    text += count == 1 ? " is dropped: " + why : fmt::format(" and {} more are dropped: {}", count - 1, why);
+    turn.tell(fact::EventRefused{id, std::move(text)});
   }
   while (!its.ends.empty() && its.ends.begin()->first <= turn.now.wall) {
     const StandKey key = its.ends.begin()->second;
@@ -426,8 +432,9 @@ Evidence Occurrences::complete(ServiceId id, const Evidence& seen, Instant now) 
   Evidence with = seen;
   auto facts = seen.facts ? std::make_shared<Facts>(*seen.facts) : std::make_shared<Facts>();
   EventSeen event = see(id, now);
-  with.output =
-      std::make_shared<const std::string>(event.number == 0 ? std::string() : describe_event(event.key, event.state));
+  if (seen.answer != Answer::Unknown)
+    with.output =
+        std::make_shared<const std::string>(event.number == 0 ? std::string() : describe_event(event.key, event.state));
   facts->further.edit().event = std::move(event);
   with.facts = std::move(facts);
   return with;
@@ -461,7 +468,18 @@ void Occurrences::tell_cause(ServiceId id, std::vector<RuleDecision>& decisions)
 void Occurrences::judged(ServiceId id, const Evidence& seen, std::size_t begin, Turn& turn) {
   Known& its = known_[id];
   if (its.departed && !its.waiting.empty()) {
-    drop_first(id, its, OccurrenceStage::Judged, outcome_of(graph_->at(id), turn.commit.records, begin, seen), turn);
+    const bool is_unknown = seen.answer == Answer::Unknown;  // its filters could not be asked
+    if (is_unknown && ++its.tries < kMostTries) {
+      its.departed = false;
+      return plan(id, its, turn.now);
+    }
+    its.tries = 0;
+    std::string outcome = is_unknown ? fmt::format("it could not be judged: {}", *seen.output)
+                                     : outcome_of(graph_->at(id), turn.commit.records, begin, seen);
+    if (is_unknown)
+      turn.tell(
+          fact::EventRefused{id, fmt::format("{} is dropped: {}", name_of(all_.at(its.waiting.front())), outcome)});
+    drop_first(id, its, is_unknown ? OccurrenceStage::Dropped : OccurrenceStage::Judged, std::move(outcome), turn);
     ++judged_then_;
   }
   its.departed = false;
@@ -545,7 +563,8 @@ void Occurrences::restore(std::vector<Occurrence> saved, Instant /*now*/) {
     }
     Known& its = known_[*id];
     its.current.insert_or_assign(key_of(event.key), number);
-    if (event.stage != OccurrenceStage::Refused) {
+    const bool is_noted = event.stage == OccurrenceStage::Dropped && event.outcome == event.answer;  // as in take()
+    if (event.stage != OccurrenceStage::Refused && !is_noted) {
       its.newest = number;
       its.distinct.push_back(event.first);
       if (its.distinct.size() > kMostCountedEvents + 1) its.distinct.pop_front();

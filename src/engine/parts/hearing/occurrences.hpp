@@ -8,13 +8,14 @@
 //             '--unmonitored, gone, or `valid` is over--> Dropped
 //
 // Each event of a queue is judged by a run of its own, one after the other. While people want no action on the service
-// they wait. A condition that an event meets stands for its target until another event of that target does not meet it,
-// or `valid` is over.
+// they wait, and so they do while too many programs wait that those before them asked for. A condition that an event
+// meets stands for its target until another event of that target does not meet it, or `valid` is over.
 //
 // Owns    all that is known of events: those that were taken, the queues, the conditions that stand.
 // Hears   that an event has arrived, that time goes by, that people act; which services begin, are not monitored any
 //         more, or are gone; what runs have come to.
-// Tells   RunDue, for the first of each queue; EventRefused; StandingEnded. Replies are the turn's: they wait for the
+// Tells   RunDue, for the first of each queue; ExecsDue; EventRefused; StandingEnded. Replies are the turn's: they wait
+// for the
 //         commit.
 #pragma once
 
@@ -45,6 +46,7 @@ namespace healer::engine {
 class Healings;
 class MaintenanceWindows;
 class Pauses;
+class RunningPrograms;
 struct Graph;
 struct HealOrder;
 struct Rule;
@@ -64,12 +66,14 @@ class Occurrences {
  public:
   /// Requires: all of them outlive it.
   Occurrences(const std::shared_ptr<const Graph>& graph, const std::vector<ServiceState>& services,
-              const Pauses& pauses, const MaintenanceWindows& maintenance, const Healings& healings, IdSource& ids)
+              const Pauses& pauses, const MaintenanceWindows& maintenance, const Healings& healings,
+              const RunningPrograms& programs, IdSource& ids)
       : graph_(graph),
         services_(services),
         pauses_(pauses),
         maintenance_(maintenance),
         healings_(healings),
+        programs_(programs),
         ids_(ids) {}
 
   // ---- view
@@ -134,6 +138,7 @@ class Occurrences {
   struct Known {
     std::deque<std::uint64_t> waiting;
     bool departed = false;                               // a run judges the first of them
+    int tries = 0;                                       // to judge it
     std::unordered_map<Hash128, std::uint64_t> current;  // by the hash of their keys: the newest of each
     std::deque<WallTime> distinct;                       // when they came, at most kMostCountedEvents + 1
     std::map<StandKey, Stand> standing;
@@ -166,6 +171,7 @@ class Occurrences {
   const Pauses& pauses_;
   const MaintenanceWindows& maintenance_;
   const Healings& healings_;
+  const RunningPrograms& programs_;
   IdSource& ids_;
   std::map<std::uint64_t, Occurrence> all_;
   std::map<ServiceId, Known> known_;
