@@ -19,25 +19,15 @@
 #include "util/overloaded.hpp"
 
 namespace healer::engine {
-namespace {
-
-template <typename... Calls>
-struct Overloaded : Calls... {
-  using Calls::operator()...;
-};
-
-}  // namespace
 
 Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now)
     : graph_(std::move(graph)),
-      civil_(std::move(civil)),
-      found_(std::move(saved)),
+      life_{.civil = std::move(civil), .found = std::move(saved), .host = {}, .started_at = now},
       // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
-      ids_(std::max(found_.last_id + 1,
+      ids_(std::max(life_.found.last_id + 1,
                     static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
       services_(graph_->slots.size()),
-      started_at_(now),
-      healing_(found_,
+      healing_(life_.found,
                {.graph = graph_,
                 .services = services_,
                 .rules = rules_,
@@ -53,30 +43,29 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
                 .absent = absent_,
                 .doubts = doubts_,
                 .releases = releases_,
-                .host = host_,
-                .started_at = started_at_},
+                .host = life_.host,
+                .started_at = life_.started_at},
                ids_),
-      timetable_(civil_, now),
-      next_sequence_(found_.last_sequence + 1),
-      next_record_(found_.last_record + 1) {
+      timetable_(life_.civil, now),
+      releases_(life_.found, jobs_, healing_.healings()) {
   timetable_.resize(services_.size());
   rules_.resize(services_.size());
   proofs_.resize(services_.size());
   composites_.resize(services_.size());
-  graph_ = with_saved_keys(std::move(graph_), found_.services);
-  absent_.restore(found_.services);
-  pauses_.restore(std::move(found_.wide_pauses));
+  graph_ = with_saved_keys(std::move(graph_), life_.found.services);
+  absent_.restore(life_.found.services);
+  pauses_.restore(std::move(life_.found.wide_pauses));
   healing_.index();
-  arrivals_.events().restore(std::move(found_.occurrences), now);
+  arrivals_.events().restore(std::move(life_.found.occurrences), now);
   std::size_t rules = 0;
   for (const ServiceId id : graph_->order) rules += graph_->at(id).rules.size();
   rules_.reserve(rules);
   for (const ServiceId id : graph_->order) begin_afresh(id);
-  for (const auto& [name, former] : found_.services) {
+  for (const auto& [name, former] : life_.found.services) {
     const std::optional<ServiceId> id = graph_->find(name);
     if (!id) continue;
     const std::string& written = graph_->at(*id).name;  // in another case, perhaps
-    if (written == name || !found_.services.contains(written)) restore(*id, former, now);
+    if (written == name || !life_.found.services.contains(written)) restore(*id, former, now);
   }
 }
 
@@ -103,7 +92,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   visit(event, turn);
   drain(turn);
   composites_.drain([&](ServiceId id) {
-    if (running_) judge_composite(id, turn);
+    if (life_.runs()) judge_composite(id, turn);
     drain(turn);
   });
   drain(turn);
@@ -116,12 +105,8 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   }
   healing_.save(turn);
   effect::Commit& commit = turn.commit;
-  commit.sequence = next_sequence_++;
+  releases_.number(commit);
   commit.awaited = commit.awaited || !turn.acts.empty() || !turn.replies.empty();
-  for (Record& record : commit.records) {
-    record.id = next_record_++;
-    record.sequence = commit.sequence;
-  }
   save_services(turn);
   jobs_.save(turn);
   releases_.hold(commit.sequence, turn);
@@ -129,7 +114,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
 }
 
 std::optional<Duration> Engine::next_deadline() const {
-  if (!running_) return std::nullopt;
+  if (!life_.runs()) return std::nullopt;
   std::optional<Duration> next = timetable_.next();
   const auto earlier = [&next](Duration when) { next = next ? std::min(*next, when) : when; };
   if (programs_.next()) earlier(*programs_.next());
@@ -169,6 +154,13 @@ void Engine::visit(const Event& event, Turn& turn) {
                    doubts_.hear_lists(known);
                    healing_.reevaluate(turn);
                  },
+                 [&](const event::Arrived& known) { arrivals_.take(known, turn); },
+                 [&](const event::ActionWaits& known) {
+                   const RunningAction* const running = programs_.find(known.action);
+                   if (running == nullptr) return;
+                   if (!known.lingers) return programs_.waits(known, turn);
+                   if (running->exec.healing != HealingId{}) healing_.program_lingers(running->exec, known.why, turn);
+                 },
                  [&](const event::ActionExtended& known) {
                    const RunningAction* const found = programs_.find(known.action);
                    if (const auto id = found == nullptr ? std::nullopt : children_.owner(found->exec))
@@ -205,7 +197,7 @@ void Engine::drain(Turn& turn) {
             },
             [&](const fact::RunDue& fact) {
               const ServiceState& state = services_[fact.service.index()];
-              if (!running_ || !state.monitored || state.job) return;
+              if (!life_.runs() || !state.monitored || state.job) return;
               if (!state.flight)
                 start_run(fact.service, fact.counted, Reason::Schedule, turn);
               else if (fact.counted)

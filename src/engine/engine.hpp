@@ -72,6 +72,18 @@ struct Rule;
 struct SlotChange;
 struct Turn;
 
+/// What an engine knows of the daemon that it is in, and of the one before.
+struct Life {
+  enum class Stage : std::uint8_t { Loaded, Running, Stopping, Stopped };
+
+  CivilClock civil;
+  SavedState found;    ///< what an earlier engine has left, until event::Started
+  std::string host;    ///< the name of this machine
+  Instant started_at;  ///< until event::Started: when it was made
+  Stage stage = Stage::Loaded;
+  [[nodiscard]] bool runs() const { return stage == Stage::Running; }
+};
+
 class Engine {
  public:
   /// A new engine over `graph`, with what an earlier one left in `saved` (a default one: nothing). It does nothing
@@ -122,30 +134,28 @@ class Engine {
   /// What guards and brakes say, what healer doubts, and what is secret.
   [[nodiscard]] const HealingDriver& healing() const { return healing_; }
   /// The name of this machine.
-  [[nodiscard]] const std::string& host() const { return host_; }
+  [[nodiscard]] const std::string& host() const { return life_.host; }
   /// Why what a rule has decided would not be done now.
   [[nodiscard]] const Holds& held_back() const { return holds_; }
   /// Cycles begun since the start; the first is 1.
   [[nodiscard]] std::uint64_t cycle(Instant now) const;
-  [[nodiscard]] Instant started_at() const { return started_at_; }
+  [[nodiscard]] Instant started_at() const { return life_.started_at; }
   /// The time between two runs of a service; none for a cron schedule.
   [[nodiscard]] std::optional<Duration> period(ServiceId id) const;
   /// The time until the next run of a service; none where it is not scheduled, or runs in no minute of the next year.
   [[nodiscard]] std::optional<Duration> next_run(ServiceId id, Instant now) const;
-  /// State of a service in the form in which it is saved.
-  [[nodiscard]] SavedService save(ServiceId id, Instant now) const;
+  /// State of a service in the form in which it is saved, as the rules were that `graph` has.
+  [[nodiscard]] SavedService save(ServiceId id, const Graph& graph, Instant now) const;
 
  private:
   void visit(const Event& event, Turn& turn);
   void on(const event::Started& event, Turn& turn);
   void on(const event::Wake& event, Turn& turn);
   void on(const event::Measured& event, Turn& turn);
-  void on(const event::Arrived& event, Turn& turn);
   void on(const event::RowsRead& event, Turn& turn);
   void on(const event::ProcessDied& event, Turn& turn);
   void on(const event::Committed& event, Turn& turn);
   void on(const event::ActionStarted& event, Turn& turn);
-  void on(const event::ActionWaits& event, Turn& turn);
   void on(const event::RunWaits& event, Turn& turn);
   void on(const event::RunWrote& event, Turn& turn);
   void on(const event::ActionReady& event, Turn& turn);
@@ -162,7 +172,6 @@ class Engine {
   void on(const fact::ServiceWell& fact, Turn& turn);
 
   void save_services(Turn& turn);
-  [[nodiscard]] SavedService save(ServiceId id, const Graph& graph, Instant now) const;
 
   // schedule (engine_schedule.cpp)
   void run_due(ServiceId id, Turn& turn);
@@ -171,7 +180,6 @@ class Engine {
   void begin(ServiceId id, Duration first, Turn& turn);
 
   // judging (engine_judge.cpp)
-  [[nodiscard]] bool only_checks(ServiceId id, Reason reason, Instant now) const;
   void judge(ServiceId id, const Evidence& seen, bool counted, Reason reason, Turn& turn);
   void act(ServiceId id, const RuleDecision& decision, bool ends, Turn& turn);
   void take(ServiceId id, std::shared_ptr<const Evidence> kept, Turn& turn);
@@ -181,7 +189,7 @@ class Engine {
   void end_composite_run(ServiceId id, Turn& turn);
 
   // actions and commands (engine_action.cpp)
-  void command_acknowledge(const event::Command& command, Turn& turn);
+  void validate(const event::Command& command, Turn& turn);
 
   // starts, stops and restarts (engine_job.cpp)
   void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
@@ -190,7 +198,6 @@ class Engine {
   void command_cluster(const event::Command& command, ActionKind kind, std::vector<ServiceId> services, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
   void restore_jobs(Turn& turn);
-  void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn);
 
   // looks, foreground processes (engine_foreground.cpp)
   void ask(ServiceId id, RunId run, Turn& turn);
@@ -211,18 +218,15 @@ class Engine {
   void apply(const SlotChange& change, const Graph& before, Turn& turn);
 
   std::shared_ptr<const Graph> graph_;
-  CivilClock civil_;
-  SavedState found_;  // pending acts of an earlier engine, until Started
+  Life life_;
   IdSource ids_;
   std::vector<ServiceState> services_;
-  std::string host_;
-  Instant started_at_;
   // The parts. What they are given of others they only read, and not before all are there.
   HealingDriver healing_;
   Timetable timetable_;
   RuleStates rules_{graph_};
   Composites composites_{graph_, services_, rules_, timetable_};
-  MaintenanceWindows maintenance_{graph_, civil_};
+  MaintenanceWindows maintenance_{graph_, life_.civil};
   Pauses pauses_{graph_, maintenance_};
   Arrivals arrivals_{graph_, services_, pauses_, maintenance_, healing_.healings(), programs_, ids_};
   Holds holds_{graph_, pauses_, maintenance_, healing_.healings()};
@@ -230,19 +234,15 @@ class Engine {
   StartLeftovers leftovers_{graph_, services_, programs_};
   Jobs jobs_{graph_, services_, pauses_, programs_, starts_, children_, leftovers_, proofs_, commands_, ids_};
   ProcessProofs proofs_{graph_, services_, jobs_};
-  Starts starts_{graph_, civil_, services_, rules_, timetable_, pauses_, proofs_, leftovers_};
+  Starts starts_{graph_, life_.civil, services_, rules_, timetable_, pauses_, proofs_, leftovers_};
   Children children_{graph_, services_, proofs_, absent_};
   ActionFailures failures_{graph_, services_, programs_};
   PendingCommands commands_{graph_, services_, leftovers_};
   Alerts alerts_{graph_, maintenance_, rules_, ids_};
   Monitoring monitoring_{graph_, services_, rules_, alerts_};
-  Releases releases_{jobs_, healing_.healings()};
+  Releases releases_;
   AbsentServices absent_{graph_};
   SelfDoubts doubts_;
-  bool running_ = false;
-  bool stop_reported_ = false;
-  Sequence next_sequence_ = 1;
-  RecordNumber next_record_ = 1;
 };
 
 }  // namespace healer::engine

@@ -37,6 +37,45 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
   return {};
 }
 
+/// Those rules that stand failed now: one that fails later is told about as ever.
+void acknowledge(const event::Command& command, const Graph& graph, RuleStates& rules, Alerts& alerts, Turn& turn) {
+  std::vector<std::string> done, left;
+  for (const ServiceId id : command.services) {
+    const ServiceBlock* const block = graph.block(id);
+    if (block == nullptr) continue;
+    const bool any = rules.acknowledge(id);
+    (any ? done : left).push_back(block->name);
+    if (!any) continue;
+    alerts.acknowledge(id, {.reason = command.reason, .by = command.by, .when = turn.now.wall});
+    turn.save(id);
+    turn.record(RecordKind::Acknowledged, Severity::Info, block->name,
+                fmt::format("acknowledged by {}{}{}", words_of(command.by), command.reason.empty() ? "" : ": ",
+                            command.reason));
+  }
+  std::string text;
+  if (!done.empty())
+    text = fmt::format("{} acknowledged: no reminders until {} recovered", listed(done),
+                       done.size() == 1 ? "it has" : "they have");
+  if (!left.empty())
+    text += fmt::format("{}{} {} not failed", text.empty() ? "" : "; ", listed(left), left.size() == 1 ? "is" : "are");
+  turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
+}
+
+/// A program was ended since its time was over, and its step has failed; only now is known what it said.
+void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, const Graph& graph, Starts& starts,
+                     ActionFailures& failures, Turn& turn) {
+  const std::optional<ServiceId> id = graph.find(exec.cause->service);
+  if (!id || end.output.empty()) return;
+  for (const Bringing kind : {Bringing::Start, Bringing::Stop, Bringing::Restart}) {
+    const Rare<Command>& program = program_of(graph.at(*id), kind);
+    if (!program || program->arguments != exec.command.arguments) continue;
+    const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
+    const std::string description = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
+    starts.complete_failure(*id, silent, description);
+    failures.complete(*id, silent, description, turn);
+  }
+}
+
 }  // namespace
 
 // ---- execs --------------------------------------------------------------------------------------------------------
@@ -50,13 +89,6 @@ void Engine::on(const event::ActionStarted& event, Turn& turn) {
   starts_.child_started(*id);
   if (const auto& flight = services_[id->index()].flight) ask(*id, flight->run, turn);
   if (doing == ChildReaction::GoOn) jobs_.child_reported(*id, turn);
-}
-
-void Engine::on(const event::ActionWaits& event, Turn& turn) {
-  const RunningAction* const running = programs_.find(event.action);
-  if (running == nullptr) return;
-  if (!event.lingers) return programs_.waits(event, turn);
-  if (running->exec.healing != HealingId{}) healing_.program_lingers(running->exec, event.why, turn);
 }
 
 void Engine::on(const event::ActionEnded& event, Turn& turn) {
@@ -83,7 +115,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) {
-    if (!jobs_.program_ended(exec, event, turn)) note_last_words(exec, event, turn);
+    if (!jobs_.program_ended(exec, event, turn)) note_last_words(exec, event, *graph_, starts_, failures_, turn);
     return;
   }
   if (exec.healing != HealingId{}) return healing_.program_ended(exec, event, turn);
@@ -94,38 +126,39 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 
 // ---- commands -----------------------------------------------------------------------------------------------------
 
+void Engine::validate(const event::Command& event, Turn& turn) {
+  PendingCommand pending{.command = event};
+  for (const ServiceId id : event.services) {
+    if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
+    if (!services_[id.index()].monitored) {
+      if (monitoring_.given_up(id) == nullptr) {
+        pending.unmonitored.push_back(graph_->at(id).name);
+        continue;
+      }
+      ++pending.asked;
+      pending.failed.emplace(id, graph_->at(id).name + " (given up)");
+      continue;
+    }
+    ++pending.asked;
+    // What is being started or stopped, or has just died, is not in order, and is not looked at now.
+    const ServiceState& state = services_[id.index()];
+    if (state.job || state.presence.is_settling(turn.now.mono) ||
+        (graph_->at(id).foreground() && !state.child->exists())) {
+      pending.failed.emplace(id, graph_->at(id).name);
+      continue;
+    }
+    if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
+    commands_.await_run(id, event.id);
+    ++pending.outstanding;
+  }
+  commands_.begin_validate(std::move(pending), turn);
+}
+
 void Engine::on(const event::Command& event, Turn& turn) {
   using Kind = event::Command::Kind;
   turn.commit.by_person = true;
   healing_.reevaluate(turn);
-  if (event.kind == Kind::Validate) {
-    PendingCommand pending{.command = event};
-    for (const ServiceId id : event.services) {
-      if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
-      if (!services_[id.index()].monitored) {
-        if (monitoring_.given_up(id) == nullptr) {
-          pending.unmonitored.push_back(graph_->at(id).name);
-          continue;
-        }
-        ++pending.asked;
-        pending.failed.emplace(id, graph_->at(id).name + " (given up)");
-        continue;
-      }
-      ++pending.asked;
-      // What is being started or stopped, or has just died, is not in order, and is not looked at now.
-      const ServiceState& state = services_[id.index()];
-      if (state.job || state.presence.is_settling(turn.now.mono) ||
-          (graph_->at(id).foreground() && !state.child->exists())) {
-        pending.failed.emplace(id, graph_->at(id).name);
-        continue;
-      }
-      if (!services_[id.index()].flight) start_run(id, false, Reason::Asked, turn);
-      commands_.await_run(id, event.id);
-      ++pending.outstanding;
-    }
-    commands_.begin_validate(std::move(pending), turn);
-    return;
-  }
+  if (event.kind == Kind::Validate) return validate(event, turn);
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
     return command_jobs(event, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
@@ -136,7 +169,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
       pauses_.resume(event, turn);
       arrivals_.events().go_on(turn);
       return programs_.run_held(turn);
-    case Kind::Acknowledge: return command_acknowledge(event, turn);
+    case Kind::Acknowledge: return acknowledge(event, *graph_, rules_, alerts_, turn);
     default: break;
   }
   if (event.kind == Kind::Accept && event.job != JobId{}) return proofs_.accept(event, turn);
@@ -177,30 +210,6 @@ void Engine::on(const event::Command& event, Turn& turn) {
   drain(turn);
   for (const std::string& ended : ended_healings) text += "\n" + ended;
   turn.replies.push_back({event.id, true, std::move(text)});
-}
-
-/// Those rules that stand failed now: one that fails later is told about as ever.
-void Engine::command_acknowledge(const event::Command& command, Turn& turn) {
-  std::vector<std::string> done, left;
-  for (const ServiceId id : command.services) {
-    const ServiceBlock* const block = graph_->block(id);
-    if (block == nullptr) continue;
-    const bool any = rules_.acknowledge(id);
-    (any ? done : left).push_back(block->name);
-    if (!any) continue;
-    alerts_.acknowledge(id, {.reason = command.reason, .by = command.by, .when = turn.now.wall});
-    turn.save(id);
-    turn.record(RecordKind::Acknowledged, Severity::Info, block->name,
-                fmt::format("acknowledged by {}{}{}", words_of(command.by), command.reason.empty() ? "" : ": ",
-                            command.reason));
-  }
-  std::string text;
-  if (!done.empty())
-    text = fmt::format("{} acknowledged: no reminders until {} recovered", listed(done),
-                       done.size() == 1 ? "it has" : "they have");
-  if (!left.empty())
-    text += fmt::format("{}{} {} not failed", text.empty() ? "" : "; ", listed(left), left.size() == 1 ? "is" : "are");
-  turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
 }
 
 }  // namespace healer::engine

@@ -20,11 +20,6 @@
 
 namespace healer::engine {
 
-void Engine::on(const event::Arrived& event, Turn& turn) {
-  if (event.document != nullptr) return arrivals_.events().take(event, turn);
-  arrivals_.take(event, turn);
-}
-
 void Engine::on(const fact::RunAsked& fact, Turn& turn) {
   const ServiceBlock* const block = graph_->block(fact.service);
   if (block == nullptr) return;

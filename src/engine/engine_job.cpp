@@ -165,8 +165,8 @@ void Engine::cancel_job(const event::Command& command, Turn& turn) {
 
 /// Jobs of an earlier daemon go on where they were: at the program of their step where that is known, else by a look.
 void Engine::restore_jobs(Turn& turn) {
-  const bool rebooted = found_.boot != 0 && found_.boot != turn.now.boot;
-  for (const effect::SavedJob& saved : found_.jobs) {
+  const bool rebooted = life_.found.boot != 0 && life_.found.boot != turn.now.boot;
+  for (const effect::SavedJob& saved : life_.found.jobs) {
     const std::optional<JobId> id = jobs_.restore(saved, turn);
     if (!id) continue;
     bool anew = rebooted;  // no program outlives that
@@ -218,20 +218,6 @@ void Engine::on(const fact::JobEnded& fact, Turn& turn) {
     commands_.job_ended(command, job.service,
                         fact.good ? std::string{} : fmt::format("{}: {}", graph_->at(job.service).name, job.failure),
                         turn);
-}
-
-/// A program was ended since its time was over, and its step has failed; only now is known what it said.
-void Engine::note_last_words(const effect::Exec& exec, const event::ActionEnded& end, Turn& turn) {
-  const std::optional<ServiceId> id = graph_->find(exec.cause->service);
-  if (!id || end.output.empty()) return;
-  for (const Bringing kind : {Bringing::Start, Bringing::Stop, Bringing::Restart}) {
-    const Rare<Command>& program = program_of(graph_->at(*id), kind);
-    if (!program || program->arguments != exec.command.arguments) continue;
-    const std::string silent = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, {});
-    const std::string description = describe_not_done(verb(kind), *program, Outcome::TimedOut, 0, end.output);
-    starts_.complete_failure(*id, silent, description);
-    failures_.complete(*id, silent, description, turn);
-  }
 }
 
 }  // namespace healer::engine

@@ -29,6 +29,15 @@ void report_lines_lost(const std::string& service, Sparse<Trouble>& trouble, std
   turn.record(RecordKind::LinesLost, Severity::Warning, service, std::move(text));
 }
 
+/// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
+/// service is judged where a person asks, not for a death or a start that was to be tried again.
+bool only_checks(const Engine& engine, ServiceId id, Reason reason, const Starts& starts,
+                 const PendingCommands& commands, Instant now) {
+  if (reason != Reason::Death && reason != Reason::Again) return false;
+  return engine.graph()->at(id).schedule->kind == Schedule::Kind::NotCron && !starts.in_schedule(id, now) &&
+         !commands.awaits_run(id);
+}
+
 }  // namespace
 
 void Engine::on(const event::Measured& event, Turn& turn) {
@@ -84,7 +93,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     programs_.run_queued(graph_->at(id).name, turn);
   } else if (healing_.healings().verifies(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
-  } else if (only_checks(id, flight.reason, turn.now)) {
+  } else if (only_checks(*this, id, flight.reason, starts_, commands_, turn.now)) {
     return;
   } else if (delayed) {
     // A look before a healing: it is seen, and nothing is judged.
@@ -116,14 +125,6 @@ void Engine::on(const event::RunWrote& event, Turn& turn) {
   Record& record = turn.record(RecordKind::RunTimedOut, Severity::Info, graph_->at(event.service).name,
                                "its program has written more before it ended");
   record.output = *event.output;
-}
-
-/// Whether the run that has just ended was to know how things are, and no more: in the minutes of its `not every` a
-/// service is judged where a person asks, not for a death or a start that was to be tried again.
-bool Engine::only_checks(ServiceId id, Reason reason, Instant now) const {
-  if (reason != Reason::Death && reason != Reason::Again) return false;
-  return graph_->at(id).schedule->kind == Schedule::Kind::NotCron && !starts_.in_schedule(id, now) &&
-         !commands_.awaits_run(id);
 }
 
 /// Keeps what was seen last, and what follows from it for starts. What nobody could look at is as it was.

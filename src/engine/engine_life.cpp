@@ -33,16 +33,16 @@ std::string death_text(const SavedState& found, const CivilClock& civil, Instant
 }  // namespace
 
 void Engine::on(const event::Started& event, Turn& turn) {
-  running_ = true;
-  started_at_ = turn.now;
+  life_.stage = Life::Stage::Running;
+  life_.started_at = turn.now;
   timetable_.set_clock(turn.now);
-  const std::string text = fmt::format("healer {} started", event.version) + death_text(found_, civil_, turn.now);
-  turn.record(RecordKind::DaemonStarted, found_.died ? Severity::Warning : Severity::Info, {}, text).subject =
+  const std::string text = fmt::format("healer {} started", event.version) + death_text(life_.found, life_.civil, turn.now);
+  turn.record(RecordKind::DaemonStarted, life_.found.died ? Severity::Warning : Severity::Info, {}, text).subject =
       turn.now.boot;
 
-  host_ = event.host;  // for programs that are released again
+  life_.host = event.host;  // for programs that are released again
   restore_acts(turn);
-  for (const auto& [name, saved] : found_.services) {
+  for (const auto& [name, saved] : life_.found.services) {
     const std::optional<ServiceId> id = graph_->find(name);
     if ((id && graph_->at(*id).name == name) || absent_.contains(name)) continue;
     turn.commit.forgotten.push_back(name);
@@ -50,18 +50,18 @@ void Engine::on(const event::Started& event, Turn& turn) {
   }
   std::ranges::sort(turn.commit.forgotten);
   restore_jobs(turn);
-  if (found_.boot != 0 && found_.boot != turn.now.boot && found_.seen) {
-    pauses_.carry(*found_.seen, turn);
-    absent_.carry_pauses(*found_.seen, turn);
+  if (life_.found.boot != 0 && life_.found.boot != turn.now.boot && life_.found.seen) {
+    pauses_.carry(*life_.found.seen, turn);
+    absent_.carry_pauses(*life_.found.seen, turn);
   }
-  const bool rebooted = found_.boot != 0 && found_.boot != turn.now.boot && found_.seen;
-  monitoring_.carry(rebooted ? found_.seen : std::nullopt, turn);
+  const bool rebooted = life_.found.boot != 0 && life_.found.boot != turn.now.boot && life_.found.seen;
+  monitoring_.carry(rebooted ? life_.found.seen : std::nullopt, turn);
   for (const ServiceId id : graph_->order)
     if (alerts_.keeps(id)) alerts_.keep(id, turn.now);
-  healing_.resume(found_, turn);
+  healing_.resume(life_.found, turn);
   drain(turn);
-  const bool died = found_.died.has_value();
-  found_ = {};
+  const bool died = life_.found.died.has_value();
+  life_.found = {};
 
   const Duration first = turn.now.mono + graph_->settings->start_delay;
   const std::vector<ServiceId> order = first_order(*graph_);
@@ -85,7 +85,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
 void Engine::restore_acts(Turn& turn) {
   const bool silent = graph_->settings->shadow;
   // A damaged state may hold what no healer has written. What such an act is to do nobody knows: nothing is done.
-  std::erase_if(found_.execs, [&turn](const PendingExec& pending) {
+  std::erase_if(life_.found.execs, [&turn](const PendingExec& pending) {
     if (pending.exec.cause != nullptr && !pending.exec.command.arguments.empty()) return false;
     turn.commit.ended.push_back(pending.exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, {},
@@ -93,13 +93,13 @@ void Engine::restore_acts(Turn& turn) {
                             pending.exec.action.number()));
     return true;
   });
-  std::erase_if(found_.alerts, [&turn](const effect::Alert& alert) {
+  std::erase_if(life_.found.alerts, [&turn](const effect::Alert& alert) {
     if (alert.cause == nullptr) turn.commit.handed_over.push_back(alert.alert);
     return alert.cause == nullptr;
   });
-  std::ranges::sort(found_.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
+  std::ranges::sort(life_.found.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
   std::vector<std::string> waited;
-  for (PendingExec& pending : found_.execs) {
+  for (PendingExec& pending : life_.found.execs) {
     effect::Exec& exec = pending.exec;
     const bool waits = exec.service == kNoService && exec.job == JobId{} && !exec.foreground;
     exec.service = graph_->find(exec.cause->service).value_or(ServiceId{});
@@ -107,8 +107,8 @@ void Engine::restore_acts(Turn& turn) {
       healing_.restore_program(pending, turn);
       continue;
     }
-    const auto job = std::ranges::find(found_.jobs, exec.job, &effect::SavedJob::job);
-    const bool dropped = exec.job != JobId{} && (job == found_.jobs.end() || !jobs_.is_taken_up(*job));
+    const auto job = std::ranges::find(life_.found.jobs, exec.job, &effect::SavedJob::job);
+    const bool dropped = exec.job != JobId{} && (job == life_.found.jobs.end() || !jobs_.is_taken_up(*job));
     if (exec.foreground) {
       children_.restore(pending, !silent && !dropped, turn);
       continue;
@@ -135,7 +135,7 @@ void Engine::restore_acts(Turn& turn) {
       releases_.pass(std::move(exec), turn);
   }
   for (const std::string& service : waited) programs_.run_queued(service, turn);
-  for (effect::Alert& pending : found_.alerts) {
+  for (effect::Alert& pending : life_.found.alerts) {
     if (silent)
       turn.commit.handed_over.push_back(pending.alert);
     else
@@ -144,12 +144,13 @@ void Engine::restore_acts(Turn& turn) {
 }
 
 void Engine::on(const event::Stopping& event, Turn& turn) {
-  if (std::exchange(running_, false)) {
-    stop_reported_ = false;
+  if (life_.runs()) {
+    life_.stage = Life::Stage::Stopping;
     healing_.stop(turn);
     drain(turn);
   }
-  if (event.waits || std::exchange(stop_reported_, true)) return;
+  if (event.waits || life_.stage == Life::Stage::Stopped) return;
+  life_.stage = Life::Stage::Stopped;
   turn.record(RecordKind::DaemonStopped, Severity::Info, {}, "healer stopped");
   alerts_.send_of_daemon("healer stopped", "stop", turn);
 }

@@ -50,14 +50,14 @@ void Engine::on(const event::Swap& event, Turn& turn) {
   const std::size_t added = fresh.size();
   const Duration cycle = graph_->settings->cycle_length();
   sort_by_haste(fresh, *graph_);
-  for (std::size_t i = 0; running_ && i < added; ++i)
+  for (std::size_t i = 0; life_.runs() && i < added; ++i)
     begin(fresh[i],
-          std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle),
+          std::max(turn.now.mono, life_.started_at.mono + graph_->settings->start_delay) + herd_phase(i, added, cycle),
           turn);
   rules_.compact();
   const Duration cycle_before = before->settings->cycle_length();
   const auto reschedule = [&](ServiceId id) {
-    if (running_)
+    if (life_.runs())
       timetable_.reschedule(id, *graph_->at(id).schedule, period_of(*before->at(id).schedule, cycle_before), period(id),
                             turn.now);
   };
@@ -152,7 +152,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (block.is_heartbeat()) arrivals_.replace(id, old, turn);
     if (block.is_listed())
       timetable_.stop(id);
-    else if ((old.is_heard() || block.is_heard() || old.is_listed()) && running_)
+    else if ((old.is_heard() || block.is_heard() || old.is_listed()) && life_.runs())
       begin(id, turn.now.mono, turn);
     Memory fresh = fresh_memory(block);
     state.memory =

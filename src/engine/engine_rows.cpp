@@ -7,7 +7,7 @@
 namespace healer::engine {
 
 void Engine::on(const event::RowsRead& event, Turn& turn) {
-  if (!running_) return;
+  if (!life_.runs()) return;
   for (const auto& [id, evidence] : event.rows) {
     const ServiceBlock* const block = graph_->block(id);
     if (block == nullptr || !block->is_listed()) continue;

@@ -73,7 +73,7 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
     return restore(id, other, now);
   }
   std::optional<SavedService> heard;
-  if (block.is_heartbeat()) heard = heard_on(saved, block.other->heartbeat, found_.seen, now);
+  if (block.is_heartbeat()) heard = heard_on(saved, block.other->heartbeat, life_.found.seen, now);
   const SavedService& kept = heard ? *heard : saved;
   ServiceState& state = services_[id.index()];
   const bool same_boot = kept.boot == now.boot;
@@ -90,12 +90,12 @@ void Engine::restore(ServiceId id, const SavedService& saved, Instant now) {
   timetable_.restore(id, kept.cron_minute, same_boot && has_phase(*block.schedule) ? kept.first : std::nullopt);
 
   const bool go_on =
-      block.is_event() ? kept.boot == now.boot : counts_go_on(kept, *block.schedule, period(id), civil_, now);
+      block.is_event() ? kept.boot == now.boot : counts_go_on(kept, *block.schedule, period(id), life_.civil, now);
   const bool judged = rules_.restore(id, kept, go_on);
   // What is known of a heartbeat is kept: it is judged by that over a boot, too.
   if ((same_boot || block.is_heard()) && judged) monitoring_.judged(id);
   failures_.restore(id, kept);
-  if (!state.monitored && !kept.monitored && !kept.reports_taken_out) monitoring_.guess(id, started_at_.wall);
+  if (!state.monitored && !kept.monitored && !kept.reports_taken_out) monitoring_.guess(id, life_.started_at.wall);
 }
 
 void Engine::save_services(Turn& turn) {
@@ -107,7 +107,7 @@ void Engine::save_services(Turn& turn) {
   keep_once(turn.changed);
   for (const ServiceId id : turn.changed) {
     if (!exists(id)) continue;
-    turn.commit.services.emplace_back(graph_->at(id).name, save(id, turn.now));
+    turn.commit.services.emplace_back(graph_->at(id).name, save(id, *graph_, turn.now));
     services_[id.index()].saved_whole = true;
   }
   for (auto& [id, changed] : turn.remembered)
@@ -128,9 +128,6 @@ void Engine::save_services(Turn& turn) {
   }
 }
 
-SavedService Engine::save(ServiceId id, Instant now) const { return save(id, *graph_, now); }
-
-/// As the rules were that `graph` has.
 SavedService Engine::save(ServiceId id, const Graph& graph, Instant now) const {
   const ServiceState& state = services_[id.index()];
   SavedService saved{.monitored = state.monitored,

@@ -38,8 +38,8 @@ std::optional<Duration> Engine::next_run(ServiceId id, Instant now) const {
 }
 
 std::uint64_t Engine::cycle(Instant now) const {
-  const Duration since = now.mono - started_at_.mono - graph_->settings->start_delay;
-  if (!running_ || since < Duration{0}) return 0;
+  const Duration since = now.mono - life_.started_at.mono - graph_->settings->start_delay;
+  if (!life_.runs() || since < Duration{0}) return 0;
   return static_cast<std::uint64_t>(since / graph_->settings->cycle_length()) + 1;
 }
 
@@ -54,7 +54,7 @@ void Engine::begin(ServiceId id, Duration first, Turn& turn) {
 }
 
 void Engine::on(const event::Wake&, Turn& turn) {
-  if (!running_) return;
+  if (!life_.runs()) return;
   doubts_.hear_wake(next_deadline(), timetable_.clock_offset(), graph_->settings->cycle_length(), turn.now);
   timetable_.follow_clock(graph_->order, turn.now);
   while (const auto back = monitoring_.take_back(turn.now)) {
@@ -74,7 +74,7 @@ void Engine::on(const event::Wake&, Turn& turn) {
     healing_.wake_waiting(turn);
   }
   drain(turn);
-  alerts_.release(std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
+  alerts_.release(std::max(turn.now.mono, life_.started_at.mono + graph_->settings->start_delay), turn);
   drain(turn);
   while (const auto check = timetable_.take_check(turn.now.mono)) {
     if (check->service.index() < services_.size()) check_now(check->service, check->reason, turn);

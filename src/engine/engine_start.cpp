@@ -21,7 +21,7 @@ constexpr Duration kBusyPause{100};
 
 void Engine::on(const event::ProcessDied& event, Turn& turn) {
   const ServiceId id = event.service;
-  if (!running_ || graph_->block(id) == nullptr) return;
+  if (!life_.runs() || graph_->block(id) == nullptr) return;
   const ServiceState& state = services_[id.index()];
   const ServiceBlock& block = graph_->at(id);
   if (block.foreground()) return;  // the end of its exec tells of it
@@ -45,7 +45,7 @@ void Engine::on(const event::ProcessDied& event, Turn& turn) {
 
 void Engine::check_now(ServiceId id, Reason reason, Turn& turn) {
   const ServiceState& state = services_[id.index()];
-  if (!running_ || !graph_->slots[id.index()] || !state.monitored || state.job) return;
+  if (!life_.runs() || !graph_->slots[id.index()] || !state.monitored || state.job) return;
   if (state.presence.is_settling(turn.now.mono)) return;  // a look comes at the end of that
   if (state.flight) {                                     // begun before: it may not have seen what happened since
     return timetable_.check_later(id, reason, turn.now.mono + kBusyPause);
@@ -73,7 +73,7 @@ void Engine::monitor(ServiceId id, const Origin& by, Turn& turn, std::string tex
   state.memory = fresh_memory(graph_->at(id));
   starts_.wait_no_more(id);
   composites_.note(id);
-  if (running_) begin(id, std::max(turn.now.mono, started_at_.mono + graph_->settings->start_delay), turn);
+  if (life_.runs()) begin(id, std::max(turn.now.mono, life_.started_at.mono + graph_->settings->start_delay), turn);
 }
 
 /// With all that depends on it, as Monit.

@@ -331,7 +331,7 @@ TEST_CASE("a run that only moves what is remembered does not save its service wh
   world.advance(seconds{1});
   world.observe(world.id("s"), 5);
   CHECK(saved(world) == "s status 5 ");
-  CHECK(world.saved.services.at("s") == world.engine->save(world.id("s"), World::kStart));
+  CHECK(world.saved.services.at("s") == world.engine->save(world.id("s"), *world.engine->graph(), World::kStart));
 
   World next(make_graph(rules), world.saved, world.now);
   seen = 0;

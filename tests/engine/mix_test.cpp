@@ -72,7 +72,7 @@ bool is_saved(const ProcessWorld& world, const Job& job) {
 bool is_saved(const ProcessWorld& world) {
   return std::ranges::all_of(world.engine->graph()->order,
                              [&](ServiceId id) {
-                               const SavedService now = world.engine->save(id, world.now);
+                               const SavedService now = world.engine->save(id, *world.engine->graph(), world.now);
                                const auto found = world.saved.services.find(world.engine->graph()->at(id).name);
                                const SavedService then =
                                    found == world.saved.services.end() ? SavedService{} : found->second;

@@ -10,9 +10,21 @@
 
 #include "engine/healing/healings.hpp"
 #include "engine/parts/bringing/jobs.hpp"
+#include "engine/state.hpp"
 #include "engine/turn.hpp"
 
 namespace healer::engine {
+
+Releases::Releases(const SavedState& found, const Jobs& jobs, const Healings& healings)
+    : jobs_(jobs), healings_(healings), next_sequence_(found.last_sequence + 1), next_record_(found.last_record + 1) {}
+
+void Releases::number(effect::Commit& commit) {
+  commit.sequence = next_sequence_++;
+  for (Record& record : commit.records) {
+    record.id = next_record_++;
+    record.sequence = commit.sequence;
+  }
+}
 
 void Releases::hold(Sequence commit, Turn& turn) {
   for (auto& act : turn.acts) std::visit([&](auto& known) { waiting_.emplace_back(commit, std::move(known)); }, act);

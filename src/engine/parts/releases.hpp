@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What waits for its commit to be on disk, and is let go by that; or held back where the journal cannot be written.
 //
-// Owns    acts and replies that wait, in the order of their commits; apart from them the acts of healings that wait for
-//         the journal to be well again, so that alerts never wait behind them.
+// Owns    the numbers of commits and records; acts and replies that wait, in the order of their commits; apart from
+//         them the acts of healings that wait for the journal to be well again, so that alerts never wait behind them.
 // Hears   what a turn has decided; that a commit is on disk, or that the journal is sick.
 // Tells   JournalTurned; NeverBegun, of a program that was to end before it was let go.
 #pragma once
@@ -18,20 +18,23 @@
 
 namespace healer::engine {
 
+struct SavedState;
 struct Turn;
 class Healings;
 class Jobs;
 
 class Releases {
  public:
-  /// Requires: both outlive it.
-  Releases(const Jobs& jobs, const Healings& healings) : jobs_(jobs), healings_(healings) {}
+  /// `found`: what an earlier engine has left. Requires: the others outlive it.
+  Releases(const SavedState& found, const Jobs& jobs, const Healings& healings);
 
   // ---- view
   /// Whether the state cannot be written now, so that what is done is forgotten when healerd ends.
   [[nodiscard]] bool is_sick() const { return sick_; }
 
   // ---- what it hears
+  /// A turn is to be committed: its commit and its records get the numbers that are next.
+  void number(effect::Commit& commit);
   /// The acts and replies of a turn wait for its commit.
   void hold(Sequence commit, Turn& turn);
   /// An act that has no gate to wait at: a question that may be asked as often as one likes, what ends one, and what
@@ -50,6 +53,8 @@ class Releases {
 
   const Jobs& jobs_;
   const Healings& healings_;
+  Sequence next_sequence_;
+  RecordNumber next_record_;
   std::deque<std::pair<Sequence, Effect>> waiting_;
   std::vector<std::pair<Sequence, Effect>> unjournalled_;  // acts of healings
   bool sick_ = false;

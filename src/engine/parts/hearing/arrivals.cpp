@@ -111,6 +111,7 @@ void Arrivals::plan(ServiceId id, Known& known) {
 }
 
 void Arrivals::take(const event::Arrived& arrived, Turn& turn) {
+  if (arrived.document != nullptr) return events_.take(arrived, turn);
   follow_clock(heartbeats_, turn);
   const ServiceId id = arrived.service;
   const ServiceBlock* const block = graph_->block(id);
