@@ -95,9 +95,11 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
     if (life_.runs()) judge_composite(id, turn);
     drain(turn);
   });
-  drain(turn);
-  notify_healings(turn);
-  drain(turn);
+  do {
+    drain(turn);
+    notify_healings(turn);
+    drain(turn);
+  } while (releases_.end_now(turn));
   monitoring_.follow_clock(now);
   if (!turn.durable()) {
     for (auto& reply : turn.replies) sink.emit(std::move(reply));

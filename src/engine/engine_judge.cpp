@@ -224,6 +224,19 @@ std::string incident_of(const ServiceBlock& block, const Rule& rule, WallTime fi
       hash128(fmt::format("{}\n{}\n{}", to_lower(block.name), to_string(rule.key), fired.time_since_epoch().count())));
 }
 
+RecordKind record_kind(RuleDecision::What what, Mode mode) {
+  using What = RuleDecision::What;
+  switch (what) {
+    case What::Recover: return RecordKind::RuleRecovered;
+    case What::Repeat:
+    case What::Remind:
+    case What::Tell: return RecordKind::RuleRepeated;
+    default: break;
+  }
+  if (what == What::Fire && mode == Mode::EachMatch) return RecordKind::RuleMatched;
+  return what == What::Fire && mode == Mode::EachChange ? RecordKind::RuleChanged : RecordKind::RuleFailed;
+}
+
 /// A mail says what is done; and why not, where that is held back.
 std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effect::Cause> cause, const Action& action,
                                                       Hold held, const Graph& graph) {
@@ -276,11 +289,9 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
   }
 
   const bool failed = !recovered;
-  RecordKind kind = recovered ? RecordKind::RuleRecovered : RecordKind::RuleFailed;
-  if (decision.what == What::Repeat || decision.what == What::Tell || reminds) kind = RecordKind::RuleRepeated;
-  if (decision.what == What::Fire && rule->mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
-  if (decision.what == What::Fire && rule->mode == Mode::EachChange) kind = RecordKind::RuleChanged;
-  turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
+  turn.record(record_kind(decision.what, rule->mode), failed ? Severity::Error : Severity::Info, block.name,
+              decision.cause->description)
+      .rule = rule.key;
 
   const Hold held = holds_.of(id, rule, state, action.kind, turn.now);
   const bool gives_up = action.kind == ActionKind::Unmonitor || action.kind == ActionKind::Stop;

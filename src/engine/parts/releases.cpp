@@ -26,6 +26,31 @@ void Releases::number(effect::Commit& commit) {
   }
 }
 
+bool Releases::end_now(Turn& turn) {
+  std::vector<effect::EndAction> ends;
+  std::erase_if(turn.acts, [&ends](auto& act) {
+    auto* const end = std::get_if<effect::EndAction>(&act);
+    if (end != nullptr) ends.push_back(std::move(*end));
+    return end != nullptr;
+  });
+  bool has_withdrawn = false;
+  for (effect::EndAction& end : ends) {
+    const auto is_ended = [&end](const auto& act) {
+      const auto* const exec = std::get_if<effect::Exec>(&act);
+      return exec != nullptr && exec->action == end.action;
+    };
+    const auto waits = [&is_ended](const auto& one) { return is_ended(one.second); };
+    if (std::erase_if(turn.acts, is_ended) + std::erase_if(waiting_, waits) + std::erase_if(unjournalled_, waits) ==
+        0) {
+      turn.sink.emit(std::move(end));
+      continue;
+    }
+    turn.tell(fact::NeverBegun{end.action});
+    has_withdrawn = true;
+  }
+  return has_withdrawn;
+}
+
 void Releases::hold(Sequence commit, Turn& turn) {
   for (auto& act : turn.acts) std::visit([&](auto& known) { waiting_.emplace_back(commit, std::move(known)); }, act);
   for (effect::Reply& reply : turn.replies) waiting_.emplace_back(commit, std::move(reply));
@@ -55,19 +80,10 @@ bool Releases::heals(const Effect& act) const {
 void Releases::release(const event::Committed& event, Turn& turn) {
   while (!waiting_.empty() && waiting_.front().first <= event.up_to) {
     auto& [sequence, act] = waiting_.front();
-    const auto* const ends = std::get_if<effect::EndAction>(&act);
-    const auto held = ends == nullptr ? unjournalled_.end() : std::ranges::find_if(unjournalled_, [&](const auto& one) {
-      const auto* const exec = std::get_if<effect::Exec>(&one.second);
-      return exec != nullptr && exec->action == ends->action;
-    });
-    if (held != unjournalled_.end()) {  // it had not been let go yet, and is now dropped
-      unjournalled_.erase(held);
-      turn.tell(fact::NeverBegun{ends->action});
-    } else if (event.unjournalled && heals(act)) {
+    if (event.unjournalled && heals(act))
       unjournalled_.emplace_back(sequence, std::move(act));
-    } else {
+    else
       let_go(std::move(act), turn);
-    }
     waiting_.pop_front();
   }
 }

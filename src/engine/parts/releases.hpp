@@ -4,7 +4,7 @@
 // Owns    the numbers of commits and records; acts and replies that wait, in the order of their commits; apart from
 //         them the acts of healings that wait for the journal to be well again, so that alerts never wait behind them.
 // Hears   what a turn has decided; that a commit is on disk, or that the journal is sick.
-// Tells   JournalTurned; NeverBegun, of a program that was to end before it was let go.
+// Tells   JournalTurned; NeverBegun, of a program that was to end before it was let go: so none leaves after its end.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,9 @@ class Releases {
   [[nodiscard]] bool is_sick() const { return sick_; }
 
   // ---- what it hears
+  /// What is to end something waits for nothing. What still waits itself never leaves then, which is told. Whether
+  /// there was such an act.
+  bool end_now(Turn& turn);
   /// A turn is to be committed: its commit and its records get the numbers that are next.
   void number(effect::Commit& commit);
   /// The acts and replies of a turn wait for its commit.
