@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // New rules are in force: what begins, ends or goes on by them.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -81,6 +82,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
     }
   absent_.forget(turn);
   if (plan.empty()) return;
+  std::vector<Fact> of_new_rules = std::exchange(turn.facts, {});  // heard when people read that these are in force
   healing_.reload(taken, turn);
   drain(turn);
   composites_.reload();
@@ -90,6 +92,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
                                        count(SlotChange::Kind::Removed), count(SlotChange::Kind::Replaced));
   turn.record(RecordKind::Reloaded, Severity::Info, {}, text);
   alerts_.send_of_daemon(text, "start", turn);
+  std::ranges::move(of_new_rules, std::back_inserter(turn.facts));
 }
 
 void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
