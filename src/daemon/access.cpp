@@ -28,7 +28,7 @@ class Daemon::Access final : public control::Supervisor {
   explicit Access(Daemon& daemon) : daemon_(daemon), files_(daemon.paths_.action_dir, daemon.paths_.spare_action_dir) {}
 
   [[nodiscard]] const engine::Engine& engine() const override { return *daemon_.engine_; }
-  [[nodiscard]] const store::Store& store() const override { return *daemon_.store_; }
+  [[nodiscard]] const store::Store& store() const override { return daemon_.journal_.store(); }
   [[nodiscard]] Instant now() const override { return runtime::now(); }
   [[nodiscard]] std::string version() const override { return HEALER_VERSION; }
 
@@ -60,7 +60,7 @@ class Daemon::Access final : public control::Supervisor {
     const runtime::OwnFigures own = runtime::own_figures();
     return {.lag = lag.recent,
             .longest_lag = lag.max,
-            .journals = !daemon_.sick_,
+            .journals = !daemon_.journal_.sick(),
             .processor = own.processor,
             .resident = own.resident,
             .reserved = own.reserved,
@@ -83,8 +83,8 @@ class Daemon::Access final : public control::Supervisor {
 
   [[nodiscard]] std::vector<control::ContactView> contacts() const override { return daemon_.contact_views(); }
   [[nodiscard]] std::vector<std::string> troubles() const override { return daemon_.troubles(); }
-  [[nodiscard]] std::vector<std::string> damages() const override { return daemon_.store_->damages(); }
-  [[nodiscard]] std::optional<control::StaleView> stale() const override { return daemon_.stale_; }
+  [[nodiscard]] std::vector<std::string> damages() const override { return daemon_.journal_.store().damages(); }
+  [[nodiscard]] std::optional<control::StaleView> stale() const override { return daemon_.reload_->stale(); }
 
   [[nodiscard]] std::string output_path(engine::ActionId action) const override { return files_.output_path(action); }
 
@@ -144,19 +144,19 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
-    daemon_.documents_->query(std::move(filter), std::move(text), "hooks", std::move(done));
+    daemon_.measuring_->query(std::move(filter), std::move(text), std::move(done));
   }
 
   void reload(bool confirmed, ReloadDone done) override {
     daemon_.log_.reopen();  // as SIGHUP: it may have been rotated
-    daemon_.reload(confirmed, std::move(done));
+    daemon_.reload_->reload(confirmed, std::move(done));
   }
 
-  void diff(ReloadDone done) override { daemon_.diff(std::move(done)); }
+  void diff(ReloadDone done) override { daemon_.reload_->diff(std::move(done)); }
 
   std::vector<std::string> quit() override {
-    daemon_.stop();
-    return daemon_.waits_for_answers_ ? daemon_.awaited() : std::vector<std::string>();
+    daemon_.ending_.stop();
+    return daemon_.ending_.awaited_now();
   }
 
  private:
