@@ -89,11 +89,11 @@ class Daemon::Access final : public control::Supervisor {
   [[nodiscard]] std::string output_path(engine::ActionId action) const override { return files_.output_path(action); }
 
   [[nodiscard]] bool hides_output(engine::ActionId action) const override {
-    return daemon_.engine_->healings().saves_secret(action) || daemon_.actions_->hides_output(action);
+    return daemon_.acting_->hides_output(action);
   }
 
   [[nodiscard]] Secrets given_secrets(engine::ActionId action) const override {
-    return daemon_.actions_->given_secrets(action);
+    return daemon_.acting_->given_secrets(action);
   }
 
   [[nodiscard]] std::string lists() const override { return daemon_.lists_->text(); }

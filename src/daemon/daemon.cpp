@@ -12,39 +12,17 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/changes.hpp"
 #include "daemon/daemon_impl.hpp"
-#include "daemon/identity.hpp"
-#include "daemon/secrets.hpp"
-#include "engine/job.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
-#include "engine/rules/unit.hpp"
 #include "engine/words/explain.hpp"
-#include "runtime/host.hpp"
-#include "util/text.hpp"
 
 namespace healer {
 
 using namespace engine;
 
 namespace {
-
-/// What the program of an action is run for.
-runtime::ProgramUse use_of(const effect::Exec& exec, const Graph& graph) {
-  using Use = runtime::ProgramUse;
-  const auto id = graph.find(exec.cause->service);
-  if (exec.job == JobId{} || !id) return {};
-  const ServiceBlock& block = graph.at(*id);
-  const auto until = [&](Bringing kind) {
-    return runtime::now().mono + timeout_of(block, kind, graph.settings->limits);
-  };
-  const auto is = [&](const Rare<Command>& program) { return program && program->arguments == exec.command.arguments; };
-  if (is(block.programs->start)) return {Use::Kind::Start, block.name, until(Bringing::Start)};
-  if (is(block.programs->restart)) return {Use::Kind::Start, block.name, until(Bringing::Restart)};
-  return {};
-}
 
 constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
 
@@ -83,127 +61,19 @@ void Daemon::perform(effect::CancelRun& effect) {
   lists_->cancel(effect.run);
 }
 
-void Daemon::perform(effect::Exec& effect) {
-  if (auto order = unit_order(effect.command)) return measuring_->units().start(effect.action, std::move(*order));
-  const Identity& identity = *effect.command.identity;
-  const bool of_job = effect.job != JobId{};
-  const bool of_healing = effect.healing != HealingId{};
-  if (effect.foreground) warn_if_never_ready(effect);
-  std::vector<std::string> environment =
-      effect.foreground
-          ? actions::foreground_environment(base_, identity, effect.cause->service, receive_notices(), effect.action)
-          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
-  if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
-    if (const auto& spec = engine_->graph()->at(*service).process->foreground)
-      actions::add_watchdog(environment, spec->watchdog);
-  if (const auto service = engine_->graph()->find(effect.cause->service))
-    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
-  // Secrets are read where the program is started: their folder may be on a disk that does not answer.
-  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets] {
-    return late_variables(*place, folder);
-  };
-  using Shown = runtime::ActionFiles::Shown;
-  const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
-  std::optional<runtime::ActionFiles::Purpose> purpose;
-  if (of_job && !effect.foreground) {
-    purpose = {.job = true,
-               .program = runtime::ActionFiles::Purpose::name_of(effect.command.arguments),
-               .rule = {},
-               .service = effect.cause->service};
-  } else if (!effect.foreground) {
-    const auto origin = of_healing ? engine_->healings().context_of(effect.action) : std::nullopt;
-    purpose = {.healing = effect.healing,
-               .rule = effect.rule,
-               .recovery = effect.recovery,
-               .service = effect.cause->service,
-               .target = origin ? origin->healing->target : std::string()};
-  }
-  actions_->start(
-      {.action = effect.action,
-       .command = effect.command,
-       .environment = std::move(environment),
-       .foreground = effect.foreground,
-       .service = effect.foreground ? effect.cause->service : std::string(),
-       .purpose = std::move(purpose),
-       .use = use_of(effect, *engine_->graph()),
-       .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
-       .repeatable = of_job,
-       .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
-       .grouped = of_job || of_healing || effect.foreground,
-       .waited = of_healing,
-       .output = engine_->healings().saves_secret(effect.action) ? Shown::Nothing
-                 : given_secrets                                 ? Shown::Struck
-                                                                 : Shown::All,
-       .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
-}
+void Daemon::perform(effect::Exec& effect) { acting_->start(effect); }
 
-/// What a step saves of the output of its program is told with its end.
-void Daemon::action_ended(const event::ActionEnded& ended) {
-  std::vector<Saving> saves;
-  if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
-    saves = engine_->healing().savings_of(ended.action, runtime::now());
-  if (saves.empty()) return handle(ended);
-  auto output = [files = actions_->files(), action = ended.action] { return files.kept(action); };
-  caller().read(ended.action, std::move(output), std::move(saves), [this, ended](event::Answered answer) {
-    event::ActionEnded whole = ended;
-    whole.saved = std::move(answer.saved);
-    handle(whole);
-  });
-}
+void Daemon::perform(effect::EndAction& effect) { acting_->end(effect); }
 
-void Daemon::perform(effect::EndAction& effect) {
-  if (!measuring_->units().end(effect.action)) actions_->end(effect.action, std::move(effect.signals));
-}
-
-void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
+void Daemon::perform(effect::Watch& effect) { acting_->watch(effect); }
 
 void Daemon::perform(effect::Signal& effect) { measuring_->signal(effect); }
 
-void Daemon::perform(effect::Adopt& effect) {
-  if (effect.foreground) receive_notices();
-  const auto running = engine_->programs().all().find(effect.action.number());
-  if (running != engine_->programs().all().end())
-    if (auto order = unit_order(running->second.exec.command))
-      return measuring_->units().adopt(effect.action, std::move(*order));
-  const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
-                  of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
-                  running != engine_->programs().all().end() ? use_of(running->second.exec, *engine_->graph())
-                                                             : runtime::ProgramUse{});
-}
+void Daemon::perform(effect::Adopt& effect) { acting_->adopt(effect); }
 
-/// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
-std::string Daemon::receive_notices() {
-  if (ready_) return paths_.notify;
-  auto made = runtime::ReadySocket::open(loop_, paths_.notify,
-                                         [this](const runtime::Notice& notice) { actions_->on_notice(notice); });
-  if (!made) {
-    write_log(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
-    return {};
-  }
-  ready_ = std::move(*made);
-  return paths_.notify;
-}
+void Daemon::perform(effect::Request& effect) { acting_->request(std::move(effect)); }
 
-/// Where a start succeeds by the program's word alone, and its user cannot reach the socket: it would fail each time,
-/// and nobody would know why.
-void Daemon::warn_if_never_ready(const effect::Exec& effect) {
-  // By its name: a reload may have taken it away since it was decided to start it.
-  const std::optional<ServiceId> service = engine_->graph()->find(effect.cause->service);
-  if (!service) return;
-  const ServiceBlock& block = engine_->graph()->at(*service);
-  const auto& spec = block.process->foreground;
-  const Identity& identity = *effect.command.identity;
-  if (!spec || !spec->by_notice || !identity.uid) return;
-  const std::string folder =
-      runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
-  if (folder.empty()) return;
-  log_.write(
-      Severity::Warning, runtime::now().wall, block.name,
-      fmt::format("its program cannot say that it is ready: user {} may not enter {}, on the way to the socket {}; "
-                  "let others enter it (chmod o+x), or put the pid file elsewhere (set pidfile)",
-                  *identity.uid, folder, paths_.notify));
-}
+void Daemon::perform(effect::EndRequest& effect) { acting_->end(effect); }
 
 void Daemon::perform(effect::Commit& effect) {
   const bool recovers =
@@ -215,16 +85,15 @@ void Daemon::perform(effect::Commit& effect) {
 void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
 
 Journal::Calls Daemon::journal_calls() {
-  return {
-      .handle = [this](const Event& event) { handle(event); },
-      .log = logs(),
-      .is_kept = [this](ActionId action) { return actions_->has_record(action) || actions_->keeps_secrets(action); },
-      .settle = [this](const std::vector<ActionId>& actions) { actions_->settle(actions); },
-      .settled =
-          [this](Sequence up_to) {
-            publisher_.publish(happening::Settled{.up_to = up_to});
-            ending_.end_if_done();
-          }};
+  return {.handle = [this](const Event& event) { handle(event); },
+          .log = logs(),
+          .is_kept = [this](ActionId action) { return acting_->keeps(action); },
+          .settle = [this](const std::vector<ActionId>& actions) { acting_->settle(actions); },
+          .settled =
+              [this](Sequence up_to) {
+                publisher_.publish(happening::Settled{.up_to = up_to});
+                ending_.end_if_done();
+              }};
 }
 
 // ---- what people and systemd ask for ------------------------------------------------------------------------------

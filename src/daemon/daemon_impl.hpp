@@ -26,6 +26,7 @@
 #include "daemon/publisher.hpp"
 #include "daemon/reload/reload.hpp"
 #include "daemon/rules_loader.hpp"
+#include "daemon/shells/acting.hpp"
 #include "daemon/shells/measuring.hpp"
 #include "delivery/outbox.hpp"
 #include "engine/engine.hpp"
@@ -34,11 +35,8 @@
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/net/handed_sockets.hpp"
-#include "runtime/net/http_caller.hpp"
 #include "runtime/notify.hpp"
-#include "runtime/process/ready_socket.hpp"
-#include "runtime/process/spawner.hpp"
-#include "runtime/programs/action_runner.hpp"
+#include "runtime/process/launch.hpp"
 
 namespace healer {
 
@@ -73,15 +71,10 @@ class Daemon : public engine::EffectSink {
   [[nodiscard]] std::vector<control::ContactView> contact_views() const;
   void deliver_last();
   void perform(engine::effect::Request& effect);
-  void inspect_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note&) {}  ///< it is published, and that is all
   void perform(engine::effect::Reply& effect);
-  runtime::HttpCaller& caller();
-  void action_ended(const engine::event::ActionEnded& ended);
-  std::string receive_notices();
-  void warn_if_never_ready(const engine::effect::Exec& effect);
   void write_log(engine::Severity severity, std::string_view text) {
     log_.write(severity, runtime::now().wall, {}, text);
   }
@@ -137,9 +130,7 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<StatusObserver> status_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<Measuring> measuring_;
-  std::unique_ptr<runtime::ActionRunner> actions_;
-  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
-  std::unique_ptr<runtime::ReadySocket> ready_;
+  std::unique_ptr<Acting> acting_;
   std::unique_ptr<delivery::Outbox> outbox_;
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;

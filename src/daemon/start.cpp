@@ -325,16 +325,10 @@ void Daemon::open_shells(const std::shared_ptr<const runtime::ControlGroups>& gr
                              if (block.row) actions::add_row(environment, *block.row);
                              return environment;
                            }});
-  actions_ = std::make_unique<runtime::ActionRunner>(loop_, measuring_->spawner(),
-                                                     runtime::ActionRunner::Options{.directory = paths_.action_dir,
-                                                                                    .spare = paths_.spare_action_dir,
-                                                                                    .groups = groups,
-                                                                                    .exits = &measuring_->exits()},
-                                                     [this](const Event& event) {
-                                                       const auto* const ended =
-                                                           std::get_if<event::ActionEnded>(&event);
-                                                       ended != nullptr ? action_ended(*ended) : handle(event);
-                                                     });
+  acting_ = std::make_unique<Acting>(
+      Acting::Parts{
+          .loop = loop_, .log = log_, .paths = paths_, .engine = *engine_, .measuring = *measuring_, .base = base_},
+      [this](const Event& event) { handle(event); });
   open_delivery();
 }
 
@@ -371,7 +365,7 @@ void Daemon::begin_lists() {
                      },
                  .read = [this] { handle(lists_->doubted()); },
                  .changed = [this] { reload_->reload_lists(); },
-                 .caller = [this]() -> runtime::HttpCaller& { return caller(); },
+                 .caller = [this]() -> runtime::HttpCaller& { return acting_->caller(); },
                  .settings = [this]() -> const engine::Settings& { return *engine_->graph()->settings; },
                  .found = [this](const engine::Event& event) { handle(event); }});
 }
