@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Execs that run, and the commands of people.
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
@@ -35,6 +36,12 @@ std::string outcome_text(const RunningAction& running, const event::ActionEnded&
     case Outcome::Unmatched: break;  // of no action
   }
   return {};
+}
+
+std::string accepted_text(std::ptrdiff_t rules, std::size_t services) {
+  const std::string of = fmt::format("{} {}", services, services == 1 ? "service" : "services");
+  return rules == 0 ? fmt::format("nothing to accept: no rule of {} is dormant", of)
+                    : fmt::format("{} dormant {} of {} accepted", rules, rules == 1 ? "rule" : "rules", of);
 }
 
 }  // namespace
@@ -160,11 +167,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
   }
   if (event.kind == Kind::Accept) {
     const auto accepted = std::ranges::count(turn.commit.records, RecordKind::Accepted, &Record::kind);  // rules
-    const std::string of = fmt::format("{} {}", done.size(), done.size() == 1 ? "service" : "services");
-    turn.replies.push_back(
-        {event.id, true,
-         accepted == 0 ? fmt::format("nothing to accept: no rule of {} is dormant", of)
-                       : fmt::format("{} dormant {} of {} accepted", accepted, accepted == 1 ? "rule" : "rules", of)});
+    turn.replies.push_back({event.id, true, accepted_text(accepted, done.size())});
     return;
   }
   std::string verb = event.kind == Kind::Monitor ? "monitored" : "unmonitored";

@@ -239,6 +239,16 @@ std::shared_ptr<const effect::Cause> reported_as_held(std::shared_ptr<const effe
   return explained;
 }
 
+RecordKind kind_of_record(const RuleDecision& decision, Mode mode) {
+  using What = RuleDecision::What;
+  RecordKind kind = decision.what == What::Recover ? RecordKind::RuleRecovered : RecordKind::RuleFailed;
+  if (decision.what == What::Repeat || decision.what == What::Tell || decision.what == What::Remind)
+    kind = RecordKind::RuleRepeated;
+  if (decision.what == What::Fire && mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
+  if (decision.what == What::Fire && mode == Mode::EachChange) kind = RecordKind::RuleChanged;
+  return kind;
+}
+
 }  // namespace
 
 /// `ends`: the same run stops or unmonitors the service.
@@ -274,12 +284,8 @@ void Engine::act(ServiceId id, const RuleDecision& decision, bool ends, Turn& tu
     turn.save(id);
   }
 
-  const bool failed = !recovered;
-  RecordKind kind = recovered ? RecordKind::RuleRecovered : RecordKind::RuleFailed;
-  if (decision.what == What::Repeat || decision.what == What::Tell || reminds) kind = RecordKind::RuleRepeated;
-  if (decision.what == What::Fire && rule->mode == Mode::EachMatch) kind = RecordKind::RuleMatched;
-  if (decision.what == What::Fire && rule->mode == Mode::EachChange) kind = RecordKind::RuleChanged;
-  turn.record(kind, failed ? Severity::Error : Severity::Info, block.name, decision.cause->description).rule = rule.key;
+  const Severity severity = recovered ? Severity::Info : Severity::Error;
+  turn.record(kind_of_record(decision, rule->mode), severity, block.name, decision.cause->description).rule = rule.key;
 
   const Hold held = holds_.of(id, rule, state, action.kind, turn.now);
   const bool gives_up = action.kind == ActionKind::Unmonitor || action.kind == ActionKind::Stop;
