@@ -54,8 +54,6 @@ class Daemon : public engine::EffectSink {
   void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
 
  private:
-  class Access;  // for the commands of the control socket
-
   // events and effects
   void handle(const engine::Event& event);
   void set_deadline();
@@ -68,7 +66,6 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
   void open_delivery();
-  [[nodiscard]] std::vector<control::ContactView> contact_views() const;
   void deliver_last();
   void perform(engine::effect::Request& effect);
   void perform(engine::effect::EndRequest& effect);
@@ -95,11 +92,9 @@ class Daemon : public engine::EffectSink {
   void open_shells(const std::shared_ptr<const runtime::ControlGroups>& groups);
   void open_reload(std::shared_ptr<const engine::recorded::RulesText> in_force);
   Result<void> open_control();
-  std::unique_ptr<control::Supervisor> make_access();
   void open_http();
   enum class When : bool { AtStart, Running };
   Result<void> watch_signals(When when);
-  [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
   [[nodiscard]] control::SocketAccess socket_access(const engine::Graph& graph) const;
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;

@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <unordered_set>
@@ -19,8 +17,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/rules_text.hpp"
+#include "daemon/access.hpp"
 #include "daemon/daemon_impl.hpp"
-#include "daemon/identity.hpp"
 #include "engine/judging/rows.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
@@ -149,16 +147,6 @@ void warn_of_unknown_operators(const Settings& settings, runtime::Log& log) {
 }
 
 }  // namespace
-
-/// What is lacking now, for whoever asks.
-std::vector<std::string> Daemon::troubles() const {
-  std::vector<std::string> texts = places_.complaints();
-  if (const auto& sick = journal_.sick())
-    texts.insert(texts.begin(),
-                 fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick));
-  if (http_) std::ranges::move(http_->troubles(), std::back_inserter(texts));
-  return texts;
-}
 
 /// The options by which rules are loaded now.
 Options Daemon::options() const {
@@ -403,7 +391,22 @@ runtime::LogOptions Daemon::log_options(const Settings& settings) const {
 void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
 
 Result<void> Daemon::open_control() {
-  access_ = make_access();
+  access_ = make_access(AccessParts{.loop = loop_,
+                                    .log = log_,
+                                    .paths = paths_,
+                                    .places = places_,
+                                    .journal = journal_,
+                                    .statistics = statistics_,
+                                    .engine = *engine_,
+                                    .measuring = *measuring_,
+                                    .acting = *acting_,
+                                    .outbox = *outbox_,
+                                    .lists = *lists_,
+                                    .ending = ending_},
+                        AccessCalls{.handle = [this](const Event& event) { handle(event); },
+                                    .log_options = [this] { return log_options(*engine_->graph()->settings); },
+                                    .reload = [this]() -> Reload& { return *reload_; },
+                                    .http = [this] { return http_.get(); }});
   commands_ = std::make_unique<control::Commands>(*access_);
   following_ = std::make_unique<FollowersObserver>(*commands_);
   publisher_.add("whoever follows the history", *following_);
