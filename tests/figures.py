@@ -16,13 +16,13 @@ LIMITS = {
     "engine.hpp.lines": (250, 250),
     "engine.cpp.lines": (250, 250),
     "Healings.functions": (60, 146),
-    "Daemon.functions": (60, 79),
-    "Daemon.members": (40, 70),
+    "Daemon.functions": (60, 48),
+    "Daemon.members": (40, 36),
     "parts.that.change.each.other": (0, 0),
     "parts.that.include.the.engine": (0, 0),
     "fields.written.by.others": (0, 0),
     "acts.past.releases": (0, 0),
-    "longest.function.lines": (80, 116),
+    "longest.function.lines": (80, 99),
 }
 
 
@@ -140,6 +140,7 @@ def main() -> int:
     worse = 0
     for name, value in figures.items():
         goal, limit = LIMITS.get(name, (value, value))
+        goal = min(goal, limit)  # what is better than its goal stays so
         worse += value > limit
         text = f"{name} {value}"
         if value > goal:

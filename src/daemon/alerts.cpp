@@ -30,18 +30,6 @@ void Daemon::open_delivery() {
 
 void Daemon::perform(effect::Alert& effect) { outbox_->submit(effect); }
 
-std::vector<control::ContactView> Daemon::contact_views() const {
-  std::vector<control::ContactView> views;
-  for (const delivery::ContactFigures& one : outbox_->contacts())
-    views.push_back({.name = one.contact,
-                     .waiting = one.waiting,
-                     .since = one.since,
-                     .error = one.error,
-                     .error_since = one.error_since,
-                     .next = one.next});
-  return views;
-}
-
 /// What is still to be told when the loop has ended: contacts and collectors get a moment, as mail servers do. What
 /// contacts do not take then waits for the next start.
 void Daemon::deliver_last() {

@@ -12,47 +12,17 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "control/changes.hpp"
 #include "daemon/daemon_impl.hpp"
-#include "daemon/identity.hpp"
-#include "daemon/secrets.hpp"
-#include "engine/job.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
-#include "engine/rules/unit.hpp"
 #include "engine/words/explain.hpp"
-#include "runtime/host.hpp"
-#include "util/text.hpp"
 
 namespace healer {
 
 using namespace engine;
 
 namespace {
-
-/// The changes, with `head` before the last line, which counts them.
-std::string changes_line(std::string_view head, const control::ChangesView& changes) {
-  std::string text = control::changes_text(changes);
-  const std::size_t last = text.rfind('\n');
-  text.insert(last == std::string::npos ? 0 : last + 1, head);
-  return text;
-}
-
-/// What the program of an action is run for.
-runtime::ProgramUse use_of(const effect::Exec& exec, const Graph& graph) {
-  using Use = runtime::ProgramUse;
-  const auto id = graph.find(exec.cause->service);
-  if (exec.job == JobId{} || !id) return {};
-  const ServiceBlock& block = graph.at(*id);
-  const auto until = [&](Bringing kind) {
-    return runtime::now().mono + timeout_of(block, kind, graph.settings->limits);
-  };
-  const auto is = [&](const Rare<Command>& program) { return program && program->arguments == exec.command.arguments; };
-  if (is(block.programs->start)) return {Use::Kind::Start, block.name, until(Bringing::Start)};
-  if (is(block.programs->restart)) return {Use::Kind::Start, block.name, until(Bringing::Restart)};
-  return {};
-}
 
 constexpr std::size_t kMostSpare = 256;  // effects, of which the room is kept
 
@@ -82,193 +52,56 @@ void Daemon::handle(const Event& event) {
 
 void Daemon::perform(effect::Measure& effect) {
   const auto& block = engine_->graph()->slots[effect.service.index()];
-  if (effect.document != nullptr) return documents_->measure(effect, block);
-  if (block->is_listed()) return lists_->look(effect, *block);
-  measurer_->measure(effect, block);
+  if (effect.document == nullptr && block->is_listed()) return lists_->look(effect, *block);
+  measuring_->measure(effect, block);
 }
 
 void Daemon::perform(effect::CancelRun& effect) {
-  documents_->cancel(effect.run);
-  measurer_->cancel(effect.run);
+  measuring_->cancel(effect.run);
   lists_->cancel(effect.run);
 }
 
-void Daemon::perform(effect::Exec& effect) {
-  if (auto order = unit_order(effect.command)) return units_->start(effect.action, std::move(*order));
-  const Identity& identity = *effect.command.identity;
-  const bool of_job = effect.job != JobId{};
-  const bool of_healing = effect.healing != HealingId{};
-  if (effect.foreground) warn_if_never_ready(effect);
-  std::vector<std::string> environment =
-      effect.foreground
-          ? actions::foreground_environment(base_, identity, effect.cause->service, receive_notices(), effect.action)
-          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
-  if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
-    if (const auto& spec = engine_->graph()->at(*service).process->foreground)
-      actions::add_watchdog(environment, spec->watchdog);
-  if (const auto service = engine_->graph()->find(effect.cause->service))
-    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
-  // Secrets are read where the program is started: their folder may be on a disk that does not answer.
-  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets] {
-    return late_variables(*place, folder);
-  };
-  using Shown = runtime::ActionFiles::Shown;
-  const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
-  std::optional<runtime::ActionFiles::Purpose> purpose;
-  if (of_job && !effect.foreground) {
-    purpose = {.job = true,
-               .program = runtime::ActionFiles::Purpose::name_of(effect.command.arguments),
-               .rule = {},
-               .service = effect.cause->service};
-  } else if (!effect.foreground) {
-    const auto origin = of_healing ? engine_->healings().context_of(effect.action) : std::nullopt;
-    purpose = {.healing = effect.healing,
-               .rule = effect.rule,
-               .recovery = effect.recovery,
-               .service = effect.cause->service,
-               .target = origin ? origin->healing->target : std::string()};
-  }
-  actions_->start(
-      {.action = effect.action,
-       .command = effect.command,
-       .environment = std::move(environment),
-       .foreground = effect.foreground,
-       .service = effect.foreground ? effect.cause->service : std::string(),
-       .purpose = std::move(purpose),
-       .use = use_of(effect, *engine_->graph()),
-       .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
-       .repeatable = of_job,
-       .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
-       .grouped = of_job || of_healing || effect.foreground,
-       .waited = of_healing,
-       .output = engine_->healings().saves_secret(effect.action) ? Shown::Nothing
-                 : given_secrets                                 ? Shown::Struck
-                                                                 : Shown::All,
-       .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
-}
+void Daemon::perform(effect::Exec& effect) { acting_->start(effect); }
 
-/// What a step saves of the output of its program is told with its end.
-void Daemon::action_ended(const event::ActionEnded& ended) {
-  std::vector<Saving> saves;
-  if (ended.outcome == Outcome::Exited && ended.status == 0 && !ended.unseen)
-    saves = engine_->healing().savings_of(ended.action, runtime::now());
-  if (saves.empty()) return handle(ended);
-  auto output = [files = actions_->files(), action = ended.action] { return files.kept(action); };
-  caller().read(ended.action, std::move(output), std::move(saves), [this, ended](event::Answered answer) {
-    event::ActionEnded whole = ended;
-    whole.saved = std::move(answer.saved);
-    handle(whole);
-  });
-}
+void Daemon::perform(effect::EndAction& effect) { acting_->end(effect); }
 
-void Daemon::perform(effect::EndAction& effect) {
-  if (!units_->end(effect.action)) actions_->end(effect.action, std::move(effect.signals));
-}
+void Daemon::perform(effect::Watch& effect) { acting_->watch(effect); }
 
-void Daemon::perform(effect::Watch& effect) { actions_->watch(effect.action, effect.every); }
+void Daemon::perform(effect::Signal& effect) { measuring_->signal(effect); }
 
-void Daemon::perform(effect::Signal& effect) { inspector_->signal(effect); }
+void Daemon::perform(effect::Adopt& effect) { acting_->adopt(effect); }
 
-void Daemon::perform(effect::Adopt& effect) {
-  if (effect.foreground) receive_notices();
-  const auto running = engine_->programs().all().find(effect.action.number());
-  if (running != engine_->programs().all().end())
-    if (auto order = unit_order(running->second.exec.command)) return units_->adopt(effect.action, std::move(*order));
-  const bool of_healing = running != engine_->programs().all().end() && running->second.exec.healing != HealingId{};
-  actions_->adopt(effect.action, effect.foreground, engine_->graph()->settings->shadow, effect.owner,
-                  of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
-                  running != engine_->programs().all().end() ? use_of(running->second.exec, *engine_->graph())
-                                                             : runtime::ProgramUse{});
-}
+void Daemon::perform(effect::Request& effect) { acting_->request(std::move(effect)); }
 
-/// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.
-std::string Daemon::receive_notices() {
-  if (ready_) return paths_.notify;
-  auto made = runtime::ReadySocket::open(loop_, paths_.notify,
-                                         [this](const runtime::Notice& notice) { actions_->on_notice(notice); });
-  if (!made) {
-    write_log(Severity::Warning, fmt::format("programs cannot say that they are ready: {}", made.error().what));
-    return {};
-  }
-  ready_ = std::move(*made);
-  return paths_.notify;
-}
-
-/// Where a start succeeds by the program's word alone, and its user cannot reach the socket: it would fail each time,
-/// and nobody would know why.
-void Daemon::warn_if_never_ready(const effect::Exec& effect) {
-  // By its name: a reload may have taken it away since it was decided to start it.
-  const std::optional<ServiceId> service = engine_->graph()->find(effect.cause->service);
-  if (!service) return;
-  const ServiceBlock& block = engine_->graph()->at(*service);
-  const auto& spec = block.process->foreground;
-  const Identity& identity = *effect.command.identity;
-  if (!spec || !spec->by_notice || !identity.uid) return;
-  const std::string folder =
-      runtime::closed_folder(paths_.notify, *identity.uid, identity.gid.value_or(static_cast<gid_t>(getegid())));
-  if (folder.empty()) return;
-  log_.write(
-      Severity::Warning, runtime::now().wall, block.name,
-      fmt::format("its program cannot say that it is ready: user {} may not enter {}, on the way to the socket {}; "
-                  "let others enter it (chmod o+x), or put the pid file elsewhere (set pidfile)",
-                  *identity.uid, folder, paths_.notify));
-}
+void Daemon::perform(effect::EndRequest& effect) { acting_->end(effect); }
 
 void Daemon::perform(effect::Commit& effect) {
-  journal_.submitted = effect.sequence;
-  for (const ActionId action : effect.ended)
-    if (actions_->has_record(action) || actions_->keeps_secrets(action))
-      journal_.unsettled.emplace_back(effect.sequence, action);
   const bool recovers =
       std::ranges::find(effect.records, RecordKind::RuleRecovered, &Record::kind) != effect.records.end();
   if (recovers && lists_->awaits_recovery()) loop_.post([this] { lists_->see(); });
-  store_->submit(std::move(effect));
-  if (sick_) {
-    loop_.post([this] {
-      if (sick_) sick(std::string(*sick_));  // it may be well by now
-    });
-  }
+  journal_.submit(std::move(effect));
 }
 
 void Daemon::perform(effect::Reply& effect) { commands_->reply(effect); }
 
-void Daemon::committed(Sequence up_to) {
-  if (!sick_) handle(event::Committed{.up_to = up_to});
-  journal_.acknowledged = journal_.durable = up_to;
-  std::vector<ActionId> settled;
-  for (; !journal_.unsettled.empty() && journal_.unsettled.front().first <= up_to; journal_.unsettled.pop_front())
-    settled.push_back(journal_.unsettled.front().second);
-  actions_->settle(settled);
-  publisher_.publish(happening::Settled{.up_to = up_to});
-  end_if_done();
+Journal::Calls Daemon::journal_calls() {
+  return {.handle = [this](const Event& event) { handle(event); },
+          .log = logs(),
+          .is_kept = [this](ActionId action) { return acting_->keeps(action); },
+          .settle = [this](const std::vector<ActionId>& actions) { acting_->settle(actions); },
+          .settled =
+              [this](Sequence up_to) {
+                publisher_.publish(happening::Settled{.up_to = up_to});
+                ending_.end_if_done();
+              }};
 }
 
-void Daemon::sick(const std::string& reason) {
-  sick_ = reason;
-  handle(event::Committed{.up_to = journal_.submitted, .unjournalled = true, .reason = reason});
-  journal_.acknowledged = journal_.submitted;
-  publisher_.publish(happening::Settled{.up_to = journal_.submitted});
-  end_if_done();
-}
-
-/// Whatever the store has noted since.
-void Daemon::log_notes() {
-  const std::vector<std::string> notes = store_->notes();
-  for (; logged_notes_ < notes.size(); ++logged_notes_) write_log(Severity::Warning, notes[logged_notes_]);
-}
-
-/// The engine must have started: else nobody would be sent what it tells.
-void Daemon::report_damages() {
-  const std::vector<std::string> damages = store_->damages();
-  while (reported_damages_ < damages.size()) handle(event::StateDamaged{damages[reported_damages_++]});
-}
-
-// ---- reload -------------------------------------------------------------------------------------------------------
+// ---- what people and systemd ask for ------------------------------------------------------------------------------
 
 /// SIGHUP: as `reload`, and the log file is reopened (it may have been rotated).
 void Daemon::hang_up() {
   log_.reopen();
-  reload(false, {});
+  reload_->reload(false, {});
 }
 
 /// SIGUSR1, as Monit: everything is checked now. It does not count as a cycle.
@@ -277,69 +110,6 @@ void Daemon::wake_all() {
                         .kind = event::Command::Kind::Validate,
                         .services = engine_->graph()->order,
                         .by = ByPerson{.name = "SIGUSR1", .via = Via::Signal}});
-}
-
-void Daemon::reload(bool confirmed, Answer answer) {
-  if (answer) (reloading_ ? next_reloads_ : reloads_).push_back(std::move(answer));
-  if (std::exchange(reloading_, true)) {
-    reload_again_ = true;
-    next_confirmed_ = next_confirmed_ || confirmed;
-    return;
-  }
-  confirmed_ = confirmed;
-  notify_.reloading();
-  lists_read_ = false;
-  compile_rules();
-}
-
-/// Loads the rules files and tells what a reload would change. Nothing of it is kept. All who ask while it is found out
-/// for another are answered together, by the next look.
-void Daemon::diff(Answer answer) {
-  diffs_.push_back(std::move(answer));
-  if (!std::exchange(comparing_, true)) compare();
-}
-
-void Daemon::compare() {
-  using Purpose = RulesCompiler::Purpose;
-  auto answers = std::make_shared<const std::vector<Answer>>(std::exchange(diffs_, {}));
-  RulesCompiler::Input input{.lists = lists_->rows()};
-  compiler_->compile(
-      options(), engine_->graph(), Purpose::Compare, std::move(input), [this, answers](RulesCompiler::Outcome found) {
-        const auto outcome = std::make_shared<RulesCompiler::Outcome>(std::move(found));
-        control::ReloadOutcome report{.ok = outcome->loaded.result.ok(),
-                                      .text = outcome->loaded.messages(),
-                                      .diagnostics = outcome->loaded.views(),
-                                      .changes = std::move(outcome->changes)};
-        loop_.post([this, answers, outcome, report = std::move(report)]() mutable {
-          if (report.changes) {
-            if (outcome->plan) report.changes->healings = engine_->healing().lost_to(*outcome->plan->graph);
-            report.text +=
-                report.changes->services.empty() && !report.changes->settings && report.changes->healings.empty()
-                    ? "a reload would change nothing"
-                    : changes_line("a reload would give: ", *report.changes);
-          }
-          for (const config::ListDeclaration& list : outcome->loaded.result.lists)
-            if (!list.is_read)
-              report.text += fmt::format(
-                  "\nthe list {} was never read: a reload reads it first, and keeps what is known of its services",
-                  list.name);
-          if (outcome->plan) {
-            const Vanished loss = vanished(*engine_, outcome->loaded.result, *outcome->plan);
-            if (!loss.ended.empty())
-              report.text +=
-                  fmt::format("\nit would be refused: {}. To do it anyway: healerctl reload --confirm", loss.text());
-          }
-          compiler_->release(std::move(outcome));
-          for (const Answer& answer : *answers) answer(report);
-          comparing_ = !diffs_.empty();
-          if (comparing_) compare();
-        });
-      });
-}
-
-/// The rules in force are not those on disk from now on, or still.
-void Daemon::note_stale(const std::string& error) {
-  stale_ = control::StaleView{.since = stale_ ? stale_->since : runtime::now().wall, .error = error};
 }
 
 /// What systemd shows of the daemon: "3 services, 1 failed".
@@ -353,127 +123,45 @@ std::string Daemon::unit_status() const {
                                     {totals.unknown, "unknown"},
                                     {totals.unmonitored, "not monitored"}})
     if (count != 0) text += fmt::format(", {} {}", count, word);
-  if (stale_) text += fmt::format("; the rules on disk are not loaded: {}", stale_->error);
+  if (const auto& stale = reload_->stale()) text += fmt::format("; the rules on disk are not loaded: {}", stale->error);
   return text;
 }
 
-/// Files that a running daemon keeps: says so, and returns what it said, a line each.
-std::string Daemon::warn_of_restart(const Settings& settings) {
-  const Paths now = paths_of(settings);
-  std::string warnings;
-  const auto compare = [&](std::string_view what, const std::string& old, const std::string& wanted,
-                           std::string_view remedy = {}) {
-    if (old == wanted || old == wanted + ".healer" || (old.empty() && what == "control socket")) return;
-    const std::string text =
-        fmt::format("the {} is {} until healerd is restarted, then {}{}", what, old, wanted, remedy);
-    write_log(Severity::Warning, text);
-    warnings += fmt::format("warning: {}\n", text);
-  };
-  const Graph& graph = *engine_->graph();
-  const bool has_children = std::ranges::any_of(graph.order, [&](ServiceId id) { return graph.at(id).foreground(); });
-  compare("pid file", paths_.pid_file, now.pid_file);
-  compare(
-      "state file", paths_.state_file, now.state_file,
-      has_children
-          ? ", which does not contain the running foreground processes: stop them before the restart, or they will be "
-            "started a second time"
-          : "");
-  compare("control socket", paths_.socket, now.socket);
-  compare("mail queue", paths_.mail_dir, now.mail_dir);
-  return warnings;
+/// Tells systemd that the loop lives, as often as its watchdog wants.
+void Daemon::beat() {
+  const auto interval = notify_.watchdog_interval();
+  if (!interval) return;
+  const Instant now = runtime::now();
+  notify_.beat(now);
+  if (!beat_) beat_.emplace(loop_.timer([this] { beat(); }));
+  beat_->set_deadline(now.mono + *interval / 4);
 }
 
-/// What is said of rules that are new.
-void Daemon::log_notes_of(const LoadedRules& loaded) {
-  for (const std::string& note : loaded.notes()) write_log(Severity::Info, note);
+// ---- the end ------------------------------------------------------------------------------------------------------
+
+Ending::Calls Daemon::ending_calls() {
+  return {.handle = [this](const Event& event) { handle(event); },
+          .log = logs(),
+          .stop_status = [this] { status_->stop(); },
+          .stop_runs = [this](Ending::Callback done) { measuring_->stop_runs(std::move(done)); },
+          .unanswered = [this] { return engine_->healings().awaited(); },
+          .is_settled = [this] { return journal_.is_settled(); },
+          .end_followers = [this](Ending::Callback done) { commands_->end_followers(std::move(done)); },
+          .when_quiet = [this](Ending::Callback done) { http_ ? http_->when_quiet(std::move(done)) : done(); }};
 }
 
-/// Whether a reload waits for a person's word, since processes of healer's own would end by it. It is given by
-/// `--confirm`, or by the same reload once more within the hour.
-bool Daemon::held_back(const Vanished& loss) {
-  constexpr Duration kRemembered = hours{1};
-  const auto before = std::exchange(held_back_, std::nullopt);
-  if (loss.ended.empty() || confirmed_) return false;
-  const Duration now = runtime::now().mono;
-  if (before && before->first == loss && now - before->second < kRemembered) return false;
-  held_back_.emplace(loss, now);
-  return true;
-}
-
-/// Makes what was loaded the rules in force. Returns what is to be said of it, a line each.
-std::string Daemon::take_over(RulesCompiler::Outcome& outcome, const Vanished& loss) {
-  stale_.reset();
-  std::string text;
-  const auto warn = [&](const std::string& what) {
-    write_log(Severity::Warning, what);
-    text += fmt::format("warning: {}\n", what);
-  };
-  if (!loss.patterns.empty()) warn(loss.text());
-  std::shared_ptr<const Graph> before = engine_->graph();
-  declare_lists(outcome.loaded);  // what is doubted of them is known before their services come
-  recording_->observer().loaded_from(outcome.text);
-  outcome.changes->healings = engine_->healing().lost_to(*outcome.plan->graph);
-  handle(event::Swap{outcome.plan});
-  for (const SlotChange& change : outcome.plan->changes)
-    measurer_->forget(change.service, engine_->graph()->slots[change.service.index()].get());
-  const Settings& settings = *engine_->graph()->settings;
-  use(*engine_->graph());
-  if (outcome.log_trouble.empty())
-    configure_log(settings);
-  else
-    warn(fmt::format("{}; the log stays where it was", outcome.log_trouble));
-  if (!outcome.plan->empty()) log_notes_of(outcome.loaded);
-  text += warn_of_restart(settings);
-  const auto was = std::exchange(in_force_, outcome.loaded.result.lists.empty() ? nullptr : outcome.text);
-  if (was == nullptr || was->files != outcome.text->files) store_->save_sources(sources_of(*outcome.text));
-  compiler_->release(was);
-  lists_->in_force(outcome.loaded.result, !outcome.plan->empty(), *engine_->graph());
-  compiler_->release(std::move(before));
-  text += changes_line("rules reloaded: ", *outcome.changes);
-  if (outcome.plan->empty()) write_log(Severity::Info, "rules reloaded: nothing has changed");
-  return text;
-}
-
-void Daemon::reloaded(RulesCompiler::Outcome outcome) {
-  bool good = outcome.plan != nullptr;
-  // The rows of a new list are known when its rules come into force: their services may be there already.
-  if (good && !stopping_ && !std::exchange(lists_read_, true) &&
-      lists_->read_new(outcome.loaded.result.lists, [this] { compile_rules(); }))
-    return;
-  // Without the lines of the files: whoever may give commands need not be allowed to read passwords.
-  std::string text = outcome.loaded.messages();
-  if (good) {
-    const Vanished loss = vanished(*engine_, outcome.loaded.result, *outcome.plan);
-    if (held_back(loss)) {
-      good = false;
-      const std::string why = fmt::format(
-          "nothing was reloaded: {}. To do it anyway: healerctl reload --confirm, or the same reload once more",
-          loss.text());
-      write_log(Severity::Warning, why);
-      note_stale(why);
-      text += why;
-    } else if (!stopping_ && lists_->offered_compiled(outcome.loaded.result.rows_left_out)) {
-      return compile_rules();
-    } else {
-      text += take_over(outcome, loss);
-    }
-  } else {
-    note_stale(outcome.loaded.summary);
-    handle(event::ReloadFailed{outcome.loaded.summary});
-  }
-  if (!good) lists_changed_ = lists_->keep_offered() || lists_changed_;
-  status_->ready();
-  reloading_ = false;
-  const control::ReloadOutcome report{
-      .ok = good, .text = text, .diagnostics = outcome.loaded.views(), .changes = std::move(outcome.changes)};
-  for (Answer& answer : std::exchange(reloads_, std::exchange(next_reloads_, {}))) answer(report);
-  next_reload();
-}
-
-/// What was asked for while a load was under way.
-void Daemon::next_reload() {
-  if (std::exchange(reload_again_, false)) return reload(std::exchange(next_confirmed_, false), {});
-  if (lists_changed_) reload_lists();
+void Daemon::finish() {
+  deliver_last();
+  journal_.store().flush();
+  recorder_.reset();
+  http_.reset();
+  log_.stop();
+  server_.reset();  // the clients of `quit` see the end now
+  // What waits for a dead disk or mount must not keep the process, nor its locks: everything is safe by now.
+  std::thread([] {
+    std::this_thread::sleep_for(seconds{10});
+    std::_Exit(0);
+  }).detach();
 }
 
 namespace {

@@ -3,7 +3,6 @@
 // Private to the files of this folder.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,36 +15,28 @@
 #include "control/commands.hpp"
 #include "control/socket/server.hpp"
 #include "daemon/background.hpp"
+#include "daemon/ending.hpp"
 #include "daemon/http.hpp"
 #include "daemon/lists/lists.hpp"
 #include "daemon/observers.hpp"
 #include "daemon/paths.hpp"
+#include "daemon/places/beside_monit.hpp"
+#include "daemon/places/journal.hpp"
 #include "daemon/places/own_places.hpp"
 #include "daemon/publisher.hpp"
+#include "daemon/reload/reload.hpp"
 #include "daemon/rules_loader.hpp"
-#include "daemon/vanished.hpp"
+#include "daemon/shells/acting.hpp"
+#include "daemon/shells/measuring.hpp"
 #include "delivery/outbox.hpp"
 #include "engine/engine.hpp"
 #include "readings/recorder.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/document_reader.hpp"
-#include "runtime/inspection/inspector.hpp"
 #include "runtime/log/log.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/measurer.hpp"
-#include "runtime/net/connector.hpp"
 #include "runtime/net/handed_sockets.hpp"
-#include "runtime/net/http_caller.hpp"
-#include "runtime/net/reacher.hpp"
 #include "runtime/notify.hpp"
-#include "runtime/process/exit_status.hpp"
-#include "runtime/process/process_runner.hpp"
-#include "runtime/process/ready_socket.hpp"
-#include "runtime/process/reaper.hpp"
-#include "runtime/process/spawner.hpp"
-#include "runtime/programs/action_runner.hpp"
-#include "runtime/units/units.hpp"
-#include "store/sqlite_store.hpp"
+#include "runtime/process/launch.hpp"
 
 namespace healer {
 
@@ -63,9 +54,6 @@ class Daemon : public engine::EffectSink {
   void emit(engine::Effect effect) override { effects_.push_back(std::move(effect)); }
 
  private:
-  using Answer = control::Supervisor::ReloadDone;
-  class Access;  // for the commands of the control socket
-
   // events and effects
   void handle(const engine::Event& event);
   void set_deadline();
@@ -78,73 +66,45 @@ class Daemon : public engine::EffectSink {
   void perform(engine::effect::Adopt& effect);
   void perform(engine::effect::Alert& effect);
   void open_delivery();
-  [[nodiscard]] std::vector<control::ContactView> contact_views() const;
   void deliver_last();
   void perform(engine::effect::Request& effect);
-  void inspect_secrets(const engine::effect::Request& request);
   void perform(engine::effect::EndRequest& effect);
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note&) {}  ///< it is published, and that is all
   void perform(engine::effect::Reply& effect);
-  runtime::HttpCaller& caller();
-  void action_ended(const engine::event::ActionEnded& ended);
-  std::string receive_notices();
-  void warn_if_never_ready(const engine::effect::Exec& effect);
-  void committed(engine::Sequence up_to);
   void write_log(engine::Severity severity, std::string_view text) {
     log_.write(severity, runtime::now().wall, {}, text);
   }
-  void sick(const std::string& reason);
-  void log_notes();
-  void report_damages();
-  void declare_lists(const LoadedRules& loaded);
-  void report_no_lists(const std::string& why);
-  void log_notes_of(const LoadedRules& loaded);
+  /// The same, for others.
+  [[nodiscard]] std::function<void(engine::Severity, std::string_view)> logs() {
+    return [this](engine::Severity severity, std::string_view text) { write_log(severity, text); };
+  }
+  Journal::Calls journal_calls();
+  Ending::Calls ending_calls();
 
   // life
-  void watch_beside_monit(pid_t monit);
-  void reload_acting();
-  Result<void> open_store();
-  void hold_state();
   void open_recorder(const std::shared_ptr<const engine::Graph>& graph,
                      std::shared_ptr<const engine::recorded::RulesText> rules_text, const engine::SavedState& state,
                      Instant now);
   Result<LoadedRules> last_good_rules();
+  Result<LoadedRules> rules_instead(std::string& broken);
   void observe();
-  void open_shells();
+  void open_shells(const std::shared_ptr<const runtime::ControlGroups>& groups);
+  void open_reload(std::shared_ptr<const engine::recorded::RulesText> in_force);
   Result<void> open_control();
-  std::unique_ptr<control::Supervisor> make_access();
   void open_http();
   enum class When : bool { AtStart, Running };
   Result<void> watch_signals(When when);
-  [[nodiscard]] std::vector<std::string> troubles() const;
   void use(const engine::Graph& graph);
   [[nodiscard]] control::SocketAccess socket_access(const engine::Graph& graph) const;
   [[nodiscard]] runtime::LogOptions log_options(const engine::Settings& settings) const;
   void configure_log(const engine::Settings& settings);
   [[nodiscard]] Options options() const;
-  std::string warn_of_restart(const engine::Settings& settings);
-  void reload(bool confirmed, Answer answer);
-  void diff(Answer answer);
-  void compare();
-  void note_stale(const std::string& error);
   [[nodiscard]] std::string unit_status() const;
-  void compile_rules();
-  void reloaded(RulesCompiler::Outcome outcome);
   void begin_lists();
-  void reload_lists();
-  void compile_lists();
-  void lists_reloaded(RulesCompiler::Outcome outcome);
-  void next_reload();
-  [[nodiscard]] bool held_back(const Vanished& loss);
-  std::string take_over(RulesCompiler::Outcome& outcome, const Vanished& loss);
   void hang_up();
   void wake_all();
   void beat();
-  void stop();
-  [[nodiscard]] std::vector<std::string> awaited() const;
-  void end_waiting(const std::string& why);
-  void end_if_done();
   void finish();
 
   Options options_;
@@ -153,9 +113,9 @@ class Daemon : public engine::EffectSink {
   runtime::HandedSockets handed_ = runtime::take_handed_sockets();  ///< by systemd, before there are threads
   runtime::Log log_{{}};                                            // until the settings say where
   runtime::Loop loop_;
-  OwnPlaces places_{paths_, loop_, [this](auto severity, std::string_view text) { write_log(severity, text); }};
+  OwnPlaces places_{paths_, loop_, logs()};
   runtime::Notifier notify_;
-  std::unique_ptr<store::SqliteStore> store_;
+  Journal journal_{loop_, places_, journal_calls()};
   std::unique_ptr<readings::Recorder> recorder_;
   Publisher publisher_{[this](const std::string& text) { write_log(engine::Severity::Error, text); }};
   CountingObserver statistics_{engine_};
@@ -164,72 +124,29 @@ class Daemon : public engine::EffectSink {
   std::unique_ptr<FollowersObserver> following_;
   std::unique_ptr<StatusObserver> status_;
   std::unique_ptr<engine::Engine> engine_;
-  std::unique_ptr<runtime::Spawner> spawner_;
-  std::unique_ptr<runtime::Reaper> reaper_;  ///< where orphans are left to this process
-  std::shared_ptr<const runtime::ControlGroups> groups_;
-  std::unique_ptr<runtime::ProcessRunner> runs_;
-  std::unique_ptr<runtime::ExitStatusReader> exits_;
-  std::unique_ptr<runtime::Connector> connector_;
-  std::unique_ptr<runtime::Reacher> connections_;
-  std::unique_ptr<runtime::Inspector> inspector_;
-  std::unique_ptr<runtime::Units> units_;
-  std::unique_ptr<runtime::Measurer> measurer_;
-  std::unique_ptr<runtime::DocumentReader> documents_;
-  std::unique_ptr<runtime::ActionRunner> actions_;
-  std::unique_ptr<runtime::HttpCaller> caller_;  ///< made when it is first asked
-  std::unique_ptr<runtime::ReadySocket> ready_;
+  std::unique_ptr<Measuring> measuring_;
+  std::unique_ptr<Acting> acting_;
   std::unique_ptr<delivery::Outbox> outbox_;
   std::unique_ptr<control::Supervisor> access_;
   std::unique_ptr<control::Commands> commands_;
   std::unique_ptr<control::Server> server_;
   std::unique_ptr<Http> http_;
   std::optional<gid_t> control_group_;
-  std::unique_ptr<RulesCompiler> compiler_;
+  std::unique_ptr<Reload> reload_;
   std::unique_ptr<DaemonLists> lists_;
   runtime::Loop::Timer deadline_;
   bool deadline_moves_ = false;  // in this turn
   std::optional<runtime::Loop::Timer> beat_;
   runtime::Loop::Timer settled_;  ///< the first looks are over
-  runtime::Loop::Timer last_moment_;
+  Ending ending_{loop_, notify_, options_.grace, ending_calls()};
   std::vector<runtime::Loop::SignalWatch> signals_;
 
   actions::BaseEnvironment base_;
   std::vector<engine::Effect> effects_;
-  std::vector<engine::Effect> spare_;        // empty: room for the next
-  std::deque<Answer> reloads_;               ///< who waits for the reload under way
-  std::deque<Answer> next_reloads_;          ///< who asked meanwhile: another reload follows
-  std::optional<control::StaleView> stale_;  ///< the rules in force are not those on disk
-  bool reloading_ = false;
-  bool reload_again_ = false;
-  bool lists_read_ = false;     ///< new lists were read for the reload under way
-  bool lists_changed_ = false;  ///< since the load under way began
-  /// What the rules in force were loaded from. Null where they have no lists: it is then never read again.
-  std::shared_ptr<const engine::recorded::RulesText> in_force_;
-  std::vector<Answer> diffs_;  ///< who asked for a comparison that has not begun
-  bool comparing_ = false;
-  bool confirmed_ = false;       ///< of the reload under way
-  bool next_confirmed_ = false;  ///< of the one that follows
-  /// A reload that was held back, and when: the same once more is meant.
-  std::optional<std::pair<Vanished, Duration>> held_back_;
-  std::optional<std::string> sick_;   ///< why the store cannot write now
-  std::size_t logged_notes_ = 0;      ///< of the store
-  std::size_t reported_damages_ = 0;  ///< likewise
-  bool is_up_ = false;                ///< the engine was told that it starts
-  std::string beside_monit_;          ///< the pid file of a monit that runs
-  runtime::Loop::Timer monit_watch_;
+  std::vector<engine::Effect> spare_;  // empty: room for the next
+  BesideMonit beside_monit_{
+      loop_, {.log = logs(), .reload = [this](auto answer) { reload_->reload(true, std::move(answer)); }}};
   runtime::LaunchDefaults launch_defaults_ = runtime::LaunchDefaults::capture();
-  /// How far commits have come.
-  struct {
-    engine::Sequence submitted = 0;
-    engine::Sequence acknowledged = 0;  ///< the engine was told of: written, or given up as the disk is sick
-    engine::Sequence durable = 0;       ///< written
-    /// Actions whose ends the journal has not on the disk yet, and in what commit they go there: their records stay.
-    std::deque<std::pair<engine::Sequence, engine::ActionId>> unsettled;
-  } journal_;
-  bool stopping_ = false;
-  bool waits_for_answers_ = false;
-  bool runs_ended_ = false;
-  bool ending_ = false;
 };
 
 }  // namespace healer

@@ -60,27 +60,27 @@ std::string of_test(Options& options, bool test, bool has_config) {
   return {};
 }
 
-}  // namespace
-
-std::variant<Options, int> parse_options(int argc, char** argv) {
-  Options options{.config = usual_rules()};
-  CLI::App app{"Supervises services according to rules files and heals what fails. It is controlled with healerctl.",
-               "healerd"};
-  app.set_help_flag("-h,--help", "Print this help and exit");
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-
+/// What a command line says beside what becomes an option as it is.
+struct CommandLine {
   bool test = false, id = false, reset = false, version = false;
   double cycle = 0;
   std::vector<std::string> grace;
   std::string dialect = "healer";
-  auto* config =
+  const CLI::Option* config = nullptr;
+  const CLI::Option* interval = nullptr;
+  const CLI::Option* hash = nullptr;
+};
+
+/// What is shown of these is in the order in which they are added.
+void add_places(CLI::App& app, Options& options, CommandLine& words) {
+  words.config =
       app.add_option("-c", options.config,
                      "Rules: a file, or a directory whose *.rules are read in the order of their names; with -t also "
                      "- for standard input")
           ->type_name("PATH")
           ->capture_default_str();
-  auto* interval =
-      app.add_option("-d", cycle, "The length of a cycle in seconds; overrides `set daemon`")->type_name("N");
+  words.interval =
+      app.add_option("-d", words.cycle, "The length of a cycle in seconds; overrides `set daemon`")->type_name("N");
   app.add_option("-g", options.group, "Accepted for compatibility with Monit; groups are chosen with healerctl -g")
       ->type_name("NAME");
   app.add_option("-l", options.log, "Log to this file, or to syslog; overrides `set log`")->type_name("FILE|syslog");
@@ -90,8 +90,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
       ->type_name("PATH");
   app.add_flag("-I", options.foreground, "Stay in the foreground");
   app.add_flag("-B", options.batch, "Use no colours in the output");
-  app.add_flag("-t", test, "Check the rules and exit: status 0 accepted, 1 rejected");
-  app.add_option("--dialect", dialect,
+}
+
+void add_words_of_test(CLI::App& app, Options& options, CommandLine& words) {
+  app.add_flag("-t", words.test, "Check the rules and exit: status 0 accepted, 1 rejected");
+  app.add_option("--dialect", words.dialect,
                  "With -t: `monit` gives Monit 6's own verdict, `monit-5.34` and `monit-5.33` that of older ones")
       ->type_name("monit")
       ->check([](const std::string& word) {
@@ -106,51 +109,74 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   app.add_flag("--offline", options.offline,
                "With -t: do not look up users, groups or programs, nor check permissions");
   app.add_flag("--strict", options.strict, "With -t: treat warnings as errors");
-  app.add_option("--grace", grace,
+}
+
+void add_rest(CLI::App& app, Options& options, CommandLine& words) {
+  app.add_option("--grace", words.grace,
                  "How long a shutdown waits for answers to requests of healings (default: 20 seconds)")
       ->type_name("DURATION")
       ->expected(1, 2)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--shadow", options.shadow, "Check and record everything, but take no action");
   app.add_flag("-v,--verbose", options.verbose, "Log more; with -t, print how the rules are understood");
-  app.add_flag("--id", id, "Print the id of this healer and exit");
-  app.add_flag("--resetid", reset, "Give this healer a new id and exit");
-  auto* hash = app.add_option("-H", options.hash_file, "Print SHA1 and MD5 of a file, or of standard input, and exit")
+  app.add_flag("--id", words.id, "Print the id of this healer and exit");
+  app.add_flag("--resetid", words.reset, "Give this healer a new id and exit");
+  words.hash = app.add_option("-H", options.hash_file, "Print SHA1 and MD5 of a file, or of standard input, and exit")
                    ->type_name("[FILE]")
                    ->expected(0, 1);
-  app.add_flag("-V,--version", version, "Print the version and exit");
+  app.add_flag("-V,--version", words.version, "Print the version and exit");
+}
+
+Options::Task task_of(const CommandLine& words) {
+  return words.version             ? Options::Task::Version
+         : words.hash->count() > 0 ? Options::Task::Hash
+         : words.test              ? Options::Task::Test
+         : words.reset             ? Options::Task::ResetId
+         : words.id                ? Options::Task::Id
+                                   : Options::Task::Run;
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+  Options options{.config = usual_rules()};
+  CLI::App app{"Supervises services according to rules files and heals what fails. It is controlled with healerctl.",
+               "healerd"};
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+
+  CommandLine words;
+  add_places(app, options, words);
+  add_words_of_test(app, options, words);
+  add_rest(app, options, words);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::vector<std::string> words = app.remaining();
-    if (!options.file.empty()) words.insert(words.begin(), options.file);
-    std::string wrong = command_complaint(words);
+    std::vector<std::string> left = app.remaining();
+    if (!options.file.empty()) left.insert(left.begin(), options.file);
+    std::string wrong = command_complaint(left);
     if (wrong.empty()) wrong = usage_complaint(app, error);
     return complain(wrong);
   }
-  if (const std::string wrong = of_test(options, test, config->count() > 0); !wrong.empty()) return complain(wrong);
-  if (interval->count() > 0) {
-    if (!(cycle >= 0.001 && cycle <= 365.0 * 86'400)) {
+  if (const std::string wrong = of_test(options, words.test, words.config->count() > 0); !wrong.empty())
+    return complain(wrong);
+  if (words.interval->count() > 0) {
+    if (!(words.cycle >= 0.001 && words.cycle <= 365.0 * 86'400)) {
       std::cerr << "healerd: -d needs a number of seconds greater than 0, such as: -d 30\n";
       return 1;
     }
-    options.cycle = Duration{static_cast<std::int64_t>(cycle * 1000)};
+    options.cycle = Duration{static_cast<std::int64_t>(words.cycle * 1000)};
   }
-  if (!grace.empty()) {
-    const std::string text = fmt::format("{}", fmt::join(grace, " "));
+  if (!words.grace.empty()) {
+    const std::string text = fmt::format("{}", fmt::join(words.grace, " "));
     const auto read = parse_duration(text);
     if (!read) return complain(fmt::format("--grace {}: not a duration (such as 8s or \"8 seconds\")", text));
     options.grace = *read;
   }
-  options.monit_dialect = *dialect_named(dialect);
-  options.task = version             ? Options::Task::Version
-                 : hash->count() > 0 ? Options::Task::Hash
-                 : test              ? Options::Task::Test
-                 : reset             ? Options::Task::ResetId
-                 : id                ? Options::Task::Id
-                                     : Options::Task::Run;
+  options.monit_dialect = *dialect_named(words.dialect);
+  options.task = task_of(words);
   // The daemon changes to /, so what was given relative to here must not be relative any more.
   for (std::string* path : {&options.config, &options.pid_file, &options.state_file, &options.socket, &options.log}) {
     if (path->empty() || (path == &options.log && *path == "syslog")) continue;

@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <unordered_set>
@@ -19,8 +17,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/rules_text.hpp"
+#include "daemon/access.hpp"
 #include "daemon/daemon_impl.hpp"
-#include "daemon/identity.hpp"
+#include "engine/judging/rows.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -114,6 +113,21 @@ void add_surviving_services(SavedState& saved, const Graph& graph, const runtime
   }
 }
 
+/// The actions of the daemon before, and their files. Returns the control groups in which they run.
+Result<std::shared_ptr<const runtime::ControlGroups>> take_over_actions(SavedState& saved, const Graph& graph,
+                                                                        const Paths& paths) {
+  const runtime::ActionFiles files(paths.action_dir, paths.spare_action_dir);
+  if (auto made = files.prepare_directory(); !made) return made.error();
+  const auto whose = files.identity();
+  if (!whose) return whose.error();
+  auto groups = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
+  add_surviving_services(saved, graph, files);
+  std::unordered_set<std::uint64_t> known;
+  for (const PendingExec& pending : saved.execs) known.insert(pending.exec.action.number());
+  files.remove_records(known);
+  return groups;
+}
+
 /// What falls due within so short a time begins in one turn: a turn, and the threads that it wakes, cost more than many
 /// a check.
 std::optional<Duration> gathered(std::optional<Duration> deadline, Duration now) {
@@ -134,85 +148,11 @@ void warn_of_unknown_operators(const Settings& settings, runtime::Log& log) {
 
 }  // namespace
 
-/// What is lacking now, for whoever asks.
-std::vector<std::string> Daemon::troubles() const {
-  std::vector<std::string> texts = places_.complaints();
-  if (sick_)
-    texts.insert(texts.begin(),
-                 fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
-  if (http_) std::ranges::move(http_->troubles(), std::back_inserter(texts));
-  return texts;
-}
-
-/// While a monit with the same pid file runs, healer only watches, and takes over when that has gone.
-void Daemon::watch_beside_monit(pid_t monit) {
-  beside_monit_ = paths_.pid_file;
-  paths_.pid_file += ".healer";
-  write_log(
-      Severity::Warning,
-      fmt::format("monit runs with process number {} and the same pid file: healer only watches until it has ended",
-                  monit));
-  monit_watch_ = loop_.timer([this] {
-    if (runtime::running_by_pid_file(beside_monit_, "monit")) {
-      monit_watch_.set_deadline(runtime::now().mono + seconds{2});
-      return;
-    }
-    reload_acting();
-  });
-  monit_watch_.set_deadline(runtime::now().mono + seconds{2});
-}
-
-/// Monit has ended: the rules are loaded again, to be acted on. Where that fails healer goes on watching, and tries
-/// again.
-void Daemon::reload_acting() {
-  const std::string pid_file = std::exchange(beside_monit_, {});
-  reload(true, [this, pid_file](const control::ReloadOutcome& outcome) {
-    if (outcome.ok) {
-      write_log(Severity::Info, "monit has ended: healer acts from now on");
-      return;
-    }
-    write_log(Severity::Error, "monit has ended, but the rules have errors: healer only watches until they are fixed");
-    beside_monit_ = pid_file;
-    monit_watch_.set_deadline(runtime::now().mono + seconds{30});
-  });
-}
-
 /// The options by which rules are loaded now.
 Options Daemon::options() const {
   Options now = options_;
-  now.shadow = now.shadow || !beside_monit_.empty();
+  now.shadow = now.shadow || beside_monit_.only_watches();
   return now;
-}
-
-Result<void> Daemon::open_store() {
-  store::Callbacks callbacks;
-  callbacks.committed = [this](Sequence up_to) { loop_.post([this, up_to] { committed(up_to); }); };
-  callbacks.sick = [this](std::string why) { loop_.post([this, why = std::move(why)] { sick(why); }); };
-  callbacks.well = [this] {
-    loop_.post([this] {
-      sick_.reset();
-      handle(event::Committed{.up_to = journal_.durable});  // what was written while it counted as sick
-      hold_state();
-    });
-  };
-  callbacks.noted = [this] {
-    loop_.post([this] {
-      log_notes();
-      if (is_up_) report_damages();
-      hold_state();
-    });
-  };
-  auto store = store::SqliteStore::open(paths_.state_file, std::move(callbacks));
-  if (!store) return store.error();
-  // It may have been created only now, and be known by another name to another daemon that has just done the same.
-  if (auto held = places_.hold_state((*store)->path()); !held) return held.error();
-  store_ = std::move(*store);
-  return {};
-}
-
-/// The state file may have been written anew while this daemon runs: then it is another one.
-void Daemon::hold_state() {
-  if (const auto held = places_.hold_state(store_->path()); !held) write_log(Severity::Error, held.error().what);
 }
 
 /// What the engine is told is recorded, for replays.
@@ -242,8 +182,8 @@ void Daemon::open_recorder(const std::shared_ptr<const Graph>& graph,
 /// The rules that were last good, which the state keeps, for files that have errors. They bring all of their settings:
 /// only the state file stays, where the files as they are now say that it is.
 Result<LoadedRules> Daemon::last_good_rules() {
-  if (auto opened = open_store(); !opened) return opened.error();
-  auto sources = store_->load_sources();
+  if (auto opened = journal_.open(paths_.state_file); !opened) return opened.error();
+  auto sources = journal_.store().load_sources();
   if (!sources) return sources.error();
   if (sources->empty())
     return Error{0,
@@ -256,6 +196,20 @@ Result<LoadedRules> Daemon::last_good_rules() {
   Settings settings = last_good.result.rules->settings;
   settings.state_file = paths_.state_file;
   paths_ = paths_of(settings);
+  return last_good;
+}
+
+/// The rules to start with in place of files that have errors, for which `broken` is the reason. Where it is the rows
+/// of lists that do not compile, those are the rules on disk without them, and `broken` is nothing.
+Result<LoadedRules> Daemon::rules_instead(std::string& broken) {
+  auto last_good = last_good_rules();
+  if (!last_good || !last_good->result.lists_left_out.empty()) {
+    LoadedRules without = load_rules_without_lists(options(), broken);
+    if (!without.result.lists.empty() && without.result.ok()) {
+      broken.clear();
+      return without;
+    }
+  }
   return last_good;
 }
 
@@ -272,17 +226,9 @@ Result<void> Daemon::start(LoadedRules loaded) {
   std::string broken;
   if (!loaded.result.ok()) {
     broken = loaded.summary;
-    auto last_good = last_good_rules();
-    if (!last_good || !last_good->result.lists_left_out.empty()) {
-      // Where it is the rows of lists that do not compile, the rules on disk are used without them.
-      LoadedRules without = load_rules_without_lists(options(), broken);
-      if (!without.result.lists.empty() && without.result.ok()) {
-        broken.clear();
-        last_good = std::move(without);
-      }
-    }
-    if (!last_good) return last_good.error();
-    loaded = std::move(*last_good);
+    auto instead = rules_instead(broken);
+    if (!instead) return instead.error();
+    loaded = std::move(*instead);
   }
   Settings& settings = loaded.result.rules->settings;
   // A disk that is full or read-only keeps nobody from supervising; the log tries it again.
@@ -290,31 +236,24 @@ Result<void> Daemon::start(LoadedRules loaded) {
   if (!writable && !runtime::is_sick_disk(writable.error())) return writable.error();
   configure_log(settings);
   if (auto safe = places_.check(); !safe) return safe.error();
-  if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit")) watch_beside_monit(*monit);
+  if (const auto monit = runtime::running_by_pid_file(paths_.pid_file, "monit"))
+    beside_monit_.begin(*monit, paths_.pid_file);
   if (auto locked = places_.lock(); !locked) return locked.error();
-  if (!store_)
-    if (auto opened = open_store(); !opened) return opened.error();
+  if (!journal_.is_open())
+    if (auto opened = journal_.open(paths_.state_file); !opened) return opened.error();
   const auto text = text_of(options().config, loaded.result, lists_->rows()());
-  const std::string no_lists = loaded.result.lists_left_out;
-  if (!loaded.result.lists.empty()) in_force_ = text;
   if (broken.empty()) {
     std::vector<store::SavedSource> sources = sources_of(*text);
-    if (const auto before = store_->load_sources(); !before || *before != sources) log_notes_of(loaded);
-    store_->save_sources(std::move(sources));
+    if (const auto before = journal_.store().load_sources(); !before || *before != sources)
+      log_notes_of(loaded, logs());
+    journal_.store().save_sources(std::move(sources));
   }
-  if (!beside_monit_.empty()) settings.shadow = true;
+  if (beside_monit_.only_watches()) settings.shadow = true;
   const auto graph = make_graph(std::move(*loaded.result.rules));
-  auto saved = store_->load();
+  auto saved = journal_.store().load();
   if (!saved) return saved.error();
-  const runtime::ActionFiles files(paths_.action_dir, paths_.spare_action_dir);
-  if (auto made = files.prepare_directory(); !made) return made.error();
-  const auto whose = files.identity();
-  if (!whose) return whose.error();
-  groups_ = std::make_shared<const runtime::ControlGroups>(runtime::ControlGroups::find(*whose));
-  add_surviving_services(*saved, *graph, files);
-  std::unordered_set<std::uint64_t> known;
-  for (const PendingExec& pending : saved->execs) known.insert(pending.exec.action.number());
-  files.remove_records(known);
+  const auto groups = take_over_actions(*saved, *graph, paths_);
+  if (!groups) return groups.error();
 
   const Instant now = runtime::now();
   open_recorder(graph, text, *saved, now);
@@ -322,29 +261,21 @@ Result<void> Daemon::start(LoadedRules loaded) {
   observe();
   deadline_ = loop_.timer([this] { handle(event::Wake{}); });
   loop_.on_clock_step([this] { handle(event::Wake{}); });
-  open_shells();
+  open_shells(*groups);
   use(*graph);
   if (auto control = open_control(); !control) {
     if (!runtime::is_sick_disk(control.error())) return control.error();
     write_log(Severity::Error, fmt::format("healerctl cannot reach this daemon: {}", control.error().what));
   }
   if (auto signals = watch_signals(When::Running); !signals) return signals.error();
-  compiler_ = std::make_unique<RulesCompiler>();
+  open_reload(loaded.result.lists.empty() ? nullptr : text);
   begin_lists();
 
-  log_notes();
+  journal_.log_notes();
   warn_of_unknown_operators(*graph->settings, log_);
   handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
-  is_up_ = true;
-  report_damages();
-  if (!broken.empty()) {
-    note_stale(broken);
-    handle(event::ReloadFailed{broken});
-    std::cerr << "healerd: started with the last good rules; fix the files, then: healerctl reload\n";
-  }
-  declare_lists(loaded);
-  lists_->in_force(loaded.result, true, *engine_->graph());
-  if (!no_lists.empty()) report_no_lists(no_lists);
+  journal_.begin_reports();
+  reload_->started_with(loaded, broken);
   background_.up();
   beat();
   status_->ready();
@@ -369,68 +300,76 @@ void Daemon::set_deadline() {
   deadline_.set_deadline(gathered(engine_->next_deadline(), runtime::mono_now()));
 }
 
-void Daemon::open_shells() {
-  const std::string check_mark = actions::check_mark(places_.state_identity());
-  auto programs = std::make_shared<runtime::OwnPrograms>(check_mark);
-  spawner_ = std::make_unique<runtime::Spawner>(
-      loop_, runtime::Spawner::Options{.defaults = launch_defaults_, .programs = programs});
-  if (runtime::inherits_orphans()) reaper_ = std::make_unique<runtime::Reaper>(loop_, programs);
-  const auto stale_check = [this](const std::string& service, pid_t pid) {
-    log_.write(Severity::Info, runtime::now().wall, service,
-               fmt::format("a check program left by the previous healerd is ended (pid {})", pid));
-  };
-  runs_ = std::make_unique<runtime::ProcessRunner>(
-      loop_, *spawner_, runtime::ProcessRunner::Options{.mark = check_mark, .stale_check = stale_check},
+void Daemon::open_shells(const std::shared_ptr<const runtime::ControlGroups>& groups) {
+  measuring_ = std::make_unique<Measuring>(
+      loop_, log_,
+      Measuring::Machine{
+          .check_mark = actions::check_mark(places_.state_identity()), .defaults = launch_defaults_, .groups = groups},
+      Measuring::Calls{.handle = [this](const Event& event) { handle(event); },
+                       .environment =
+                           [this](const ServiceBlock& block) {
+                             std::vector<std::string> environment =
+                                 actions::check_environment(base_, *block.program->command.identity, block.name);
+                             if (block.row) actions::add_row(environment, *block.row);
+                             return environment;
+                           }});
+  acting_ = std::make_unique<Acting>(
+      Acting::Parts{
+          .loop = loop_, .log = log_, .paths = paths_, .engine = *engine_, .measuring = *measuring_, .base = base_},
       [this](const Event& event) { handle(event); });
-  const auto not_received = [this](const std::string& why) {
-    write_log(Severity::Debug,
-              fmt::format("the exit status of a process that is not healer's child may stay unknown: {}", why));
-  };
-  exits_ = std::make_unique<runtime::ExitStatusReader>(
-      loop_, runtime::ExitStatusReader::Options{.not_received = not_received});
-  connector_ = std::make_unique<runtime::Connector>(loop_);
-  connections_ = std::make_unique<runtime::Reacher>(loop_, *connector_, [this](const Event& event) { handle(event); });
-  inspector_ = std::make_unique<runtime::Inspector>(
-      loop_, runtime::Inspector::Options{.groups = groups_, .exits = exits_.get(), .programs = programs},
-      [this](const Event& event) {
-        const auto* measured = std::get_if<engine::event::Measured>(&event);
-        if (measured == nullptr || !connections_->checked(*measured)) handle(event);
-      });
-  documents_ =
-      std::make_unique<runtime::DocumentReader>(loop_, "/proc/self/exe", [this](const Event& event) { handle(event); });
-  units_ = std::make_unique<runtime::Units>(
-      loop_, runtime::SystemBus::Options{}, [this](const Event& event) { handle(event); },
-      [this](bool is_well, const std::string& text) { write_log(is_well ? Severity::Info : Severity::Warning, text); });
-  measurer_ = std::make_unique<runtime::Measurer>(
-      *runs_, *inspector_, *connections_, *units_, [this](const ServiceBlock& block) {
-        std::vector<std::string> environment =
-            actions::check_environment(base_, *block.program->command.identity, block.name);
-        if (block.row) actions::add_row(environment, *block.row);
-        return environment;
-      });
-  actions_ = std::make_unique<runtime::ActionRunner>(
-      loop_, *spawner_,
-      runtime::ActionRunner::Options{
-          .directory = paths_.action_dir, .spare = paths_.spare_action_dir, .groups = groups_, .exits = exits_.get()},
-      [this](const Event& event) {
-        const auto* const ended = std::get_if<event::ActionEnded>(&event);
-        ended != nullptr ? action_ended(*ended) : handle(event);
-      });
   open_delivery();
+}
+
+/// Reloads are possible from now on. `in_force`: as Reload has it.
+void Daemon::open_reload(std::shared_ptr<const recorded::RulesText> in_force) {
+  reload_ = std::make_unique<Reload>(
+      Reload::Parts{.loop = loop_,
+                    .notify = notify_,
+                    .status = *status_,
+                    .recording = *recording_,
+                    .store = journal_.store(),
+                    .engine = *engine_,
+                    .measurer = measuring_->measurer(),
+                    .lists = *lists_,
+                    .paths = paths_},
+      Reload::Calls{.handle = [this](const Event& event) { handle(event); },
+                    .log = logs(),
+                    .options = [this] { return options(); },
+                    .use = [this](const Graph& graph) { use(graph); },
+                    .configure_log = [this](const Settings& settings) { configure_log(settings); },
+                    .is_stopping = [this] { return ending_.has_begun(); }},
+      std::move(in_force));
+}
+
+/// Lists are read from now on.
+void Daemon::begin_lists() {
+  lists_->begin(loop_, measuring_->spawner(),
+                {.failed = [this](const std::string& list) { return failed_rows(*engine_, list); },
+                 .in_repair = [this](const std::string& list) { return rows_in_repair(*engine_, list); },
+                 .environment = [this] { return actions::check_environment(base_, {}, "healer"); },
+                 .tell =
+                     [this](const std::string& text, bool alerts) {
+                       handle(engine::event::ListReported{text, alerts});
+                     },
+                 .read = [this] { handle(lists_->doubted()); },
+                 .changed = [this] { reload_->reload_lists(); },
+                 .caller = [this]() -> runtime::HttpCaller& { return acting_->caller(); },
+                 .settings = [this]() -> const engine::Settings& { return *engine_->graph()->settings; },
+                 .found = [this](const engine::Event& event) { handle(event); }});
 }
 
 /// Takes over what settings say of the shells: at the start and after a reload.
 void Daemon::use(const Graph& graph) {
   const Settings& settings = *graph.settings;
   const std::string host = host_of(graph);
-  base_ = {.host = host, .state = groups_->state(), .written = settings.environment};
+  base_ = {.host = host, .state = measuring_->groups()->state(), .written = settings.environment};
   if (const char* home = std::getenv("HOME")) base_.home = home;
   outbox_->configure(settings, host);
   if (server_)
     if (const auto done = server_->set_access(socket_access(graph)); !done)
       write_log(Severity::Error, done.error().what);
   if (http_) http_->use(settings);
-  runs_->set_cycle(settings.cycle_length());
+  measuring_->set_cycle(settings.cycle_length());
 }
 
 /// Who may use the control socket.
@@ -452,7 +391,22 @@ runtime::LogOptions Daemon::log_options(const Settings& settings) const {
 void Daemon::configure_log(const Settings& settings) { log_.configure(log_options(settings)); }
 
 Result<void> Daemon::open_control() {
-  access_ = make_access();
+  access_ = make_access(AccessParts{.loop = loop_,
+                                    .log = log_,
+                                    .paths = paths_,
+                                    .places = places_,
+                                    .journal = journal_,
+                                    .statistics = statistics_,
+                                    .engine = *engine_,
+                                    .measuring = *measuring_,
+                                    .acting = *acting_,
+                                    .outbox = *outbox_,
+                                    .lists = *lists_,
+                                    .ending = ending_},
+                        AccessCalls{.handle = [this](const Event& event) { handle(event); },
+                                    .log_options = [this] { return log_options(*engine_->graph()->settings); },
+                                    .reload = [this]() -> Reload& { return *reload_; },
+                                    .http = [this] { return http_.get(); }});
   commands_ = std::make_unique<control::Commands>(*access_);
   following_ = std::make_unique<FollowersObserver>(*commands_);
   publisher_.add("whoever follows the history", *following_);
@@ -491,7 +445,7 @@ Result<void> Daemon::watch_signals(When when) {
   using Wanted = std::vector<std::pair<int, runtime::Loop::Callback>>;
   const Wanted wanted = when == When::AtStart
                             ? Wanted{{SIGHUP, [this] { hang_up(); }}, {SIGUSR1, [this] { wake_all(); }}}
-                            : Wanted{{SIGTERM, [this] { stop(); }}, {SIGINT, [this] { stop(); }}};
+                            : Wanted{{SIGTERM, [this] { ending_.stop(); }}, {SIGINT, [this] { ending_.stop(); }}};
   for (const auto& [number, callback] : wanted) {
     auto watch = loop_.on_signal(number, callback);
     if (!watch) return watch.error();

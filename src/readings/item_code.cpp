@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "readings/item_code.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -9,6 +8,7 @@
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "readings/evidence_code.hpp"
+#include "readings/item_tags.hpp"
 
 namespace healer::readings {
 
@@ -17,45 +17,10 @@ using namespace engine::recorded;
 
 namespace {
 
-/// The first byte of an item. What is published never changes; new ones are added at the end.
-enum class Tag : std::uint8_t {
-  Named,  ///< a service, which has the next number from here on
-  Clock,  ///< another wall clock
-  RanSame,
-  RanOther,
-  Cancelled,
-  Woke,
-  WokeAtWill,  ///< without a deadline
-  Died,
-  Launched,
-  Started,
-  Ready,
-  Ended,
-  NotSignalled,
-  Ordered,
-  Doubted,
-  Sick,
-  Begun,
-  Reloaded,
-  Stopping,
-  Gap,
-  ActionRecord,
-  Answered,
-  Services,  ///< of the Begun before it: which there are
-  Changes,   ///< of the Reloaded before it: which have come and gone
-  Text,      ///< of the Begun or Reloaded before it: the rules' text, by its number in the chunk
-  Heard,
-  Told,
-  Count_
-};
-
 /// The wall clock is told again where it is off by more: it is slewed all the time.
 constexpr Duration kSlewed{20};
 constexpr std::size_t kMostOutput = 256;
 constexpr std::size_t kMostValue = (std::size_t{1} << 16) + 1;  // what is longer is refused as this is
-constexpr std::uint64_t kMostServices = 1U << 20;
-constexpr std::uint64_t kMostTexts = 1U << 20;
-
 void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
 
 void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out) {
@@ -150,48 +115,12 @@ constexpr Tag tag_of(const engine::ActionRecord&) { return Tag::ActionRecord; }
 constexpr Tag tag_of(const event::Answered&) { return Tag::Answered; }
 Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
 
-std::vector<std::string> read_names(ByteReader& in) {
-  std::vector<std::string> names;
-  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) names.push_back(in.text());
-  return names;
-}
-
 /// The services of `rules` that `others` do not have.
 std::vector<std::string> names_beyond(const Graph& rules, const Graph& others) {
   std::vector<std::string> names;
   for (const ServiceId id : rules.order)
     if (!others.find(rules.at(id).name)) names.push_back(rules.at(id).name);
   return names;
-}
-
-Duration sum(Duration a, std::int64_t b) { return Duration{readings::sum(a.count(), b)}; }
-
-std::vector<std::optional<std::string>> read_values(ByteReader& in) {
-  std::vector<std::optional<std::string>> values;
-  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
-    values.emplace_back();
-    if (in.byte() != 0) values.back() = in.text();
-  }
-  return values;
-}
-
-event::Command read_command(ByteReader& in) {
-  event::Command command;
-  const std::uint8_t kind = in.byte();
-  if (kind > static_cast<std::uint8_t>(event::Command::Kind::Acknowledge)) in.fail();
-  if (in.ok()) command.kind = static_cast<event::Command::Kind>(kind);
-  command.by = engine::origin_of(in.text());
-  if (in.byte() != 0) command.until = WallTime{Duration{in.difference()}};
-  command.reason = in.text();
-  command.job = JobId{in.number()};
-  command.workflow = in.text();
-  const std::uint8_t overrides = in.byte();
-  command.overrides = {.limit = (overrides & 1) != 0, .cooldown = (overrides & 2) != 0, .pause = (overrides & 4) != 0};
-  command.everything = (overrides & 8) != 0;
-  if ((overrides & 16) != 0)
-    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) command.groups.push_back(in.text());
-  if ((overrides & 32) != 0) command.plan = in.text();
-  return command;
 }
 
 void write_command(const event::Command& command, ByteWriter& out) {
@@ -213,15 +142,7 @@ void write_command(const event::Command& command, ByteWriter& out) {
   if (!command.plan.empty()) out.text(command.plan);
 }
 
-Outcome read_outcome(ByteReader& in) {
-  const std::uint8_t value = in.byte();
-  if (value > static_cast<std::uint8_t>(Outcome::Unmatched)) in.fail();
-  return in.ok() ? static_cast<Outcome>(value) : Outcome::Exited;
-}
-
 }  // namespace
-
-// ---- writing ------------------------------------------------------------------------------------------------------
 
 void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
   if (!rules) return;
@@ -378,218 +299,6 @@ void ChunkWriter::write(const Other& what, const Item& item, std::string& bytes)
     if (what.deadline) out.difference((item.mono - *what.deadline).count());
   } else {
     put(what, out);
-  }
-}
-
-// ---- reading ------------------------------------------------------------------------------------------------------
-
-bool ChunkReader::read(std::string_view part, std::vector<Item>& items) {
-  ByteReader in(part);
-  while (!in.at_end()) read_item(in, items);
-  return in.ok();
-}
-
-ChunkReader::Known& ChunkReader::known(std::uint64_t number, ByteReader& in) {
-  static thread_local Known none;
-  if (number == 0 || number > known_.size()) {
-    in.fail();
-    none = {};
-    return none;
-  }
-  return known_[static_cast<std::size_t>(number) - 1];
-}
-
-void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
-  const std::uint8_t tag = in.byte();
-  if (tag >= static_cast<std::uint8_t>(Tag::Count_)) return in.fail();
-  if (tag == static_cast<std::uint8_t>(Tag::Named)) {
-    Service service{.name = in.text(), .patterns = {}, .probes = {}};
-    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) service.patterns.push_back(in.text());
-    for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
-      const std::uint64_t high = in.number();
-      service.probes.push_back({.high = high, .low = in.number()});
-    }
-    if (known_.size() >= kMostServices) in.fail();
-    if (!in.ok()) return;
-    // The same as in an earlier chunk keeps its number.
-    const auto found = std::ranges::find(services_, service);
-    known_.push_back({static_cast<Number>(found - services_.begin()), nullptr});
-    if (found == services_.end()) services_.push_back(std::move(service));
-    return;
-  }
-  if (tag == static_cast<std::uint8_t>(Tag::Services) || tag == static_cast<std::uint8_t>(Tag::Changes))
-    return read_services(tag, in, items);
-  if (tag == static_cast<std::uint8_t>(Tag::Text)) return read_text(in, items);
-  if (tag == static_cast<std::uint8_t>(Tag::Clock)) {
-    offset_ = Duration{in.difference()};
-    return;
-  }
-  Item item;
-  mono_ = sum(mono_, in.difference());
-  item.mono = mono_;
-  if (tag >= static_cast<std::uint8_t>(Tag::RanSame) && tag <= static_cast<std::uint8_t>(Tag::Cancelled))
-    read_ran(tag, in, item);
-  else
-    item.what = read_other(tag, in);
-  item.wall = WallTime{sum(item.mono, offset_.count())};
-  if (in.ok()) items.push_back(std::move(item));
-}
-
-/// What is said of the services stands behind the item that it is about.
-void ChunkReader::read_services(std::uint8_t tag, ByteReader& in, std::vector<Item>& items) {
-  if (items.empty()) return in.fail();
-  if (tag == static_cast<std::uint8_t>(Tag::Services)) {
-    if (auto* const begun = std::get_if<recorded::Begun>(&items.back().what)) {
-      begun->services = read_names(in);
-      return;
-    }
-  } else if (auto* const reloaded = std::get_if<recorded::Reloaded>(&items.back().what)) {
-    reloaded->edited = in.byte() != 0;
-    std::vector<std::string> come = read_names(in);
-    reloaded->services = {.come = std::move(come), .gone = read_names(in)};
-    return;
-  }
-  in.fail();
-}
-
-void ChunkReader::read_text(ByteReader& in, std::vector<Item>& items) {
-  const std::uint64_t number = in.number();
-  if (items.empty() || number >= kMostTexts) return in.fail();
-  if (auto* const begun = std::get_if<recorded::Begun>(&items.back().what))
-    begun->number = static_cast<TextNumber>(number);
-  else if (auto* const reloaded = std::get_if<recorded::Reloaded>(&items.back().what))
-    reloaded->number = static_cast<TextNumber>(number);
-  else
-    in.fail();
-}
-
-void ChunkReader::read_ran(std::uint8_t tag, ByteReader& in, Item& item) {
-  const std::uint64_t number = static_cast<std::uint64_t>(in.difference()) + last_ + 1;
-  Known& service = known(number, in);
-  Ran ran{.service = service.number, .begun = sum(item.mono, -in.difference()), .seen = nullptr};
-  if (!in.ok()) return;
-  last_ = static_cast<std::uint32_t>(number);
-  if (tag == static_cast<std::uint8_t>(Tag::RanOther)) {
-    Evidence seen = read_difference(service.seen ? *service.seen : nothing_seen(), in);
-    seen.elapsed = item.mono - ran.begun;
-    service.seen = std::make_shared<const Evidence>(std::move(seen));
-  } else if (!service.seen) {
-    service.seen = std::make_shared<const Evidence>(nothing_seen());
-  }
-  if (tag != static_cast<std::uint8_t>(Tag::Cancelled)) ran.seen = service.seen;
-  item.what = std::move(ran);
-}
-
-What ChunkReader::read_other(std::uint8_t tag, ByteReader& in) {
-  switch (static_cast<Tag>(tag)) {
-    case Tag::Woke: return Woke{sum(mono_, -in.difference())};
-    case Tag::WokeAtWill: return Woke{};
-    case Tag::Heard:  // from left to right
-      return recorded::Heard{known(in.number(), in).number, in.text(), in.difference(), in.text()};
-    case Tag::Told: {
-      recorded::Told told{.service = known(in.number(), in).number};
-      told.key = in.text();
-      told.state = in.text();
-      told.document = in.text();
-      told.again = in.number();
-      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) told.fields.push_back({in.text(), in.text()});
-      return told;
-    }
-    case Tag::Died: {
-      recorded::Died died{.service = known(in.number(), in).number};
-      died.pid = in.difference();
-      died.start_ticks = in.number();
-      if (in.byte() == 0) return died;
-      const Outcome how = read_outcome(in);
-      died.end = ProcessEnd{how, in.difference()};
-      return died;
-    }
-    case Tag::Launched: {
-      const ActionId action{in.number()};
-      const std::uint64_t high = in.number();
-      return Launched{action, Hash128{.high = high, .low = in.number()}};
-    }
-    case Tag::Started: {
-      event::ActionStarted started{.action = ActionId{in.number()}};
-      started.pid = in.difference();
-      started.start_ticks = in.number();
-      return started;
-    }
-    case Tag::Ready: return event::ActionReady{ActionId{in.number()}};
-    case Tag::Ended: {
-      event::ActionEnded ended{.action = ActionId{in.number()}, .output = {}};
-      ended.outcome = read_outcome(in);
-      ended.status = in.difference();
-      ended.unseen = in.byte() != 0;
-      ended.elapsed = Duration{in.difference()};
-      ended.output = in.text();
-      ended.left = in.difference();
-      ended.saved = read_values(in);
-      return ended;
-    }
-    case Tag::Answered: {
-      event::Answered answered{.request = ActionId{in.number()}};
-      const std::uint8_t kind = in.byte();
-      if (kind > static_cast<std::uint8_t>(event::Answered::Kind::Whole)) in.fail();
-      if (in.ok()) answered.kind = static_cast<event::Answered::Kind>(kind);
-      answered.status = static_cast<std::uint16_t>(in.number());
-      answered.why = in.text();
-      answered.elapsed = Duration{in.difference()};
-      answered.values = read_values(in);
-      answered.saved = read_values(in);
-      return answered;
-    }
-    case Tag::NotSignalled: {
-      event::NotSignalled denied{.pid = in.difference(), .why = {}};
-      denied.start_ticks = in.number();
-      denied.number = static_cast<int>(in.difference());
-      denied.why = in.text();
-      return denied;
-    }
-    case Tag::Ordered: {
-      recorded::Ordered ordered{read_command(in), {}};
-      for (std::size_t left = in.count(); left > 0 && in.ok(); --left)
-        ordered.services.push_back(known(in.number(), in).number);
-      return ordered;
-    }
-    case Tag::Doubted: {
-      event::ListsDoubted doubted;
-      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) doubted.names.push_back(in.text());
-      for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
-        const std::string list = in.text();
-        doubted.missing.push_back({list, in.text()});
-      }
-      return doubted;
-    }
-    case Tag::Sick: return recorded::Sick{in.text()};
-    case Tag::Begun: {
-      recorded::Begun begun;
-      begun.version = in.text();
-      begun.host = in.text();
-      begun.made.boot = in.number();
-      begun.made.mono = Duration{in.difference()};
-      begun.made.wall = WallTime{Duration{in.difference()}};
-      const std::uint8_t flags = in.byte();
-      begun.goes_on = (flags & 1) != 0;
-      begun.shadow = (flags & 2) != 0;
-      begun.first = Duration{in.difference()};
-      if ((flags & 4) != 0) begun.cycle = Duration{in.difference()};
-      if (begun.cycle && *begun.cycle <= Duration{0}) in.fail();
-      return begun;
-    }
-    case Tag::Reloaded: return recorded::Reloaded{};
-    case Tag::Stopping: return event::Stopping{};
-    case Tag::Gap: return recorded::Gap{in.text()};
-    case Tag::ActionRecord: {
-      engine::ActionRecord action_record{.when = WallTime{Duration{in.difference()}}};
-      action_record.service = in.text();
-      const std::uint8_t kind = in.byte();
-      if (kind > static_cast<std::uint8_t>(engine::ActionRecord::Kind::Heal)) in.fail();
-      if (in.ok()) action_record.kind = static_cast<engine::ActionRecord::Kind>(kind);
-      action_record.text = in.text();
-      return action_record;
-    }
-    default: in.fail(); return recorded::Gap{};
   }
 }
 

@@ -179,6 +179,10 @@ void SqliteStore::Writer::write_loop() {
     batch.reset();  // it may be large, and whoever submits does not wait
     lock.lock();
   }
+  close(lock);
+}
+
+void SqliteStore::Writer::close(std::unique_lock<std::mutex>& lock) {
   waiting_since_ = Clock::now();  // closing writes, too
   if (watchdog_sleeps_) watchdog_wake_.notify_one();
   lock.unlock();

@@ -58,6 +58,7 @@ class SqliteStore::Writer {
   bool wait_for_mending(std::uint64_t before);
   void report_notes();
   bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  void close(std::unique_lock<std::mutex>& lock);
   void gather(std::unique_lock<std::mutex>& lock);
   void become_sick(std::string reason, bool Writer::*only_while = nullptr);
   void become_well();

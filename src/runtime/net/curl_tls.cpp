@@ -10,6 +10,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "util/text.hpp"
+
 namespace healer::runtime {
 
 std::optional<long> curl_tls_version(const std::string& word) {
@@ -71,6 +73,27 @@ void set_trust(void* curl, bool verify, PinnedCertificate& pinned) {
   if (pinned.digits.empty() && !(verify && pinned.self_signed)) return;
   set(CURLOPT_SSL_CTX_FUNCTION, trust);
   set(CURLOPT_SSL_CTX_DATA, &pinned);
+}
+
+void set_tls(void* curl, const engine::TlsOptions& options, bool insecure, PinnedCertificate& pinned) {
+  const auto set = [curl](CURLoption option, auto value) { (void)curl_easy_setopt(curl, option, value); };
+  bool verify = !insecure, self_signed = false;
+  for (const auto& [name, value] : options) {
+    const std::string word = to_lower(value);
+    if (name == "verify" && word == "disable") verify = false;
+    if (name == "selfsigned" && word == "allow") self_signed = true;
+    if (name == "checksum") pinned.digits = word;
+    if (name == "version") set(CURLOPT_SSLVERSION, curl_tls_version(word).value_or(CURL_SSLVERSION_TLSv1_2));
+    if (name == "ciphers") set(CURLOPT_SSL_CIPHER_LIST, value.c_str());
+    if (name == "cacertificatefile") set(CURLOPT_CAINFO, value.c_str());
+    if (name == "cacertificatepath") set(CURLOPT_CAPATH, value.c_str());
+    if (name == "clientpemfile") {
+      set(CURLOPT_SSLCERT, value.c_str());
+      set(CURLOPT_SSLKEY, value.c_str());
+    }
+  }
+  pinned.self_signed = self_signed;
+  set_trust(curl, verify, pinned);
 }
 
 }  // namespace healer::runtime

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/rules/settings.hpp"
+
 struct x509_store_ctx_st;
 
 namespace healer::runtime {
@@ -23,5 +25,7 @@ struct PinnedCertificate {
 };
 /// Tells libcurl so. Requires: `pinned` outlives the transfer.
 void set_trust(void* curl, bool verify, PinnedCertificate& pinned);
+/// The same with all that options say, as in `set ssl`. `insecure`: no certificate is looked at, whatever they say.
+void set_tls(void* curl, const engine::TlsOptions& options, bool insecure, PinnedCertificate& pinned);
 
 }  // namespace healer::runtime

@@ -399,23 +399,7 @@ void HttpCaller::send(Call& call, const std::string& addresses) {
   append_line(call.headers, "Expect:");
   set(CURLOPT_HTTPHEADER, call.headers.get());
 
-  bool verify = !spec.insecure, self_signed = false;
-  for (const auto& [name, value] : spec.tls) {
-    const std::string word = to_lower(value);
-    if (name == "verify" && word == "disable") verify = false;
-    if (name == "selfsigned" && word == "allow") self_signed = true;
-    if (name == "checksum") call.pinned.digits = word;
-    if (name == "version") set(CURLOPT_SSLVERSION, curl_tls_version(word).value_or(CURL_SSLVERSION_TLSv1_2));
-    if (name == "ciphers") set(CURLOPT_SSL_CIPHER_LIST, value.c_str());
-    if (name == "cacertificatefile") set(CURLOPT_CAINFO, value.c_str());
-    if (name == "cacertificatepath") set(CURLOPT_CAPATH, value.c_str());
-    if (name == "clientpemfile") {
-      set(CURLOPT_SSLCERT, value.c_str());
-      set(CURLOPT_SSLKEY, value.c_str());
-    }
-  }
-  call.pinned.self_signed = self_signed;
-  set_trust(h, verify, call.pinned);
+  set_tls(h, spec.tls, spec.insecure, call.pinned);
 
   call.head.clear();
   call.head_size = 0;

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/daemon_impl.hpp"
 #include "daemon/http_calls.hpp"
 #include "daemon/secrets.hpp"
+#include "daemon/shells/acting.hpp"
 #include "engine/healing/request.hpp"
 #include "engine/rules/settings.hpp"
 #include "runtime/files/secret_file.hpp"
@@ -16,8 +16,8 @@ namespace healer {
 
 using namespace engine;
 
-runtime::HttpCaller& Daemon::caller() {
-  if (!caller_) caller_ = std::make_unique<runtime::HttpCaller>(loop_);
+runtime::HttpCaller& Acting::caller() {
+  if (!caller_) caller_ = std::make_unique<runtime::HttpCaller>(parts_.loop);
   return *caller_;
 }
 
@@ -64,17 +64,17 @@ runtime::HttpCall http_call_of(effect::Request effect, const Settings& settings)
   return call;
 }
 
-void Daemon::perform(effect::Request& effect) {
+void Acting::request(effect::Request effect) {
   if (!effect.secrets.empty()) return inspect_secrets(effect);
-  const ActionId request = effect.request;
-  caller().call(request, http_call_of(std::move(effect), *engine_->graph()->settings),
-                [this](event::Answered answer) { handle(answer); });
+  const ActionId id = effect.request;
+  caller().call(id, http_call_of(std::move(effect), *parts_.engine.graph()->settings),
+                [this](event::Answered answer) { handle_(answer); });
 }
 
 /// Their folder may be on a disk that does not answer.
-void Daemon::inspect_secrets(const effect::Request& request) {
+void Acting::inspect_secrets(const effect::Request& request) {
   const auto why = std::make_shared<std::string>("its secrets could not be looked at in time");
-  auto check = [why, names = request.secrets, folder = engine_->graph()->settings->secrets] {
+  auto check = [why, names = request.secrets, folder = parts_.engine.graph()->settings->secrets] {
     why->clear();
     for (const std::string& name : names)
       if (const Result<void> readable = runtime::check_secret(name, folder); !readable && why->empty())
@@ -84,10 +84,10 @@ void Daemon::inspect_secrets(const effect::Request& request) {
   caller().read(request.request, std::move(check), {}, [this, why](event::Answered answer) {
     answer.why = *why;
     answer.kind = why->empty() ? event::Answered::Kind::Whole : event::Answered::Kind::Failed;
-    handle(answer);
+    handle_(answer);
   });
 }
 
-void Daemon::perform(effect::EndRequest& effect) { caller().end(effect.request); }
+void Acting::end(const effect::EndRequest& effect) { caller().end(effect.request); }
 
 }  // namespace healer
