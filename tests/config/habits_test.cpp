@@ -34,7 +34,9 @@ TEST_CASE("words of conditions in other languages have a remedy", "[config][habi
   CHECK(of_rule("if status != 0 && content = \"x\" then alert") == "2:16 write 'and'");
   CHECK(of_rule("if status != 0 || content = \"x\" then alert") == "2:16 write 'or'");
   CHECK(of_rule("if status is not 0 then alert") == "2:14 write '!='");
-  const std::string regex = "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"";
+  const std::string regex =
+      "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"; of JSON: json '.a | test(\"REGEX\")' = "
+      "true";
   for (const std::string word : {"contains", "matches", "=~", "like", "~"})
     CHECK(of_rule("if content " + word + " \"x\" then alert") == "2:12 " + regex);
   for (const std::string word : {"exit code", "exit status", "exitcode", "return code", "rc"})
