@@ -124,8 +124,10 @@ class Supervisor {
   /// called once, on the loop thread and not from within.
   virtual void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) = 0;
   /// The first value that a filter of jq makes of a text, by the helper that has no privileges. Errors: there is none,
-  /// and why. `done` is called once, on the loop thread and not from within.
-  virtual void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) = 0;
+  /// and why. `done` is called once, on the loop thread and not from within. `whose` text it is, a service's: whose
+  /// filters are slow delays nobody else's.
+  virtual void query(std::string whose, std::string filter, std::string text,
+                     std::function<void(Result<std::string>)> done) = 0;
   /// Loads the rules files again. `done` is called on the loop thread, also from within, and exactly once.
   /// `confirmed`: also where processes of healer's own end by it that a person may have forgotten.
   virtual void reload(bool confirmed, ReloadDone done) = 0;

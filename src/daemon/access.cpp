@@ -143,8 +143,9 @@ class Daemon::Access final : public control::Supervisor {
         });
   }
 
-  void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
-    daemon_.documents_->query(std::move(filter), std::move(text), "hooks", std::move(done));
+  void query(std::string whose, std::string filter, std::string text,
+             std::function<void(Result<std::string>)> done) override {
+    daemon_.documents_->query(std::move(filter), std::move(text), std::move(whose), std::move(done));
   }
 
   void reload(bool confirmed, ReloadDone done) override {

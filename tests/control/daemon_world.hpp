@@ -126,7 +126,8 @@ class DaemonWorld {
       world_.world_.handle(beat);
       world_.settle();
     }
-    void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
+    void query(std::string, std::string filter, std::string text,
+               std::function<void(Result<std::string>)> done) override {
       world_.checks_.push_back([filter = std::move(filter), text = std::move(text), done = std::move(done)] {
         const std::optional<std::string> value = value_in(text, filter);
         done(value ? Result<std::string>(*value) : Error{0, "there is no such value"});

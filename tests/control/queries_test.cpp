@@ -50,7 +50,7 @@ class Asked final : public Supervisor {
   void submit(engine::event::Arrived) override {}
   void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
   void reveal(std::vector<std::string>, std::function<void(std::vector<std::string>)>) override {}
-  void query(std::string, std::string, std::function<void(Result<std::string>)>) override {}
+  void query(std::string, std::string, std::string, std::function<void(Result<std::string>)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }

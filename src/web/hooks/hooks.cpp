@@ -183,7 +183,7 @@ using Found = Result<std::string>;
 Reply query(const Backend& backend, const Visiting& visit, const std::string& filter, const std::string& document,
             std::function<Reply(Found)> then) {
   auto after = std::make_unique<After<Found>>(visit->wake, std::move(then));
-  backend.daemon.query(filter, document, after->teller());
+  backend.daemon.query(visit->service, filter, document, after->teller());
   return reply_of(std::move(after));
 }
 
