@@ -64,7 +64,7 @@ ListMemory::Saved memory_of(const json& saved) {
   else
     for (const std::string& name : memory.names) memory.known[name] = WallTime{};
   // What stands in a file is looked at like what comes from outside.
-  std::erase_if(memory.rows, [](const ListRow& row) { return !config::is_row_name(row.name); });
+  std::erase_if(memory.rows, [](const ListRow& row) { return !is_plain_name(row.name); });
   return memory;
 }
 
