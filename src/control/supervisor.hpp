@@ -103,6 +103,8 @@ class Supervisor {
   // ---- lists of rows
   /// What is known of them, as text.
   [[nodiscard]] virtual std::string lists() const = 0;
+  /// Lists that cannot be read now, a sentence each; they are among the troubles.
+  [[nodiscard]] virtual std::vector<std::string> unread_lists() const = 0;
   /// Rows that are refused now, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> refused_rows() const = 0;
   /// A person's word that a list is right: what is wrong with that, or nothing. `by` names the person.

@@ -97,6 +97,7 @@ class Daemon::Access final : public control::Supervisor {
   }
 
   [[nodiscard]] std::string lists() const override { return daemon_.lists_->text(); }
+  [[nodiscard]] std::vector<std::string> unread_lists() const override { return daemon_.lists_->unread(); }
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return daemon_.lists_->refused(); }
 
   std::optional<std::string> accept_list(const std::string& name, const std::string& by) override {

@@ -215,6 +215,7 @@ std::vector<std::string> Daemon::troubles() const {
     texts.insert(texts.begin(),
                  fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick_));
   if (http_) std::ranges::move(http_->troubles(), std::back_inserter(texts));
+  if (lists_) std::ranges::move(lists_->unread(), std::back_inserter(texts));
   return texts;
 }
 

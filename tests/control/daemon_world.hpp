@@ -115,6 +115,7 @@ class DaemonWorld {
     [[nodiscard]] bool hides_output(ActionId action) const override { return action.number() == world_.hidden; }
     [[nodiscard]] Secrets given_secrets(ActionId) const override { return {}; }
     [[nodiscard]] std::string lists() const override { return {}; }
+    [[nodiscard]] std::vector<std::string> unread_lists() const override { return {}; }
     [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
     std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
     bool forget_row(const std::string&, const std::string&) override { return false; }

@@ -39,6 +39,7 @@ class Asked final : public Supervisor {
   [[nodiscard]] bool hides_output(engine::ActionId) const override { return false; }
   [[nodiscard]] Secrets given_secrets(engine::ActionId) const override { return {}; }
   [[nodiscard]] std::string lists() const override { return {}; }
+  [[nodiscard]] std::vector<std::string> unread_lists() const override { return {}; }
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }

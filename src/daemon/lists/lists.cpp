@@ -479,6 +479,15 @@ std::vector<std::string> DaemonLists::refused() const {
   return all;
 }
 
+std::vector<std::string> DaemonLists::unread() const {
+  std::vector<std::string> all;
+  for (const auto& [source, list] : lists_)
+    if (const std::string& failure = list.memory->saved().failure; list.declared && !failure.empty())
+      all.push_back(
+          fmt::format("list {} cannot be read: {}; its rows are judged by nothing new", list.declared->name, failure));
+  return all;
+}
+
 std::string DaemonLists::text() const {
   std::string all;
   for (const auto& [source, list] : lists_) {
