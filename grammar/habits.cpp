@@ -50,7 +50,9 @@ constexpr std::string_view kRestart =
 constexpr std::string_view kStart =
     "write start program = \"/path/of/program\", or let healer run it: check process NAME with program \"...\"";
 
-constexpr std::string_view kRunning = "a test that a process runs is 'exist': if does not exist then alert";
+constexpr std::string_view kRunning =
+    "a test that a process runs is 'exist': if does not exist then alert; of a unit: if not active then alert; of a "
+    "heartbeat: if missed then alert";
 
 constexpr Habit kHabits[] = {
     {"&&", Where::Anywhere, kAnd},

@@ -103,6 +103,8 @@ class Supervisor {
   // ---- lists of rows
   /// What is known of them, as text.
   [[nodiscard]] virtual std::string lists() const = 0;
+  /// Lists that cannot be read now, a sentence each; they are among the troubles.
+  [[nodiscard]] virtual std::vector<std::string> unread_lists() const = 0;
   /// Rows that are refused now, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> refused_rows() const = 0;
   /// A person's word that a list is right: what is wrong with that, or nothing. `by` names the person.
@@ -124,8 +126,10 @@ class Supervisor {
   /// called once, on the loop thread and not from within.
   virtual void reveal(std::vector<std::string> texts, std::function<void(std::vector<std::string>)> done) = 0;
   /// The first value that a filter of jq makes of a text, by the helper that has no privileges. Errors: there is none,
-  /// and why. `done` is called once, on the loop thread and not from within.
-  virtual void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) = 0;
+  /// and why. `done` is called once, on the loop thread and not from within. `whose` text it is, a service's: whose
+  /// filters are slow delays nobody else's.
+  virtual void query(std::string whose, std::string filter, std::string text,
+                     std::function<void(Result<std::string>)> done) = 0;
   /// Loads the rules files again. `done` is called on the loop thread, also from within, and exactly once.
   /// `confirmed`: also where processes of healer's own end by it that a person may have forgotten.
   virtual void reload(bool confirmed, ReloadDone done) = 0;

@@ -104,6 +104,7 @@ class Access final : public control::Supervisor {
       texts.insert(texts.begin(),
                    fmt::format("the state cannot be written, supervision continues without a journal: {}", *sick));
     if (const Http* const http = calls_.http()) std::ranges::move(http->troubles(), std::back_inserter(texts));
+    std::ranges::move(parts_.lists.unread(), std::back_inserter(texts));
     return texts;
   }
 
@@ -119,6 +120,7 @@ class Access final : public control::Supervisor {
   }
 
   [[nodiscard]] std::string lists() const override { return parts_.lists.text(); }
+  [[nodiscard]] std::vector<std::string> unread_lists() const override { return parts_.lists.unread(); }
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return parts_.lists.refused(); }
 
   std::optional<std::string> accept_list(const std::string& name, const std::string& by) override {
@@ -165,8 +167,9 @@ class Access final : public control::Supervisor {
         });
   }
 
-  void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
-    parts_.measuring.query(std::move(filter), std::move(text), std::move(done));
+  void query(std::string whose, std::string filter, std::string text,
+             std::function<void(Result<std::string>)> done) override {
+    parts_.measuring.query(std::move(whose), std::move(filter), std::move(text), std::move(done));
   }
 
   void reload(bool confirmed, ReloadDone done) override {

@@ -94,7 +94,7 @@ class Judge {
       add(verdict, kSubject, std::move(text), std::move(remedy));
     };
     for (const std::string& trouble : daemon.troubles)
-      lacks(Verdict::Fault, trouble, "healer tries again by itself, once the disk can be written");
+      lacks(Verdict::Fault, trouble, "mend what it names: healer tries again by itself");
     if (!daemon.stale.empty())
       lacks(Verdict::Fault, fmt::format("the rules on disk are not loaded: {}", daemon.stale),
             "fix what healerd -t reports, then: systemctl reload healer");

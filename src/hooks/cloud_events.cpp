@@ -8,7 +8,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "hooks/base64.hpp"
+#include "util/base64.hpp"
 #include "hooks/parse.hpp"
 #include "util/text.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "hooks/base64.hpp"
+#include "util/base64.hpp"
 #include "util/secrets/same_secret.hpp"
 #include "util/text.hpp"
 

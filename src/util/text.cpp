@@ -23,6 +23,14 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+bool is_plain_name(std::string_view name) {
+  const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
+  return !name.empty() && name.size() <= kLongestPlainName && is_alphanumeric(name.front()) &&
+         std::ranges::all_of(name, [&](char c) {
+           return is_alphanumeric(c) || std::string_view("._:@-").find(c) != std::string_view::npos;
+         });
+}
+
 std::string to_lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), lower);

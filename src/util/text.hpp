@@ -28,6 +28,11 @@ namespace healer {
 /// Whether all of it is ASCII that can be seen, or blanks: printable() changes nothing of that.
 [[nodiscard]] bool is_plain(std::string_view text);
 
+inline constexpr std::size_t kLongestPlainName = 253;
+/// Whether a name from outside may go into names, paths and programs: [A-Za-z0-9][A-Za-z0-9._:@-]{0,252}
+/// (language 3.2).
+[[nodiscard]] bool is_plain_name(std::string_view name);
+
 /// ASCII lower case.
 [[nodiscard]] std::string to_lower(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "util/network.hpp"
 #include "util/percent.hpp"
 #include "util/text.hpp"
 
@@ -87,6 +88,16 @@ std::string_view reason_of(unsigned status) {
     case 503: return "Service Unavailable";
     default: return "Unknown";
   }
+}
+
+std::string_view host_of(std::string_view authority) {
+  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
+  return authority.substr(0, authority.find(':'));
+}
+
+bool names_machine(const Request& request, std::string_view host) {
+  const std::string_view asked = host_of(request.header("Host").value_or(""));
+  return asked.empty() || iequals(asked, "localhost") || iequals(asked, host) || Network::parse(asked);
 }
 
 }  // namespace healer::web

@@ -95,4 +95,12 @@ using Reply = std::variant<Response, std::unique_ptr<Deferred>>;
 /// The words that go with a status: "Not Found".
 [[nodiscard]] std::string_view reason_of(unsigned status);
 
+/// The host of "host:port" or "[address]:port", without brackets.
+[[nodiscard]] std::string_view host_of(std::string_view authority);
+
+/// Whether it was sent to this machine by an address or by its own name, `host`, as the header Host says. Where no
+/// password is needed, a page of anybody's could have its own name lead here (DNS rebinding), and ask in the name of
+/// whoever sees it.
+[[nodiscard]] bool names_machine(const Request& request, std::string_view host);
+
 }  // namespace healer::web

@@ -31,12 +31,6 @@ Least rank_of(const Asker& who) {
   return who.role ? static_cast<Least>(static_cast<std::uint8_t>(*who.role) + 1) : Least::Anybody;
 }
 
-/// "h:2812" and "[::1]:80" without their ports.
-std::string_view host_of(std::string_view authority) {
-  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
-  return authority.substr(0, authority.find(':'));
-}
-
 /// What stands in a URL between the two slashes and the next one.
 std::string_view authority_of(std::string_view url) {
   const std::size_t begin = url.find("://");
@@ -150,12 +144,11 @@ std::string Site::client_of(const Request& request) const {
   return client;
 }
 
-/// Whether the name by which it was asked is this machine's. Where no password is needed, a page of anybody's could
-/// have its own name lead here (DNS rebinding), and ask in the name of who sees it.
+/// Whether the name by which it was asked is this machine's, or that of `set url`.
 bool Site::is_own_host(const Request& request) const {
-  const std::string_view host = host_of(request.header("Host").value_or(""));
-  return host.empty() || iequals(host, "localhost") || iequals(host, options_.host) || Network::parse(host) ||
-         (!options_.url.empty() && iequals(host, host_of(authority_of(options_.url))));
+  return names_machine(request, options_.host) ||
+         (!options_.url.empty() &&
+          iequals(host_of(request.header("Host").value_or("")), host_of(authority_of(options_.url))));
 }
 
 /// Why a request that changes something cannot be believed to come from a page of ours.

@@ -34,7 +34,9 @@ TEST_CASE("words of conditions in other languages have a remedy", "[config][habi
   CHECK(of_rule("if status != 0 && content = \"x\" then alert") == "2:16 write 'and'");
   CHECK(of_rule("if status != 0 || content = \"x\" then alert") == "2:16 write 'or'");
   CHECK(of_rule("if status is not 0 then alert") == "2:14 write '!='");
-  const std::string regex = "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"";
+  const std::string regex =
+      "write '=' or '!=' and a regular expression, as in: content = \"REGEX\"; of JSON: json '.a | test(\"REGEX\")' = "
+      "true";
   for (const std::string word : {"contains", "matches", "=~", "like", "~"})
     CHECK(of_rule("if content " + word + " \"x\" then alert") == "2:12 " + regex);
   for (const std::string word : {"exit code", "exit status", "exitcode", "return code", "rc"})
@@ -130,7 +132,8 @@ TEST_CASE("A mistaken action has a remedy", "[config][habits]") {
   CHECK(of_rule("if status != 0 then alert repeat") ==
         "2:27 'repeat' is for 'exec'; alerts are repeated by a reminder: alert ADDRESS with reminder on 10 cycles");
   CHECK(of_process("if not running then restart") ==
-        "2:8 a test that a process runs is 'exist': if does not exist then alert");
+        "2:8 a test that a process runs is 'exist': if does not exist then alert; of a unit: if not active then alert; "
+        "of a heartbeat: if missed then alert");
   CHECK(remedy_of("set mailserver smtp.example.org:587") == "1:32 write smtp.example.org port 587");
   CHECK(remedy_of("check host x with address 127.0.0.1:8081") ==
         "1:36 write address 127.0.0.1, and the port in a test: if failed port 8081 then alert");

@@ -342,13 +342,19 @@ TEST_CASE("settings of healing and maintenance reach the engine", "[workflow]") 
 
 TEST_CASE("a workflow knows the values of the rows that are healed with it", "[workflow]") {
   const auto row = std::make_shared<const engine::Row>(
-      engine::Row{.target = "web1", .variables = {{"NODE", "web1"}, {"NODE.ip", "192.0.2.1"}}, .lists = {"NODE"}});
+      engine::Row{.target = "web1",
+                  .variables = {{"NODE", "web1"}, {"NODE.ip", "192.0.2.1"}, {"NODE.mac", "02:00:00:00:00:01"}},
+                  .lists = {"NODE"}});
+  const auto bare = std::make_shared<const engine::Row>(
+      engine::Row{.target = "web2", .variables = {{"NODE", "web2"}, {"NODE.ip", "192.0.2.2"}}, .lists = {"NODE"}});
   const std::string text =
       "workflow w { step alert \"${NODE} ${NODE.ip}\" on failure heal with v }\n"
       "workflow v { step alert \"${NODE} ${NODE.mac}\" }\n"
       "check program a with path \"/bin/true\" if status != 0 then heal \"${NODE}\" with w\n"
       "check program b with path \"/bin/true\" if status != 0 then heal with w\n";
   CHECK(diagnostics_with_rows(text, {row, row}) == "");
+  CHECK(diagnostics_with_rows(text, {row, bare}) ==
+        "4: the workflow 'v' needs ${NODE.mac}, and 'b' has no such value\n");
   CHECK(diagnostics_with_rows(text, {row, nullptr}) ==
         "4: the workflow 'w' needs ${NODE}, and 'b' has no such value\n"
         "4: the workflow 'w' needs ${NODE.ip}, and 'b' has no such value\n"

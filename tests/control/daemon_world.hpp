@@ -115,6 +115,7 @@ class DaemonWorld {
     [[nodiscard]] bool hides_output(ActionId action) const override { return action.number() == world_.hidden; }
     [[nodiscard]] Secrets given_secrets(ActionId) const override { return {}; }
     [[nodiscard]] std::string lists() const override { return {}; }
+    [[nodiscard]] std::vector<std::string> unread_lists() const override { return {}; }
     [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
     std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
     bool forget_row(const std::string&, const std::string&) override { return false; }
@@ -126,7 +127,8 @@ class DaemonWorld {
       world_.world_.handle(beat);
       world_.settle();
     }
-    void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) override {
+    void query(std::string, std::string filter, std::string text,
+               std::function<void(Result<std::string>)> done) override {
       world_.checks_.push_back([filter = std::move(filter), text = std::move(text), done = std::move(done)] {
         const std::optional<std::string> value = value_in(text, filter);
         done(value ? Result<std::string>(*value) : Error{0, "there is no such value"});

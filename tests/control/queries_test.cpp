@@ -39,6 +39,7 @@ class Asked final : public Supervisor {
   [[nodiscard]] bool hides_output(engine::ActionId) const override { return false; }
   [[nodiscard]] Secrets given_secrets(engine::ActionId) const override { return {}; }
   [[nodiscard]] std::string lists() const override { return {}; }
+  [[nodiscard]] std::vector<std::string> unread_lists() const override { return {}; }
   [[nodiscard]] std::vector<std::string> refused_rows() const override { return {}; }
   std::optional<std::string> accept_list(const std::string&, const std::string&) override { return std::nullopt; }
   bool forget_row(const std::string&, const std::string&) override { return false; }
@@ -50,7 +51,7 @@ class Asked final : public Supervisor {
   void submit(engine::event::Arrived) override {}
   void check_token(const std::string&, std::string, std::function<void(bool)>) override {}
   void reveal(std::vector<std::string>, std::function<void(std::vector<std::string>)>) override {}
-  void query(std::string, std::string, std::function<void(Result<std::string>)>) override {}
+  void query(std::string, std::string, std::string, std::function<void(Result<std::string>)>) override {}
   void reload(bool, ReloadDone) override {}
   void diff(ReloadDone) override {}
   std::vector<std::string> quit() override { return {}; }

@@ -24,6 +24,8 @@ class Wall:
         self.delay = 0.0  # of each answer, in seconds
         self.lock = threading.Lock()
         self.free = threading.Event()  # whom it does not answer is let go
+        self.open: set[int] = set()  # ports of clients that it serves
+        self.over: set[int] = set()  # of those that it has served
         wall = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -59,6 +61,18 @@ class Wall:
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
 
+            def process_request(self, request, client_address) -> None:
+                with wall.lock:
+                    wall.open.add(client_address[1])
+                    wall.over.discard(client_address[1])
+                super().process_request(request, client_address)
+
+            def process_request_thread(self, request, client_address) -> None:
+                super().process_request_thread(request, client_address)
+                with wall.lock:
+                    wall.open.discard(client_address[1])
+                    wall.over.add(client_address[1])
+
             def handle_error(self, *_args) -> None:  # clients that leave are meant to
                 pass
 
@@ -82,6 +96,12 @@ class Wall:
     def keys(self) -> list[str]:
         with self.lock:
             return [headers["Idempotency-Key"] for _, headers, _ in self.calls]
+
+    def settle(self, wait_for) -> None:
+        """Waits until it has served all who have come so far. They are served in the order of their coming."""
+        with socket.create_connection(("127.0.0.1", self.server.server_port)) as last:
+            port = last.getsockname()[1]
+        wait_for(lambda: port in self.over and not self.open, "the server of contacts to be done with it")
 
     def stop(self) -> None:
         self.free.set()

@@ -93,6 +93,28 @@ class Lists(support.Case):
         self.assertEqual(len(told()), 1)
         self.assertIn("it has no field 'ip'", told()[0])
 
+    def test_a_row_that_lacks_what_its_workflow_needs_is_refused_before_it_is_healed_half_way(self):
+        rows = self.path("rows")
+
+        def write(*nodes: dict) -> None:
+            fresh = self.path("rows.new")
+            fresh.write_text("".join(json.dumps(node) + "\n" for node in nodes))
+            fresh.chmod(0o600)
+            os.replace(fresh, rows)
+
+        write({"name": "a", "mac": "02:00:00:00:00:0a"})
+        daemon = self.start(f'set settle 1 s\nfor each NODE from file "{rows}" every 1 second {{\n'
+                            f'  check program ping_${{NODE}} with path "/bin/false"\n    if status != 0 then heal with w\n}}\n'
+                            f'workflow w {{\n  step program "/bin/sh -c \'echo $HEALER_TARGET >> {self.path("steps")}\'"\n'
+                            f'  step program "/bin/true ${{NODE.mac}}"\n}}\n')
+        self.wait_for_names(daemon, "a")
+        write({"name": "a", "mac": "02:00:00:00:00:0a"}, {"name": "b"}, {"name": "c", "mac": "02:00:00:00:00:0c"})
+        self.wait_for_names(daemon, "a", "c")
+        refused = "the row 'b' is refused: the workflow 'w' needs ${NODE.mac}, and 'ping_b' has no such value"
+        self.wait_for(lambda: self.told_of(daemon, refused), "a word of the row", detail=daemon.log_text)
+        self.wait_for(lambda: "c" in self.text("steps"), "a healing", limit=3 * support.LIMIT)
+        self.assertNotIn("b", self.text("steps"))
+
     def test_a_failed_listing_keeps_the_rows_and_is_told(self):
         daemon = self.of_file("a", "b")
         self.wait_for_names(daemon, "a", "b")
@@ -327,12 +349,15 @@ class Lists(support.Case):
         daemon.write_rules(head + self.block(f'from file "{late}" every 1 second'))
         self.assertEqual(daemon.reload().returncode, 0)
         self.assertEqual(self.names(daemon), set())
+        self.assertIn("list NODE cannot be read: ", " ".join(daemon.ask("status")["daemon"]["troubles"]))
+        self.assertIn("warning: list NODE cannot be read: ", daemon.ctl("summary").stdout)
         daemon.kill()
         daemon.launch()
         self.assertEqual(self.names(daemon), set())
         late.write_text("a\nb\n")
         late.chmod(0o600)
         self.wait_for_names(daemon, "a", "b")
+        self.assertNotIn("cannot be read", daemon.ctl("summary").stdout)
         runs = self.text("pings.txt").count("b=")
         self.wait_for(lambda: self.text("pings.txt").count("b=") >= runs + 2, "more runs")
         self.assertEqual(self.text("told.txt"), "b=b\n")

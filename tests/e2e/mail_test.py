@@ -64,6 +64,7 @@ class Mail(mails.Receiving, support.Case):
             time.sleep(dice.uniform(0, 0.06))  # at any moment
             daemon.kill()
             self.wait_for(self.all_ended, "the mail server to be done with it")
+            wall.settle(self.wait_for)
             under_way.add(self.taken() - 1)
             calls_under_way.add(len(wall.calls) - 1)
             daemon.launch()

@@ -13,9 +13,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hooks/base64.hpp"
 #include "hooks/read.hpp"
 #include "hooks/signature.hpp"
+#include "util/base64.hpp"
 
 namespace {
 
@@ -88,8 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   check_signature(message);
-  if (const auto bytes = hooks::base64_decoded(rest);
-      bytes && hooks::base64_decoded(hooks::base64_encoded(*bytes)) != bytes)
+  if (const auto bytes = base64_decoded(rest); bytes && base64_decoded(base64_encoded(*bytes)) != bytes)
     fail("base64 is read as it was written");
   return 0;
 }

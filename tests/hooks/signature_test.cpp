@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "hooks/base64.hpp"
 #include "hooks/readings.hpp"
+#include "util/base64.hpp"
 
 namespace signature_test {
 
@@ -13,7 +13,7 @@ using namespace healer::test;
 
 // The example of the specification's libraries.
 const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const std::string kOther = "whsec_" + hooks::base64_encoded("another secret of 24 byt");
+const std::string kOther = "whsec_" + base64_encoded("another secret of 24 byt");
 constexpr std::string_view kId = "msg_p5jXN8AQM9LWM0D4loKWxJek", kSent = "1614265330",
                            kBody = R"({"test": 2432232314})";
 const std::string kSignature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
@@ -72,11 +72,11 @@ TEST_CASE("a secret that is none signs nothing, and it is said so", "[hooks]") {
 
 TEST_CASE("base64 is written and read", "[hooks]") {
   for (const std::string_view bytes : {"", "a", "ab", "abc", "abcd"})
-    CHECK(hooks::base64_decoded(hooks::base64_encoded(bytes)) == bytes);
-  CHECK(hooks::base64_encoded("\xff\xfe") == "//4=");
-  CHECK(hooks::base64_decoded("//4") == "\xff\xfe");
+    CHECK(base64_decoded(base64_encoded(bytes)) == bytes);
+  CHECK(base64_encoded("\xff\xfe") == "//4=");
+  CHECK(base64_decoded("//4") == "\xff\xfe");
   for (const std::string_view odd : {"a", "=", "====", "ab=c", "a b=", "//5=", "ab\n=", "_-4="})
-    CHECK_FALSE(hooks::base64_decoded(odd));
+    CHECK_FALSE(base64_decoded(odd));
 }
 
 }  // namespace signature_test

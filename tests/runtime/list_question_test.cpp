@@ -132,7 +132,8 @@ TEST_CASE("a helper answers for lists, goes on after one that fails, and gives b
     many.text += (i == 0 ? "" : ",") + (R"({"metadata": {"name": "node)" + std::to_string(i) + R"("}, "ready": true})");
   many.text += "]}";
   Result<ListAnswer> found = helper.rows(many);
-  for (int again = 0; !found && again < 20; ++again) found = helper.rows(many);  // a busy machine takes longer than it may
+  for (int again = 0; !found && again < 20; ++again)
+    found = helper.rows(many);  // a busy machine takes longer than it may
   REQUIRE(found);
   CHECK(found->parts.front().size() == 20'000);
   CHECK(*helper.first(".a", "{\"a\": 7}") == "7");

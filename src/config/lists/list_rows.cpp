@@ -17,12 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestValue = 60'000;
 constexpr std::size_t kMostDigits = 18;
 constexpr std::size_t kShown = 60;
-
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); }
 
 std::string in_marks(std::string_view text) {
   return fmt::format("'{}{}'", printable(text.substr(0, kShown)), text.size() > kShown ? "..." : "");
@@ -84,20 +81,13 @@ Numbered numbered(std::string_view name) {
 
 }  // namespace
 
-bool is_row_name(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && is_alphanumeric(name.front()) &&
-         std::ranges::all_of(name, [](char c) {
-           return is_alphanumeric(c) || std::string_view("._:@-").find(c) != std::string_view::npos;
-         });
-}
-
 std::string fault_of(const ListRow& row) {
   for (const auto& [key, value] : row.fields) {
     if (has_controls(value) || has_controls(key))
       return fmt::format("the value of {} has control characters", in_marks(key));
     if (value.size() > kLongestValue) return fmt::format("the value of {} is too long", in_marks(key));
   }
-  return is_row_name(row.name) ? std::string() : fmt::format("{} is not a valid row name", in_marks(row.name));
+  return is_plain_name(row.name) ? std::string() : fmt::format("{} is not a valid row name", in_marks(row.name));
 }
 
 Result<ListReading> read_rows(std::string_view text, const KeptOfRows& kept) {
@@ -115,7 +105,7 @@ Result<ListReading> read_rows(std::string_view text, const KeptOfRows& kept) {
       wrong = read_object(line, kept, row);
     else
       row.name = line;
-    if (!wrong && !is_row_name(row.name)) wrong = fmt::format("{} is not a valid row name", in_marks(row.name));
+    if (!wrong && !is_plain_name(row.name)) wrong = fmt::format("{} is not a valid row name", in_marks(row.name));
     if (wrong)
       reading.refused.push_back({number, fmt::format("line {}: {}", number, *wrong)});
     else {

@@ -52,8 +52,7 @@ inline constexpr std::size_t kMostRangeRows = 10'000;
 /// Without regard to their order.
 [[nodiscard]] bool same_rows(std::vector<ListRow> one, std::vector<ListRow> other);
 
-/// Whether a name of a row may go into names, paths and programs: [A-Za-z0-9][A-Za-z0-9._:@-]{0,252}.
-[[nodiscard]] bool is_row_name(std::string_view name);
+/// Of a name of a row that is not plain (util/text).
 inline constexpr std::string_view kRowNameRemedy =
     "a name has letters, digits and . _ : @ -, begins with a letter or digit, and is at most 253 characters long";
 

@@ -14,6 +14,7 @@
 #include "config/text/secret.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/words/occurrence.hpp"
+#include "util/base64.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
 
@@ -144,10 +145,7 @@ class EventChecker {
   static bool is_base64(std::string_view text) {
     constexpr std::string_view kPrefix = "whsec_";
     if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
-    const std::string_view digits = text.substr(0, text.find('='));
-    return text.size() % 4 == 0 && text.size() - digits.size() <= 2 && std::ranges::all_of(digits, [](char c) {
-             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '+' || c == '/';
-           });
+    return base64_decoded(text).has_value();
   }
 
   void path(const Word& path) {

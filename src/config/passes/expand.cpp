@@ -551,7 +551,7 @@ class Expander {
         names = *range;
       }
       for (std::string& name : names) {
-        if (is_row_name(name))
+        if (is_plain_name(name))
           add(std::move(name), at);
         else
           error(Code::InvalidValue, here(at), fmt::format("{} is not a valid row name", in_quotes(name)),

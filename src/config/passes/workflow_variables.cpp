@@ -225,11 +225,19 @@ class WorkflowReader {
   Wanted wanted_;
 };
 
-/// Whether a row has a value of that name; of rows that are read later only the name before the dot is known.
-bool has_value(const engine::Row* row, std::string_view name) {
+/// Whether a row has a value of that name, or may have one: as of rows that are read later only the name before the dot
+/// is known.
+bool may_have_value(const engine::Row* row, std::string_view name) {
   if (row == nullptr) return false;
   return std::ranges::any_of(row->variables,
                              [&](const auto& one) { return one.first == name || one.first == stem(name); });
+}
+
+/// Whether a healing of that check has a value of that name, as far as anybody knows now.
+bool has_value(const CheckSyntax& check, std::string_view name) {
+  if (check.stands_in) return may_have_value(check.row.get(), name);
+  return check.row != nullptr &&
+         std::ranges::any_of(check.row->variables, [&](const auto& one) { return one.first == name; });
 }
 
 /// The filter as if those names had values.
@@ -257,12 +265,12 @@ class VariableChecker {
     each_order([this](const CheckSyntax& check, const ActionSyntax& order) {
       target(check, order);
       each_needed(order, [&](Needs& needs, const std::string& name) {
-        if (has_value(check.row.get(), name)) needs.known.insert(name);
+        if (may_have_value(check.row.get(), name)) needs.known.insert(name);
       });
     });
     each_order([this](const CheckSyntax& check, const ActionSyntax& order) {
       each_needed(order, [&](const Needs& needs, const std::string& name) {
-        if (!needs.known.contains(name) || has_value(check.row.get(), name)) return;
+        if (!needs.known.contains(name) || has_value(check, name)) return;
         report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow->range,
                fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
@@ -311,7 +319,7 @@ class VariableChecker {
   void target(const CheckSyntax& check, const ActionSyntax& order) {
     if (!order.target) return;
     for (const VariableUse& use : variables_in(order.target->value))
-      if (!use.closed || use.is_secret() || (!is_built_in(use.name) && !has_value(check.row.get(), use.name)))
+      if (!use.closed || use.is_secret() || (!is_built_in(use.name) && !has_value(check, use.name)))
         report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, order.target->range,
                fmt::format("{} has no value ${{{}}}", in_quotes(check.name.value), printable(use.name)));
   }
@@ -329,7 +337,7 @@ class VariableChecker {
     for (const auto& [saved, step] : needs.saved) names.push_back(saved);
     bool of_row = false;
     for_each_check(document_, [&](const CheckSyntax& check) {
-      of_row = of_row || has_value(check.row.get(), name);
+      of_row = of_row || may_have_value(check.row.get(), name);
       if (check.row)
         for (const auto& [variable, value] : check.row->variables) names.push_back(variable);
     });

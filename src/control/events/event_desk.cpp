@@ -179,9 +179,10 @@ void EventDesk::read_body(const std::shared_ptr<Sending>& sending, const std::st
 
 void EventDesk::find_key(const std::shared_ptr<Sending>& sending, const std::string& body) {
   const engine::EventSpec& spec = daemon_.engine().graph()->at(sending->service).other->event;
-  daemon_.query(spec.key, body, [this, sending, body, alive = std::weak_ptr(alive_)](const Result<std::string>& key) {
-    if (!alive.expired()) find_state(sending, body, key);
-  });
+  daemon_.query(sending->name, spec.key, body,
+                [this, sending, body, alive = std::weak_ptr(alive_)](const Result<std::string>& key) {
+                  if (!alive.expired()) find_state(sending, body, key);
+                });
 }
 
 void EventDesk::find_state(const std::shared_ptr<Sending>& sending, const std::string& body,
@@ -199,7 +200,7 @@ void EventDesk::find_state(const std::shared_ptr<Sending>& sending, const std::s
   };
   const std::string filter = block->other->event.state;
   if (filter.empty()) return done(std::nullopt);
-  daemon_.query(filter, body, [done, alive = std::weak_ptr(alive_)](const Result<std::string>& state) {
+  daemon_.query(sending->name, filter, body, [done, alive = std::weak_ptr(alive_)](const Result<std::string>& state) {
     if (!alive.expired()) done(state);
   });
 }
@@ -285,7 +286,7 @@ void EventDesk::preview_rules(const std::shared_ptr<Sending>& sending, std::size
   if (values->size() < filters.size()) {
     const std::string filter = filters[values->size()];
     return daemon_.query(
-        filter, one.document,
+        sending->name, filter, one.document,
         [this, sending, at, values, filter, alive = std::weak_ptr(alive_)](const Result<std::string>& value) {
           if (alive.expired()) return;
           engine::ValueSeen seen{.filter = filter, .value = std::nullopt};

@@ -64,7 +64,7 @@ ListMemory::Saved memory_of(const json& saved) {
   else
     for (const std::string& name : memory.names) memory.known[name] = WallTime{};
   // What stands in a file is looked at like what comes from outside.
-  std::erase_if(memory.rows, [](const ListRow& row) { return !config::is_row_name(row.name); });
+  std::erase_if(memory.rows, [](const ListRow& row) { return !is_plain_name(row.name); });
   return memory;
 }
 
@@ -476,6 +476,15 @@ std::vector<std::string> DaemonLists::refused() const {
     for (const std::string& text : list.memory->refused())
       all.push_back(fmt::format("list {}: {}", list.declared->name, text));
   }
+  return all;
+}
+
+std::vector<std::string> DaemonLists::unread() const {
+  std::vector<std::string> all;
+  for (const auto& [source, list] : lists_)
+    if (const std::string& failure = list.memory->saved().failure; list.declared && !failure.empty())
+      all.push_back(
+          fmt::format("list {} cannot be read: {}; its rows are judged by nothing new", list.declared->name, failure));
   return all;
 }
 

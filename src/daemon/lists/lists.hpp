@@ -98,6 +98,8 @@ class DaemonLists {
 
   /// Rows that are refused now, a sentence each.
   [[nodiscard]] std::vector<std::string> refused() const;
+  /// Lists that cannot be read now, a sentence each.
+  [[nodiscard]] std::vector<std::string> unread() const;
   /// What is known of each list, for a person.
   [[nodiscard]] std::string text() const;
   /// A person's word that a list is right. Returns what is wrong with that, or nothing.

@@ -53,8 +53,8 @@ class Measuring {
   void cancel(engine::RunId run);
   void signal(const engine::effect::Signal& effect) { inspector_->signal(effect); }
   /// As control::Supervisor::query().
-  void query(std::string filter, std::string text, std::function<void(Result<std::string>)> done) {
-    documents_->query(std::move(filter), std::move(text), "hooks", std::move(done));
+  void query(std::string whose, std::string filter, std::string text, std::function<void(Result<std::string>)> done) {
+    documents_->query(std::move(filter), std::move(text), std::move(whose), std::move(done));
   }
   /// The length of a cycle, as the rules have it.
   void set_cycle(Duration cycle) { runs_->set_cycle(cycle); }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "engine/rules/json_test.hpp"
 
+#include <cstddef>
+#include <unordered_map>
+
 #include "util/jq.hpp"
 #include "util/result.hpp"
 
@@ -26,9 +29,13 @@ std::optional<bool> compare(const JsonTest& test, const std::string& value) {
 }
 
 std::optional<std::string> value_in(const std::string& text, const std::string& filter) {
-  Result<JqFilter> compiled = JqFilter::compile(filter);
-  if (!compiled) return std::nullopt;
-  const Result<std::string> value = compiled->first(text);
+  constexpr std::size_t kKept = 256;
+  thread_local std::unordered_map<std::string, Result<JqFilter>> compiled;  // which takes longer than to run it
+  if (compiled.size() >= kKept && !compiled.contains(filter)) compiled.clear();
+  auto found = compiled.find(filter);
+  if (found == compiled.end()) found = compiled.emplace(filter, JqFilter::compile(filter)).first;
+  if (!found->second) return std::nullopt;
+  const Result<std::string> value = found->second->first(text);
   return value ? std::optional(*value) : std::nullopt;
 }
 

@@ -76,13 +76,6 @@ std::string environment_name(std::string_view field) {
   return name;
 }
 
-bool is_plain_name(std::string_view name) {
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c); };
-  return !name.empty() && name.size() <= kLongestPlainName && is_plain(name.front()) &&
-         std::ranges::all_of(
-             name, [&](char c) { return is_plain(c) || std::string_view("._:@-").find(c) != std::string_view::npos; });
-}
-
 EventFields unshadowed(EventFields fields, const std::vector<std::string>& named) {
   std::erase_if(fields, [&](const auto& field) {
     return std::ranges::any_of(named, [&](const std::string& name) {

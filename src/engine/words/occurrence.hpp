@@ -30,9 +30,6 @@ struct ServiceBlock;
 
 /// HEALER_EVENT_A_B of EVENT.a.b.
 [[nodiscard]] std::string environment_name(std::string_view field);
-inline constexpr std::size_t kLongestPlainName = 253;
-/// Whether a name from outside may go into names, paths and programs (language 3.2).
-[[nodiscard]] bool is_plain_name(std::string_view name);
 /// The fields without those that a program would take for one of `named`, which alone the rules have looked at.
 [[nodiscard]] EventFields unshadowed(EventFields fields, const std::vector<std::string>& named);
 /// What became of an event, for people: what its rules have done, as the records of its run from `begin` on tell it.

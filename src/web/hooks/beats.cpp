@@ -79,7 +79,7 @@ Reply take_beat(const Backend& backend, const Call& call) {
   const bool asks_nothing = heartbeat == nullptr || (heartbeat->token.empty() && heartbeat->certificate.empty());
   const auto token = given_token(request);
   if ((heartbeat != nullptr && shows_certificate(request, heartbeat->certificate)) ||
-      (asks_nothing && is_from_here(request)))
+      (asks_nothing && is_from_here(request, backend.daemon.engine().host())))
     peer.who.role = engine::Role::Operator;
   else if (token)
     asked.beat->token = *token;

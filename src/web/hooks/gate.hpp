@@ -18,7 +18,8 @@ namespace healer::web {
 [[nodiscard]] bool shows_certificate(const Request& request, std::string_view wanted);
 
 /// Whether it was sent by a program on this machine: by no proxy, which may stand for anybody, and by no browser, which
-/// may do so for a page of anybody's. That is enough where rules ask for no secret.
-[[nodiscard]] bool is_from_here(const Request& request);
+/// may do so for a page of anybody's, be it under a name of its own that leads here. That is enough where rules ask for
+/// no secret. `host`: the name of this machine.
+[[nodiscard]] bool is_from_here(const Request& request, std::string_view host);
 
 }  // namespace healer::web

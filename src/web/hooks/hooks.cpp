@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -61,12 +63,34 @@ class HookBook {
   std::unordered_map<std::string, std::string> services_;
 };
 
+/// Signed messages that were taken, for as long as their time lets them be believed: who overhears one cannot have it
+/// taken again. What a sender tries again bears another time, and what was not taken may come again as it was.
+class TakenMessages {
+ public:
+  /// "HOOK ID TIMESTAMP".
+  [[nodiscard]] bool has(const std::string& message) const { return known_.contains(message); }
+  void add(const std::string& message, Duration now) {
+    while (!order_.empty() && (now - order_.front().second > 2 * hooks::kTolerance || order_.size() >= kMost)) {
+      known_.erase(order_.front().first);
+      order_.pop_front();
+    }
+    if (known_.insert(message).second) order_.emplace_back(message, now);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 50'000;
+
+  std::unordered_set<std::string> known_;
+  std::deque<std::pair<std::string, Duration>> order_;  // by when they were taken, in mono time
+};
+
 /// One request to a hook, while it lasts. The rules may change meanwhile: it is judged by those of its beginning.
 struct Visit {
   const Request& request;
   Wake wake;
   std::string service;
   EventSpec spec;
+  std::shared_ptr<TakenMessages> taken;
 
   [[nodiscard]] hooks::Message message() const { return {.body = request.body, .headers = request.headers}; }
   [[nodiscard]] std::string sender() const {
@@ -80,6 +104,14 @@ struct Visit {
 };
 
 using Visiting = std::shared_ptr<const Visit>;
+
+/// Names a message that is signed; empty: it is not, or its id is that of its event, which is known by that.
+std::string signed_message(const Visit& visit) {
+  const auto id = visit.request.header("webhook-id"), timestamp = visit.request.header("webhook-timestamp");
+  const bool is_event = visit.spec.format == EventFormat::Json && visit.spec.key.empty();
+  if (!id || !timestamp || is_event || !visit.request.header("webhook-signature")) return {};
+  return fmt::format("{} {} {}", visit.spec.hook, *id, *timestamp);
+}
 
 /// Asks the verb `event` in the name of the hook, and makes a response of what comes of it.
 Reply tell(const Backend& backend, const Visiting& visit, EventSent sent,
@@ -109,7 +141,7 @@ Response accepted(const std::vector<Json>& events) {
 }
 
 /// The answer to a request by those to its events: the one that asks most of its sender.
-Response respond_to_events(const Visit& visit, const Outcome& outcome) {
+Response respond_to_events(const Visit& visit, const Outcome& outcome, Duration now) {
   if (const auto* const failure = std::get_if<control::Failure>(&outcome)) {
     // The rules have changed since the hook was found.
     if (failure->code == "unknown-service" || failure->code == "no-check-of-events")
@@ -129,6 +161,7 @@ Response respond_to_events(const Visit& visit, const Outcome& outcome) {
     return response;
   }
   if (const auto done = std::get<Gathered>(outcome).end.get<control::Done>(); !done.ok) return refusal(503, done.text);
+  if (const std::string message = signed_message(visit); !message.empty()) visit.taken->add(message, now);
   return accepted(events);
 }
 
@@ -139,8 +172,9 @@ Reply send(const Backend& backend, const Visiting& visit, std::vector<Occurrence
                                 .state = std::move(one.state),
                                 .document = std::move(one.document),
                                 .remark = std::move(one.remark)});
-  return tell(backend, visit, std::move(sent),
-              [visit](const Outcome& outcome) { return respond_to_events(*visit, outcome); });
+  return tell(backend, visit, std::move(sent), [visit, &daemon = backend.daemon](const Outcome& outcome) {
+    return respond_to_events(*visit, outcome, daemon.now().mono);
+  });
 }
 
 using Found = Result<std::string>;
@@ -149,7 +183,7 @@ using Found = Result<std::string>;
 Reply query(const Backend& backend, const Visiting& visit, const std::string& filter, const std::string& document,
             std::function<Reply(Found)> then) {
   auto after = std::make_unique<After<Found>>(visit->wake, std::move(then));
-  backend.daemon.query(filter, document, after->teller());
+  backend.daemon.query(visit->service, filter, document, after->teller());
   return reply_of(std::move(after));
 }
 
@@ -207,7 +241,7 @@ class Hooks {
     const std::string* const service = book_.find(graph, request.path);
     if (service == nullptr) return refusal(404, "no rule has a hook of this path");
     const auto visit = std::make_shared<const Visit>(
-        Visit{request, call.wake, *service, graph->at(*graph->find(*service)).other->event});
+        Visit{request, call.wake, *service, graph->at(*graph->find(*service)).other->event, taken_});
     const bool is_handshake = request.method == Method::Options && visit->spec.format == EventFormat::CloudEvents;
     if (request.method != Method::Post && !is_handshake)
       return visit->spec.format == EventFormat::CloudEvents ? wrong_method({Method::Options, Method::Post})
@@ -226,7 +260,7 @@ class Hooks {
     const EventSpec& spec = visit->spec;
     if (shows_certificate(request, spec.certificate)) return then();
     if (spec.secrets.empty() && spec.token.empty()) {
-      if (spec.certificate.empty() && is_from_here(request)) return then();
+      if (spec.certificate.empty() && is_from_here(request, backend_.daemon.engine().host())) return then();
       return keep_out(visit, spec.certificate.empty()
                                  ? "a hook without a secret takes events of programs on this machine alone"
                                  : "it has not shown the certificate that the hook asks for");
@@ -253,7 +287,10 @@ class Hooks {
           if (!is_signed) return keep_out(visit, "its token is not that of the hook");
           std::erase_if(secrets, [](const std::string& secret) { return secret.empty(); });
           const std::string why = hooks::distrust(visit->message(), secrets, backend_.daemon.now().wall);
-          return why.empty() ? then() : keep_out(visit, why);
+          if (!why.empty()) return keep_out(visit, why);
+          if (const std::string message = signed_message(*visit); !message.empty() && taken_->has(message))
+            return accepted({});
+          return then();
         });
     backend_.daemon.reveal(std::move(texts), after->teller());
     return reply_of(std::move(after));
@@ -268,6 +305,7 @@ class Hooks {
 
   Backend backend_;
   HookBook book_;
+  std::shared_ptr<TakenMessages> taken_ = std::make_shared<TakenMessages>();
   std::map<std::string, Duration> told_;  // by hook: when people were last told who was kept out
 };
 

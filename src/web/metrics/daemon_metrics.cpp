@@ -169,6 +169,8 @@ class DaemonMetrics {
       out_.only({"healer_config_last_reload_success_timestamp_seconds", kGauge, "When the rules in force were loaded.",
                  "seconds"},
                 in_seconds(*loaded));
+    out_.only({"healer_lists_unread", kGauge, "Lists that cannot be read now."},
+              std::uint64_t{daemon_.unread_lists().size()});
     out_.only({"healer_list_rows_refused", kGauge, "Rows of lists that are refused now."},
               std::uint64_t{daemon_.refused_rows().size()});
     out_.only({"healer_cycle_seconds", kGauge, "The length of a cycle.", "seconds"},

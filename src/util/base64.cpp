@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "hooks/base64.hpp"
+#include "util/base64.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace healer::hooks {
+namespace healer {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -57,4 +57,4 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   return bits == 0 ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-}  // namespace healer::hooks
+}  // namespace healer

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-namespace healer::hooks {
+namespace healer {
 
 /// With padding.
 [[nodiscard]] std::string base64_encoded(std::string_view bytes);
 /// The bytes of a text; the padding may be missing. Nothing: it is no base64.
 [[nodiscard]] std::optional<std::string> base64_decoded(std::string_view text);
 
-}  // namespace healer::hooks
+}  // namespace healer
