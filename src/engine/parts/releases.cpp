@@ -43,6 +43,7 @@ bool Releases::end_now(Turn& turn) {
     if (std::erase_if(turn.acts, is_ended) + std::erase_if(waiting_, waits) + std::erase_if(unjournalled_, waits) ==
         0) {
       turn.sink.emit(std::move(end));
+      turn.commit.awaited = true;  // whose end it is should be known soon
       continue;
     }
     turn.tell(fact::NeverBegun{end.action});
