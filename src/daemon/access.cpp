@@ -89,7 +89,7 @@ class Daemon::Access final : public control::Supervisor {
   [[nodiscard]] std::string output_path(engine::ActionId action) const override { return files_.output_path(action); }
 
   [[nodiscard]] bool hides_output(engine::ActionId action) const override {
-    return daemon_.engine_->healings().saves_secret(action) || daemon_.actions_->hides_output(action);
+    return daemon_.engine_->healings().askers().saves_secret(action) || daemon_.actions_->hides_output(action);
   }
 
   [[nodiscard]] Secrets given_secrets(engine::ActionId action) const override {

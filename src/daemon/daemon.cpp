@@ -121,7 +121,7 @@ void Daemon::perform(effect::Exec& effect) {
                .rule = {},
                .service = effect.cause->service};
   } else if (!effect.foreground) {
-    const auto origin = of_healing ? engine_->healings().context_of(effect.action) : std::nullopt;
+    const auto origin = of_healing ? engine_->healings().askers().context_of(effect.action) : std::nullopt;
     purpose = {.healing = effect.healing,
                .rule = effect.rule,
                .recovery = effect.recovery,
@@ -141,9 +141,9 @@ void Daemon::perform(effect::Exec& effect) {
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
        .grouped = of_job || of_healing || effect.foreground,
        .waited = of_healing,
-       .output = engine_->healings().saves_secret(effect.action) ? Shown::Nothing
-                 : given_secrets                                 ? Shown::Struck
-                                                                 : Shown::All,
+       .output = engine_->healings().askers().saves_secret(effect.action) ? Shown::Nothing
+                 : given_secrets                                          ? Shown::Struck
+                                                                          : Shown::All,
        .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
 }
 

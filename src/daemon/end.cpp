@@ -27,7 +27,7 @@ void Daemon::beat() {
 /// What the end waits for, a sentence each.
 std::vector<std::string> Daemon::awaited() const {
   std::vector<std::string> texts;
-  for (const std::string& what : engine_->healings().awaited())
+  for (const std::string& what : engine_->healings().askers().awaited())
     texts.push_back(fmt::format("waits, for {} at most, for {}", format_duration(options_.grace), what));
   return texts;
 }
@@ -57,7 +57,7 @@ void Daemon::stop() {
 /// What has no answer by now is in doubt, for the daemon to come. `why` it is not waited for.
 void Daemon::end_waiting(const std::string& why) {
   waits_for_answers_ = false;
-  for (const std::string& what : engine_->healings().awaited())
+  for (const std::string& what : engine_->healings().askers().awaited())
     write_log(Severity::Warning, fmt::format("healer ends without {}: {}", what, why));
   last_moment_ = loop_.timer([this] { loop_.stop(); });
   last_moment_.set_deadline(runtime::now().mono + seconds{10});
@@ -66,7 +66,7 @@ void Daemon::end_waiting(const std::string& why) {
 }
 
 void Daemon::end_if_done() {
-  if (waits_for_answers_ && engine_->healings().awaited().empty()) return end_waiting({});
+  if (waits_for_answers_ && engine_->healings().askers().awaited().empty()) return end_waiting({});
   if (!stopping_ || waits_for_answers_ || !runs_ended_ || journal_.acknowledged < journal_.submitted ||
       std::exchange(ending_, true))
     return;
