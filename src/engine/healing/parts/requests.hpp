@@ -34,6 +34,7 @@ class StepRequests {
   [[nodiscard]] std::optional<Duration> next_question() const;
 
   // ---- what it hears
+  /// Makes the request of a step.
   void begin(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, const HealingSecrets& secrets);
   /// Asks whether what a step began is done, when it is time to.
   void poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run, const HealingSecrets& secrets);
