@@ -171,7 +171,7 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
     if (healing.held_since) view.since = healing.held_since;
     for (const engine::BrakeVerdict& brake : engine.healing().verdicts(healing, now))
       if (!brake.lets && healing.held_by == brake.brake && view.hint.empty())
-        view.hint = engine::Healings::way_out(brake, healing);
+        view.hint = engine::way_out(brake, healing);
   }
   if (healing.overrides.limit) view.overrides.emplace_back("limit");
   if (healing.overrides.cooldown) view.overrides.emplace_back("cooldown");
@@ -255,12 +255,12 @@ HealingHolds view_holds(const Engine& engine, Instant now) {
   HealingHolds holds{
       .doubt = engine.healing().doubt(now), .pauses = {}, .closed = {}, .open = {}, .cooldowns = {}, .spent = {}};
   for (const engine::WidePause& wide : engine.pauses().wide(now)) holds.pauses.push_back(view_pause(wide.pause, &wide));
-  const engine::HealingMemory& memory = engine.healings().memory();
+  const engine::HealingMemoryView memory = engine.healings().memory();
   std::vector<std::string> unwell =
       memory.closed.empty() ? std::vector<std::string>() : engine.healing().unwell_of_closed(now);
   for (std::size_t i = 0; i < memory.closed.size(); ++i) {
     const engine::ClosedBrake& brake = memory.closed[i];
-    const std::string group = engine.healings().written(brake.group);
+    const std::string group = engine.healings().targets().written(brake.group);
     const std::string_view list = engine::list_of(group);
     holds.closed.push_back({.workflow = brake.workflow,
                             .group = list.empty() ? group : "",

@@ -111,7 +111,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
                                good ? Severity::Info : Severity::Warning, exec.cause->service, text);
   record.rule = exec.rule;
   record.subject = exec.action.number();
-  if (!healing_.healings().saves_secret(exec.action)) record.output = event.output;
+  if (!healing_.healings().askers().saves_secret(exec.action)) record.output = event.output;
 
   const std::optional<ServiceId> id = graph_->find(exec.cause->service);
   if (exec.job != JobId{}) {

@@ -91,7 +91,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
     judge(id, seen, flight.counted, flight.reason, turn);
     arrivals_.events().judged(id, seen, begin, turn);
     programs_.run_queued(graph_->at(id).name, turn);
-  } else if (healing_.healings().verifies(id)) {  // the run is the healing's, and counts for no rule
+  } else if (healing_.healings().recoveries().awaits(id)) {  // the run is the healing's, and counts for no rule
     commands_.run_ended(id, false, turn);
   } else if (only_checks(*this, id, flight.reason, starts_, commands_, turn.now)) {
     return;
@@ -105,7 +105,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   }
   if (!healing_.healings().follows_runs()) return;
   std::optional<bool> clear;
-  if (healing_.healings().verifies(id)) {
+  if (healing_.healings().recoveries().awaits(id)) {
     clear = healing_.is_clear(id, seen, turn.before.get());
     turn.save(id, remember(state.memory, seen));
   }

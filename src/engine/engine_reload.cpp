@@ -29,7 +29,7 @@ void Engine::on(const event::Swap& event, Turn& turn) {
                turn);
     drain(turn);
   }
-  const std::set<HealingId> taken = healing_.healings().taken_by(*graph_, *plan.graph);
+  const std::set<HealingId> taken = healing_.taken_by(*plan.graph);
   const std::shared_ptr<const Graph> before = std::exchange(graph_, plan.graph);
   graph_ = absent_.with_known_keys(std::move(graph_));
   services_.resize(graph_->slots.size());

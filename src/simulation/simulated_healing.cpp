@@ -17,7 +17,7 @@ namespace {
 
 using How = ScriptedEnd::How;
 
-StepOf in_script(const Healings::ActionContext& origin) {
+StepOf in_script(const ActionContext& origin) {
   return {.workflow = to_lower(origin.healing->plan->name),
           .step = origin.step == nullptr ? "" : to_lower(origin.step->name),
           .until = origin.polls,
@@ -39,7 +39,7 @@ const ScriptedStep* SimulatedHealing::find(const StepOf& of) const {
   return found == script_.steps.end() ? nullptr : &found->second;
 }
 
-SimulatedHealing::Ending SimulatedHealing::next(const Healings::ActionContext& origin) {
+SimulatedHealing::Ending SimulatedHealing::next(const ActionContext& origin) {
   const StepOf own = in_script(origin);
   StepOf each = own;
   each.target.clear();
@@ -60,7 +60,7 @@ SimulatedHealing::Ending SimulatedHealing::next(const Healings::ActionContext& o
   return ending;
 }
 
-std::optional<Duration> SimulatedHealing::heals(const Healings::ActionContext& origin) const {
+std::optional<Duration> SimulatedHealing::heals(const ActionContext& origin) const {
   StepOf of = in_script(origin);
   of.until = false;
   if (const ScriptedStep* const own = find(of); own != nullptr && own->heals) return own->heals;

@@ -23,9 +23,9 @@ class SimulatedHealing {
     std::optional<Duration> heals;  ///< its target, where it ends well, for so long; 0: for good
   };
   /// How the program or request ends that `origin` has asked for. It takes the next place of the script.
-  [[nodiscard]] Ending next(const Healings::ActionContext& origin);
+  [[nodiscard]] Ending next(const ActionContext& origin);
   /// For how long a step that starts a service heals its target; none: it does not.
-  [[nodiscard]] std::optional<Duration> heals(const Healings::ActionContext& origin) const;
+  [[nodiscard]] std::optional<Duration> heals(const ActionContext& origin) const;
 
  private:
   [[nodiscard]] const ScriptedStep* find(const StepOf& of) const;

@@ -92,8 +92,8 @@ class Simulation final : public EffectSink {
   /// It ends when `running` says so.
   void launch(Running running);
   /// The program of a guard or a step of a healing.
-  void perform_step(const effect::Exec& exec, const Healings::ActionContext& origin);
-  [[nodiscard]] TimelineEntry entry_of(const Healings::ActionContext& origin, std::string kind);
+  void perform_step(const effect::Exec& exec, const ActionContext& origin);
+  [[nodiscard]] TimelineEntry entry_of(const ActionContext& origin, std::string kind);
   /// All that looks at the target finds it well from now on: for `span`, or for good.
   void make_well(const std::string& target, Duration span);
   void set_scripted_states(const std::vector<ServiceId>& services, SimulatedWorld::ScriptedState scripted_state,

@@ -15,7 +15,7 @@
 namespace healer::engine {
 
 void Simulation::perform(const effect::Exec& exec) {
-  if (const auto origin = engine_->healings().context_of(exec.action)) return perform_step(exec, *origin);
+  if (const auto origin = engine_->healings().askers().context_of(exec.action)) return perform_step(exec, *origin);
   if (!is_there(exec.service)) {  // its row has left
     tell(now_.mono,
          [this, id = exec.action] { handle(event::ActionEnded{.action = id, .outcome = Outcome::NotStarted}); });
@@ -67,7 +67,7 @@ void Simulation::launch(Running running) {
   watch(running_.insert_or_assign(running.exec.action.number(), std::move(running)).first->second);
 }
 
-void Simulation::perform_step(const effect::Exec& exec, const Healings::ActionContext& origin) {
+void Simulation::perform_step(const effect::Exec& exec, const ActionContext& origin) {
   TimelineEntry entry = entry_of(origin, "exec");
   entry.text = fmt::format("{}", fmt::join(exec.command.arguments, " "));
   drop_begin(entry, exec.command.arguments.front());
@@ -86,7 +86,7 @@ void Simulation::perform_step(const effect::Exec& exec, const Healings::ActionCo
   launch(std::move(running));
 }
 
-TimelineEntry Simulation::entry_of(const Healings::ActionContext& origin, std::string kind) {
+TimelineEntry Simulation::entry_of(const ActionContext& origin, std::string kind) {
   const Healing& its = *origin.healing;
   TimelineEntry entry{.kind = std::move(kind), .service = its.service};
   if (const auto id = graph_->find(its.service)) entry.run = runs_of(*id);
@@ -262,7 +262,7 @@ void Simulation::perform(const effect::Signal& signal) {
 void Simulation::perform(const effect::Request& request) {
   if (!request.secrets.empty())
     return tell(now_.mono, [this, id = request.request] { handle(event::Answered{.request = id}); });
-  const auto origin = engine_->healings().context_of(request.request);
+  const auto origin = engine_->healings().askers().context_of(request.request);
   if (!origin) return;  // it is over already
   if (!origin->polls) {
     TimelineEntry entry = entry_of(*origin, "request");
@@ -274,7 +274,7 @@ void Simulation::perform(const effect::Request& request) {
   const event::Answered answer = answered(request, ending.end, *origin->step, origin->polls);
   const bool heals = ending.heals && is_done(answer, request, *origin->step, origin->polls);
   tell(now_.mono + answer.elapsed, [this, answer, heals, span = ending.heals, target = origin->healing->target] {
-    if (heals && engine_->healings().awaits(answer.request)) make_well(target, *span);
+    if (heals && engine_->healings().askers().awaits(answer.request)) make_well(target, *span);
     handle(answer);
   });
 }

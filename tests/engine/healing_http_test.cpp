@@ -295,14 +295,14 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
   const auto stops = [&] { return world.handle(event::Stopping{.waits = true}); };
   SECTION("a request under way") {
     stops();
-    CHECK(world.engine->healings().awaited() ==
+    CHECK(world.engine->healings().askers().awaited() ==
           std::vector<std::string>{
               "the answer to PATCH https://heat.example/v1/resources/n0 (healing of n0 with rebuild, "
               "step \"mark\")"});
     world.answer_request(200, {"true"});
     CHECK(world.requests_taken == world.requests.size());  // the next step does not begin
     CHECK(only(world).under_way.at(0).state == StepRun::State::Fresh);
-    CHECK(world.engine->healings().awaited().empty());
+    CHECK(world.engine->healings().askers().awaited().empty());
   }
   SECTION("a question under way") {
     world.answer_request(200, {"true"});
@@ -310,7 +310,7 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
     world.answer_request(202);
     REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
     stops();
-    CHECK(world.engine->healings().awaited().empty());
+    CHECK(world.engine->healings().askers().awaited().empty());
     CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
   }
   const std::size_t asked = world.requests.size();

@@ -140,8 +140,8 @@ TEST_CASE("a list is called as the rules write it, wherever healing speaks of it
   }));
   REQUIRE(world.engine->healings().memory().closed.size() == 2);              // the machines are a group, too
   CHECK(world.engine->healings().memory().closed.back().group == "${node}");  // what is saved is in one case
-  CHECK(world.engine->healings().written("${Node}") == "${NODE}");
-  CHECK(world.engine->healings().written("${other}") == "${other}");
+  CHECK(world.engine->healings().targets().written("${Node}") == "${NODE}");
+  CHECK(world.engine->healings().targets().written("${other}") == "${other}");
 }
 
 TEST_CASE("a breaker that opens names its targets, and the next target learns at once that it is not healed",

@@ -127,7 +127,7 @@ std::optional<Failure> find_healing(const engine::Engine& engine, Request& reque
     meant = healing_meant(healings, engine.graph()->at(*service).target(), decides);
   if (meant != nullptr) request.id = meant->id.number();
   if (meant != nullptr || request.id != 0) return std::nullopt;
-  const bool known = engine.graph()->find(name) || !healings.services_of(*engine.graph(), name).empty();
+  const bool known = engine.graph()->find(name) || !healings.targets().services_of(*engine.graph(), name).empty();
   if (!known)
     return Failure{"unknown-service", fmt::format("there is no target and no service \"{}\"", printable(name)),
                    "`healerctl healing status` lists the healings"};

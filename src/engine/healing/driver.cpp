@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/driver_context.hpp"
+#include "engine/healing/parts/lost_targets.hpp"
 #include "engine/healing/variables.hpp"
 #include "engine/judging/clear.hpp"
 #include "engine/judging/evaluate.hpp"
@@ -102,8 +103,8 @@ std::optional<Event> HealingDriver::without_secrets(const Event& event) const {
     return std::nullopt;
   Event rest = event;
   auto* const ended = std::get_if<event::ActionEnded>(&rest);
-  const bool held = ended != nullptr ? healings_.leave_out_secrets(*ended)
-                                     : healings_.leave_out_secrets(std::get<event::Answered>(rest));
+  const bool held = ended != nullptr ? healings_.askers().leave_out_secrets(*ended)
+                                     : healings_.askers().leave_out_secrets(std::get<event::Answered>(rest));
   return held ? std::optional(std::move(rest)) : std::nullopt;
 }
 
@@ -137,23 +138,31 @@ struct HealingDriver::Question {
 
 std::vector<BrakeVerdict> HealingDriver::verdicts(const Healing& healing, Instant now) const {
   Question question(views_, now);
-  return healings_.fresh_verdicts(Context(*this, question.turn), healing);
+  return healings_.brakes().fresh_verdicts(Context(*this, question.turn), healing);
 }
 
 std::vector<Saving> HealingDriver::savings_of(ActionId action, Instant now) const {
   if (healings_.idle()) return {};
   Question question(views_, now);
-  return healings_.savings_of(Context(*this, question.turn), action);
+  return healings_.askers().savings_of(Context(*this, question.turn), action);
 }
 
 std::vector<BrakeVerdict> HealingDriver::preview_brakes(ServiceId service, const HealOrder& order, Instant now) const {
   Question question(views_, now);
-  return healings_.preview_brakes(Context(*this, question.turn), service, order);
+  return healings_.brakes().preview(Context(*this, question.turn), service, order);
 }
 
 std::vector<std::string> HealingDriver::unwell_of_closed(Instant now) const {
   Question question(views_, now);
-  return healings_.unwell_of_closed(Context(*this, question.turn));
+  return healings_.brakes().unwell_of_closed(Context(*this, question.turn));
+}
+
+std::set<HealingId> HealingDriver::taken_by(const Graph& next) const {
+  return engine::taken_by(healings_.all(), healings_.targets(), *views_.graph, next);
+}
+
+std::vector<std::string> HealingDriver::lost_to(const Graph& next) const {
+  return engine::lost_to(healings_.all(), healings_.targets(), *views_.graph, next);
 }
 
 // ---- what it hears ------------------------------------------------------------------------------------------------
@@ -182,7 +191,7 @@ void HealingDriver::program_ended(const effect::Exec& exec, const event::ActionE
                           {.end = event.unseen ? StepEnd::InDoubt
                                   : good       ? StepEnd::Done
                                                : StepEnd::Failed,
-                           .text = text_of(event, !healings_.saves_secret(exec.action)),
+                           .text = text_of(event, !healings_.askers().saves_secret(exec.action)),
                            .output = event.output,
                            .saved = event.saved,
                            .elapsed = event.unseen ? std::nullopt : std::optional(event.elapsed)});
@@ -327,8 +336,8 @@ void HealingDriver::restore_program(const PendingExec& pending, Turn& turn) {
   turn.programs.restore(pending, only_watched, turn.now);
   lives_.insert(exec.action);
   // Without a secret that was lost it cannot be started, and what was told to end must not be; but it may run.
-  if (pending.started || only_watched || healings_.ends(exec.action) ||
-      !healings_.complete(Context(*this, turn), exec)) {
+  if (pending.started || only_watched || healings_.askers().ends(exec.action) ||
+      !healings_.askers().complete(Context(*this, turn), exec)) {
     turn.sink.emit(effect::Adopt{exec.action, exec.service, false, exec.command.identity->uid});
     return;
   }
@@ -337,10 +346,7 @@ void HealingDriver::restore_program(const PendingExec& pending, Turn& turn) {
 
 void HealingDriver::resume(const SavedState& found, Turn& turn) {
   Context context(*this, turn);
-  if (found.boot != 0 && found.boot != turn.now.boot && found.seen) healings_.carry(context, *found.seen);
-  for (const auto& [target, rehearsed] : found.damaged_targets) healings_.rest(context, target, rehearsed);
-  for (const DamagedHealing& damaged : found.damaged_healings) healings_.lost(context, damaged);
-  healings_.resume(context, lives_);
+  healings_.resume(context, found, lives_);
 }
 
 void HealingDriver::reload(const std::set<HealingId>& taken, Turn& turn) {

@@ -79,10 +79,10 @@ class HealingDriver {
   [[nodiscard]] std::vector<BrakeVerdict> preview_brakes(ServiceId service, const HealOrder& order, Instant now) const;
   /// How much of the group of each closed brake is not well now, for people, in their order.
   [[nodiscard]] std::vector<std::string> unwell_of_closed(Instant now) const;
-  /// As Healings::lost_to(), by a swap to these rules.
-  [[nodiscard]] std::vector<std::string> lost_to(const Graph& next) const {
-    return healings_.lost_to(*views_.graph, next);
-  }
+  /// The healings that a swap to these rules leaves without a target.
+  [[nodiscard]] std::set<HealingId> taken_by(const Graph& next) const;
+  /// What such a swap ends, for people: "healing 5 of n1 with rebuild: abandoned, as the rules no longer have it".
+  [[nodiscard]] std::vector<std::string> lost_to(const Graph& next) const;
   /// What a step saves of the output of its program.
   [[nodiscard]] std::vector<Saving> savings_of(ActionId action, Instant now) const;
   /// Why healer would heal nothing now: it doubts what it sees. Empty: it does not.

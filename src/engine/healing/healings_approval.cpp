@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/parts/steps.hpp"
 #include "engine/healing/plan_text.hpp"
 #include "engine/job.hpp"
 #include "engine/rules/settings.hpp"
@@ -22,14 +23,6 @@ constexpr std::string_view kAskedFor = "approval: asked for";
 constexpr std::string_view kNobodyInTime = "nobody in time";
 
 }  // namespace
-
-bool Healings::wants_approval(const HealingWorld& world, const Healing& healing) const {
-  if (!healing.approved_by.empty() || healing.plan->only_alerts()) return false;
-  if (healing.mode == HealingMode::Approval) return true;
-  const std::optional<Approval>& approval = healing.plan->approval;
-  if (!approval || healing.rehearses()) return false;
-  return !approval->when || census(world, approval->when->group).percent() > approval->when->above;
-}
 
 void Healings::ask_for_approval(HealingWorld& world, Healing& healing) {
   const Duration within = healing.plan->approval.value_or(Approval{}).within;
@@ -64,16 +57,10 @@ bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::
     return true;
   }
   healing.approved_by = kNobodyInTime;
-  healing.approved_early = is_braked(world, healing);
+  healing.approved_early = brakes_.holds(world, healing);
   healing.ask_anew();
   world.save(healing);
   return true;
-}
-
-/// A brake holds it that is no doubt.
-bool Healings::is_braked(const HealingWorld& world, const Healing& healing) const {
-  return std::ranges::any_of(verdicts(world, healing),
-                             [](const BrakeVerdict& one) { return !one.lets && one.brake != Brake::Doubt; });
 }
 
 /// It waits for the brakes again, and then for approval.
@@ -91,7 +78,7 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   end(world, healing, HealingEnd::Dropped,
       fmt::format("its plan has changed, so that its request for approval is void; it is requested as healing {}",
                   next.id.number()));
-  const Healing& kept = add(std::move(next));
+  const Healing& kept = running_.add(std::move(next));
   world
       .record(
           RecordKind::HealingAsked, Severity::Warning, kept.service,
@@ -103,33 +90,31 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
 }
 
 Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std::string& by, std::string_view plan) {
-  Healing* const healing = find(id);
+  Healing* const healing = running_.find(id);
   if (healing == nullptr || healing->stage != Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   if (const std::string hash = hash_of_plan(*healing); !hash.starts_with(to_lower(plan)))
     return {false, fmt::format("nothing was approved: the plan of healing {} is {}, not {}; `healerctl healing status` "
                                "shows it",
                                id.number(), hash.substr(0, kHashShown), plan)};
-  forget_counts();
+  census_.forget();
   healing->approved_by = by;
-  healing->approved_early = is_braked(world, *healing);
+  healing->approved_early = brakes_.holds(world, *healing);
   healing->ask_anew();
-  WorkflowMemory& memory = workflow_memory(healing->plan->name);
-  ++memory.counts.approved;
-  world.save(memory);
+  memories_.approved(world, *healing);
   const std::string text = fmt::format("{} approved by {}", describe(*healing), by);
   world.record(RecordKind::HealingStep, Severity::Info, healing->service, text).subject = id.number();
   world.save(*healing);
   const bool early = healing->approved_early;
   consider(world);
-  const Healing* const now = find(id);
+  const Healing* const now = running_.find(id);
   return {true, early && now != nullptr && now->waits()
                     ? fmt::format("{}; it begins when nothing holds it back any more ({})", text, now->reason)
                     : text};
 }
 
 Healings::Answer Healings::reject(HealingWorld& world, HealingId id, const std::string& by) {
-  Healing* const healing = find(id);
+  Healing* const healing = running_.find(id);
   if (healing == nullptr || healing->stage != Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   const std::string text = describe(*healing);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // How a healing starts: conditions, approval, one more look, lock and place (language 3.4, "Order of a start").
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/parts/steps.hpp"
+#include "engine/healing/plan_text.hpp"
+#include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
 #include "engine/rules/rule.hpp"
 #include "engine/rules/service.hpp"
@@ -18,171 +20,137 @@ namespace {
 
 using Stage = Healing::Stage;
 
-/// People are told of what is held back for so long.
-constexpr Duration kLongHeld = minutes{10};
-
 }  // namespace
 
-/// All whose state has a say: the services of the target, those that asked, and what they are made of.
-std::vector<ServiceId> Healings::concerned(const HealingWorld& world, const Healing& healing) const {
-  std::vector<ServiceId> all;
-  const auto add = [&](auto&& self, ServiceId service) -> void {
-    if (std::ranges::find(all, service) != all.end()) return;
-    all.push_back(service);
-    if (world.graph().at(service).has_members())
-      for (const ServiceId member : world.graph().members[service.index()]) self(self, member);
-  };
-  const auto add_named = [&](const std::string& name) {
-    if (const auto service = world.graph().find(name)) add(add, *service);
-  };
-  for (const ServiceId service : services_of(world.graph(), healing.target)) add(add, service);
-  add_named(healing.service);
-  for (const Trigger& one : healing.also) add_named(one.service);
-  return all;
-}
-
-const HealOrder* order_of(const Graph& graph, const Trigger& trigger) {
-  const std::optional<ServiceId> service = graph.find(trigger.service);
-  if (!service) return nullptr;
-  const std::vector<Rule>& rules = graph.at(*service).rules;
-  const auto rule = std::ranges::find(rules, trigger.rule, &Rule::key);
-  return rule == rules.end() ? nullptr : (*rule)->action.heal.get();
-}
-
-bool Healings::trigger_stands(const HealingWorld& world, const Healing& healing, const Trigger& trigger) {
-  if (trigger.rule == Hash128{}) return true;  // a person's word
-  const std::optional<ServiceId> service = world.graph().find(trigger.service);
-  return service && world.health(*service) != Health::Unmonitored &&
-         world.stands(*service, trigger.rule, healing.target);
-}
-
-bool Healings::condition_stands(const HealingWorld& world, const Healing& healing) const {
-  if (healing.escalated && healing.plan->only_alerts()) return true;
-  if (!healing.escalated && healing.round == 0)
-    return trigger_stands(world, healing, {healing.service, healing.rule}) ||
-           std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, healing, one); });
-  if (healing.cleared && !healing.by_person()) return false;
-  // Once begun it goes by its plan, whatever became of the rule: it is over where all of the target that is monitored
-  // is seen to be well.
-  std::vector<ServiceId> services = services_of(world.graph(), healing.target);
-  std::erase_if(services, [&](ServiceId one) {
-    return world.health(one) == Health::Unmonitored || world.graph().at(one).is_event();
-  });
-  // While its recovery was awaited no run counted for its rules: they may not know yet that it fails again.
-  const auto fails_now = [&](ServiceId one) {
-    return std::ranges::any_of(world.graph().at(one).rules, [&](const Rule& rule) {
-      return rule->mode == Mode::Latched && !rule->counts_restarts() && world.holds_now(one, rule.key) == true;
-    });
-  };
-  return services.empty() || !std::ranges::all_of(services, [&](ServiceId one) {
-           return world.health(one) == Health::Ok && !fails_now(one);
-         });
-}
-
-HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run) {
-  return std::min({plan.mode, settings.healing.mode,
-                   dry_run || settings.dry_run ? HealingMode::DryRun : HealingMode::Automatic,
-                   settings.shadow ? HealingMode::Shadow : HealingMode::Automatic});
-}
-
-void Healings::note_held(HealingWorld& world, Healing& healing, const BrakeVerdict& brake) {
-  const bool other = healing.held_by != brake.brake;
-  const std::string reason = reason_of(brake);
-  healing.wait_for(reason, brake.brake);
-  if (other) {
-    world
-        .record(RecordKind::HealingHeld, Severity::Info, healing.service,
-                fmt::format("{} is held back: {}", describe(healing), reason))
-        .subject = healing.id.number();
-    world.save(healing);
+Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
+                               std::shared_ptr<const effect::Cause> cause, const Origin& by, Overrides overrides) {
+  const ServiceBlock& block = world.graph().at(service);
+  const std::shared_ptr<const Workflow> plan = world.graph().workflow(order.workflow);
+  Variables known{{"SERVICE", block.name}, {"TARGET", block.target()}, {"HOST", world.host()}};
+  if (block.row != nullptr)
+    for (const auto& [name, value] : block.row->variables) known.insert_or_assign(name, value);
+  for (const auto& [name, value] : cause->fields) known.insert_or_assign(name, value);
+  const Filled named = fill(order.target, known);
+  if (!named.missing.empty()) {
+    const std::string text =
+        fmt::format("heal with {}: it is for the target that an event names ({})", order.workflow, order.target);
+    world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
+    return {text};
   }
-  // Its next try is a matter of its plan, and a refusal was told. That a breaker has stopped it nobody would expect.
-  const WallTime now = world.now().wall;
-  const bool by_plan = brake.brake == Brake::Again && (healing.stage == Stage::Between || healing.refused);
-  if (!healing.held_since && !by_plan) healing.held_since = now;
-  const bool stopped = brake.brake == Brake::Breaker;
-  if (healing.notified_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;
-  healing.notified_long = true;
-  std::string text = fmt::format(
-      "{} {}: {}", describe(healing),
-      stopped ? "is held back" : "has been held back for " + format_duration(now - *healing.held_since), reason);
-  for (const BrakeVerdict& verdict : verdicts(world, healing))
-    if (!verdict.lets && verdict.brake == brake.brake)
-      if (const std::string out = way_out(verdict, healing); !out.empty()) text += "; " + out;
-  world.tell(healing, "Healing held back", effect::Cause::State::Failed, text);
-  world.save(healing);
+  const std::string target = order.target.empty() ? block.target() : targets_.meant_by(world.graph(), named.text);
+  if (plan == nullptr) {
+    const std::string text = fmt::format("heal with {}: there is no such workflow", order.workflow);
+    world.record(RecordKind::HealingHeld, Severity::Error, block.name, text);
+    return {text};
+  }
+  const Trigger trigger{block.name, rule == nullptr ? Hash128{} : rule->key};
+  for (const HealingId id : std::vector(running_.of_target(to_lower(target)))) {
+    Healing& other = running_.at(id);
+    if (!iequals(other.workflow, plan->name) || other.dry_run != order.dry_run || !other.cancelled_by.empty() ||
+        other.is_abandoned())
+      continue;
+    return join(world, other, trigger, by, overrides);
+  }
+  Healing healing{
+      .id = world.ids().healing(),
+      .target = target,
+      .service = block.name,
+      .rule = trigger.rule,
+      .by = by,
+      .cause = std::move(cause),
+      .workflow = plan->name,
+      .plan = plan,
+      .dry_run = order.dry_run,
+      .overrides = overrides,
+      .overridden_by = overrides == Overrides{} ? "" : words_of(by),
+      .row = block.row == nullptr ? Variables{} : Variables(block.row->variables.begin(), block.row->variables.end()),
+      .asked = world.now().wall};
+  if (const TargetMemory* const memory = memories_.target(target, false);
+      memory != nullptr && rule != nullptr && memory->probation && !memory->probation->over(world.now()) &&
+      memory->plan != nullptr) {
+    healing.in_probation = true;
+    healing.plan = memory->plan;
+  }
+  const HealingId id = healing.id;
+  memories_.proposed(world, plan->name);
+  const Healing& kept = running_.add(std::move(healing));
+  world
+      .record(RecordKind::HealingAsked, Severity::Warning, block.name,
+              fmt::format("{} requested by {} (healing {})", describe(kept), is_rule(by) ? "its rule" : words_of(by),
+                          id.number()))
+      .subject = id.number();
+  world.save(kept);
+  reevaluate(world);
+  return {describe(kept) + " ", id, fmt::format(" (healing {})", id.number())};
+}
+
+/// Another one asks for what was asked for already.
+Healings::Asked Healings::join(HealingWorld& world, Healing& healing, const Trigger& trigger, const Origin& by,
+                               Overrides overrides) {
+  // One that runs is the answer to this failure, too; what comes of it is seen at its end.
+  const bool waits = healing.waits();
+  std::string text = fmt::format("{} is {} already (healing {})", describe(healing), waits ? "requested" : "under way",
+                                 healing.id.number());
+  const bool is_known = (iequals(healing.service, trigger.service) && healing.rule == trigger.rule) ||
+                        std::ranges::find(healing.also, trigger) != healing.also.end();
+  if (waits && (!is_known || overrides != Overrides{})) {
+    if (!is_known) healing.also.push_back(trigger);
+    if (overrides != Overrides{}) {  // a person's word opens what may be opened
+      healing.overrides = {.limit = healing.overrides.limit || overrides.limit,
+                           .cooldown = healing.overrides.cooldown || overrides.cooldown,
+                           .pause = healing.overrides.pause || overrides.pause};
+      healing.overridden_by = words_of(by);
+    }
+    world.save(healing);
+    reevaluate(world);
+  }
+  world
+      .record(RecordKind::HealingHeld, Severity::Info, trigger.service,
+              fmt::format("{}; requested by {}, too{}", text, is_rule(by) ? "another rule" : words_of(by),
+                          overrides == Overrides{} ? "" : ", with brakes overridden"))
+      .subject = healing.id.number();
+  if (trigger.rule != Hash128{}) return {text};
+  if (!waits)
+    return {overrides == Overrides{} ? text
+                                     : text + "; it has already begun and no brake holds it: nothing was overridden"};
+  return {fmt::format("{}{}; it ", text, overrides == Overrides{} ? "" : "; overridden: " + to_string(overrides)),
+          healing.id};
 }
 
 /// All that waits, the oldest first; what cannot start lets others pass.
 void Healings::consider(HealingWorld& world) {
   if (stopping_) return;
-  must_reevaluate_ = false;
-  consider_at_.reset();
-  forget_counts();
-  for (const auto& [id, healing] : healings_) keep_active(world, healing.plan->name);
-  watch_brakes(world);
-  for (const HealingId id : ids()) {
-    Healing* const healing = find(id);
+  waking_.considering();
+  census_.forget();
+  for (const auto& [id, healing] : running_.all()) memories_.keep_active(world, healing.plan->name);
+  closed_.watch(world);
+  for (const HealingId id : running_.ids()) {
+    Healing* const healing = running_.find(id);
     if (healing == nullptr || !healing->waits()) continue;
     const std::string target = healing->target;
-    if (consider(world, *healing)) count_again(world, target);
+    if (consider(world, *healing)) census_.count_again(world, target);
   }
-  if (healings_.empty()) judged_.clear();
-  if (const auto again = asked_again(world)) consider_at_ = std::min(consider_at_.value_or(*again), *again);
-  plan_wake(world);
-}
-
-/// Mono: when all that waits is to be asked again, though nothing happens: time lets something go then, or people are
-/// to be told; at the latest in a cycle. None: nothing waits.
-std::optional<Duration> Healings::asked_again(const HealingWorld& world) const {
-  const Instant now = world.now();
-  Duration next = now.mono + world.graph().settings->cycle_length();
-  const auto in = [&](Duration left) {
-    if (left > Duration{0}) next = std::min(next, now.mono + left);
-  };
-  bool waits = !memory_.closed.empty();
-  std::set<Duration> spans;  // of limits
-  const auto add_spans = [&](const std::vector<HealingLimit>& limits) {
-    for (const HealingLimit& limit : limits)
-      if (limit.within > Duration{0}) spans.insert(limit.within);
-  };
-  for (const auto& [id, healing] : healings_) {
-    if (!healing.waits()) continue;
-    waits = true;
-    if (healing.stage == Stage::Held && !healing.seen)
-      in(healing.asked + world.graph().settings->cycle_length() - now.wall);
-    if (!healing.notified_long) in(healing.held_since.value_or(healing.asked) + kLongHeld - now.wall);
-    add_spans(healing.plan->limits);
-  }
-  if (!waits) return std::nullopt;
-  if (const auto released = world.time_releases()) in(*released - now.mono);
-  for (const TargetMemory& memory : memory_.targets) in(memory.cooldown.left(now));
-  add_spans(world.graph().settings->healing.limits);
-  for (const Duration span : spans)
-    for (const WorkflowMemory& memory : memory_.workflows)
-      for (const WorkflowMemory::Try& begun : memory.tries) in(begun.when + span - now.wall);
-  return next;
+  if (running_.empty()) census_.forget_runs();
+  if (const auto again = brakes_.asked_again(world)) waking_.consider_at(*again);
+  waking_.plan(world);
 }
 
 /// One that waits. Whether it has gone on, or ended.
 bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (healing.stage == Stage::Confirming) {
-    // Who is not watched any more is not looked at either.
-    auto& checks = confirming_[healing.id];
-    std::erase_if(checks, [&](const auto& check) { return world.health(check.first) == Health::Unmonitored; });
-    if (!checks.empty()) return false;
+    if (confirmations_.awaits(world, healing)) return false;
     confirmed(world, healing);
     return true;
   }
-  if (healing.is_to_undo()) return consider_undoing(world, healing);
+  if (healing.is_to_undo()) return consider_place(world, healing);
   const HealingId id = healing.id;
   if (const std::string why = world.left_out(healing); !why.empty() && !healing.has_begun()) {
-    note_held(world, healing, {.brake = Brake::List, .lets = false, .text = why});
+    brakes_.hold(world, healing, {.brake = Brake::List, .lets = false, .text = why});
     return false;
   }
-  if (!condition_stands(world, healing)) {
+  if (!condition_stands(world, targets_, healing)) {
     // Who was well when a person asked is not well "again": that it is says nothing of what was to be done.
-    if (healing.rule == Hash128{} && healing.round > 0) return consider_giving_up(world, healing);
+    if (healing.rule == Hash128{} && healing.round > 0) return consider_place(world, healing);
     if (healing.has_begun())
       end(world, healing, HealingEnd::Done, healing.round > 0 ? "it recovered between its tries" : "it has recovered");
     else
@@ -191,16 +159,16 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   if (const HealingMode mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
-    if (healing.stage == Stage::Approval && !wants_approval(world, healing)) healing.ask_anew();
-    count_again(world, healing.target);
+    if (healing.stage == Stage::Approval && !brakes_.wants_approval(world, healing)) healing.ask_anew();
+    census_.count_again(world, healing.target);
   }
   if (healing.mode == HealingMode::Shadow) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
     return true;
   }
-  const std::optional<BrakeVerdict> brake = first_brake(world, healing);
+  const std::optional<BrakeVerdict> brake = brakes_.first(world, healing);
   if (healing.stage == Stage::Approval && !await_approval(world, healing, brake)) return false;
-  if (find(id) == nullptr) return true;
+  if (running_.find(id) == nullptr) return true;
   if (brake) {
     // Doubt passes, and is no reason to ask people twice.
     const bool doubts = brake->brake == Brake::Doubt;
@@ -213,16 +181,16 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
       healing.approved_by.clear();
       world.save(healing);
     }
-    note_held(world, healing, *brake);
+    brakes_.hold(world, healing, *brake);
     return false;
   }
   healing.seen = true;
   healing.approved_early = false;
-  if (wants_approval(world, healing)) {
+  if (brakes_.wants_approval(world, healing)) {
     ask_for_approval(world, healing);
     return true;
   }
-  if (!has_secrets(world, healing)) return false;
+  if (!secrets_.are_there(world, healing)) return false;
   if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_alerts())
     take(world, healing);
   else
@@ -230,23 +198,17 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   return true;
 }
 
-/// What a cancelled healing did is undone as soon as there is a place for it: people have said so, so that no other
-/// brake holds it. Whether that has begun.
-bool Healings::consider_undoing(HealingWorld& world, Healing& healing) {
-  if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, limit);
+/// What only waits for a place, which nothing but a limit keeps from it: what a cancelled healing did is undone, for
+/// people have said so; or, where a try for a person has failed and the target is well, it is not tried again, and
+/// `on failure` is next. Whether that has begun.
+bool Healings::consider_place(HealingWorld& world, Healing& healing) {
+  if (const BrakeVerdict limit = brakes_.limit(world, healing); !limit.lets) {
+    brakes_.hold(world, healing, limit);
     return false;
   }
-  undo(world, healing);
-  return true;
-}
-
-/// A try for a person has failed, and the target is well: it is not tried again. Whether that was done: `on failure`
-/// wants a place.
-bool Healings::consider_giving_up(HealingWorld& world, Healing& healing) {
-  if (const BrakeVerdict limit = limit_verdict(world, healing); !limit.lets) {
-    note_held(world, healing, limit);
-    return false;
+  if (healing.is_to_undo()) {
+    undo(world, healing);
+    return true;
   }
   healing.failure += "; it is not tried again, as its target is well";
   give_up(world, healing);
@@ -272,21 +234,11 @@ bool Healings::wait_again(HealingWorld& world, Healing& healing) {
 void Healings::confirm(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Confirming;
   healing.wait_for("its target is checked once more");
-  auto& checks = confirming_[healing.id];
-  checks.clear();
-  const auto add = [&](const std::string& name) {
-    if (const auto service = world.graph().find(name))
-      for (const ServiceId member : world.seen_by(*service)) checks.emplace(member, world.now().mono);
-  };
-  add(healing.service);
-  for (const Trigger& one : healing.also) add(one.service);
-  world.save(healing);
-  if (checks.empty()) return confirmed(world, healing);
-  for (const auto& [member, since] : std::map(checks)) world.check(member);
+  if (!confirmations_.begin(world, healing)) confirmed(world, healing);
 }
 
 void Healings::confirmed(HealingWorld& world, Healing& healing) {
-  confirming_.erase(healing.id);
+  confirmations_.forget(healing.id);
   healing.stage = Stage::Held;
   // One of those that asked for it is enough.
   std::optional<bool> holds;
@@ -297,7 +249,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
   };
   ask({healing.service, healing.rule});
   for (const Trigger& one : healing.also) ask(one);
-  if (!condition_stands(world, healing)) {
+  if (!condition_stands(world, targets_, healing)) {
     end(world, healing, HealingEnd::Dropped, "its rule is no longer failed");
     return;
   }
@@ -305,14 +257,14 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     healing.not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
     healing.failure =
         holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
-    note_held(world, healing, {.brake = Brake::Check, .lets = false, .text = healing.failure});
+    brakes_.hold(world, healing, {.brake = Brake::Check, .lets = false, .text = healing.failure});
     world.save(healing);
     return;
   }
-  forget_counts();
-  watch_brakes(world);
-  if (const std::optional<BrakeVerdict> brake = first_brake(world, healing)) {
-    note_held(world, healing, *brake);
+  census_.forget();
+  closed_.watch(world);
+  if (const std::optional<BrakeVerdict> brake = brakes_.first(world, healing)) {
+    brakes_.hold(world, healing, *brake);
     world.save(healing);
     return;
   }
@@ -338,6 +290,53 @@ void Healings::take(HealingWorld& world, Healing& healing) {
   healing.stage = Stage::Guarding;
   if (!healing.plan->guard || (healing.plan->guard->once && healing.round > 0)) return begin_try(world, healing);
   begin_guard(world, healing);
+}
+
+/// One that has not begun, by the rules that are in force now. Whether it stays.
+bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
+  if (!world.left_out(healing).empty()) return true;
+  const auto drop = [&](const std::string& why) {
+    world.tell(healing, "Healing dropped", effect::Cause::State::Changed,
+               fmt::format("{} dropped: {}", describe(healing), why));
+    end(world, healing, HealingEnd::Dropped, why);
+    return false;
+  };
+  std::erase_if(healing.also, [&](const Trigger& one) { return is_gone(world.graph(), one); });
+  if (is_gone(world.graph(), {healing.service, healing.rule})) {
+    if (healing.also.empty())
+      return drop(healing.by_person() ? fmt::format("{} is no longer in the rules", healing.service)
+                                      : "no rule asks for it any longer");
+    healing.service = healing.also.front().service;
+    healing.rule = healing.also.front().rule;
+    healing.also.erase(healing.also.begin());
+    world.save(healing);
+  }
+  std::string workflow = healing.workflow;
+  bool dry_run = healing.dry_run;
+  if (const HealOrder* const order = order_of(world.graph(), {healing.service, healing.rule})) {
+    workflow = order->workflow;
+    dry_run = order->dry_run;
+  }
+  const std::shared_ptr<const Workflow> plan = world.graph().workflow(workflow);
+  if (plan == nullptr) return drop(fmt::format("workflow {} is no longer in the rules", workflow));
+  if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
+  const std::string before = hash_of_plan(healing);
+  const bool was_asked = healing.stage == Stage::Approval || !healing.approved_by.empty();
+  healing.workflow = plan->name;
+  healing.dry_run = dry_run;
+  if (!healing.in_probation) healing.plan = plan;
+  if (was_asked && before == hash_of_plan(healing)) {  // limits and brakes are no part of what people approve
+    world.save(healing);
+    return true;
+  }
+  if (was_asked) {
+    ask_for_another_plan(world, healing);
+    return false;
+  }
+  healing.stage = Stage::Held;
+  healing.not_before.reset();
+  world.save(healing);
+  return true;
 }
 
 }  // namespace healer::engine

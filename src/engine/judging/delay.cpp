@@ -28,7 +28,7 @@ std::optional<WallTime> judged_from(const Engine& engine, ServiceId id, const Ev
 }
 
 bool is_delayed(const Engine& engine, ServiceId id, const Evidence& seen, Instant now) {
-  if (!engine.graph()->at(id).is_listed() || engine.healings().verifies(id)) return false;
+  if (!engine.graph()->at(id).is_listed() || engine.healings().recoveries().awaits(id)) return false;
   const std::optional<WallTime> from = judged_from(engine, id, seen);
   return from && *from > now.wall;
 }

@@ -101,7 +101,7 @@ void Releases::release_journalled(const event::Committed& event, Turn& turn) {
 /// A request whose answer nobody waits for by now is not made.
 void Releases::let_go(Effect act, Turn& turn) const {
   const auto* const request = std::get_if<effect::Request>(&act);
-  if (request == nullptr || healings_.awaits(request->request)) turn.sink.emit(std::move(act));
+  if (request == nullptr || healings_.askers().awaits(request->request)) turn.sink.emit(std::move(act));
 }
 
 }  // namespace healer::engine

@@ -125,14 +125,14 @@ std::string Occurrences::target_of(const ServiceBlock& block, const HealOrder& o
   if (block.row != nullptr)
     for (const auto& [name, value] : block.row->variables) variables.insert_or_assign(name, value);
   std::string target = fill(order.target, variables).text;
-  if (!healings_.services_of(*graph_, target).empty()) return target;
+  if (!healings_.targets().services_of(*graph_, target).empty()) return target;
   const std::optional<ServiceId> service = graph_->find(target);  // by its name, whose target may be another
   return service ? graph_->at(*service).target() : target;
 }
 
 /// Whether a rule knows a target: a service is of it, or has its name.
 bool Occurrences::is_known(const std::string& target) const {
-  return graph_->find(target).has_value() || !healings_.services_of(*graph_, target).empty();
+  return graph_->find(target).has_value() || !healings_.targets().services_of(*graph_, target).empty();
 }
 
 /// Whether its fields and its targets are what its rules ask for.

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Steps that call over HTTP: the request, what is made of its answer, and asking until what it began is done.
+#include "engine/healing/parts/requests.hpp"
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/healing/healings.hpp"
+#include "engine/healing/parts/secrets.hpp"
+#include "engine/healing/parts/steps.hpp"
 #include "engine/healing/request.hpp"
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
+#include "engine/healing/world.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -18,21 +22,11 @@ using State = StepRun::State;
 
 constexpr Duration kTimeout{30'000};      // where a step says nothing
 constexpr std::size_t kMostOfValue = 80;  // of an answer's, in what people read
-constexpr std::size_t kMostSaved = std::size_t{1} << 16;
 
 Duration patience_of(const Step& step) { return step.timeout > Duration{0} ? step.timeout : kTimeout; }
 
 /// "PATCH https://heat.example/v1".
 std::string name_of(const effect::Request& request) { return fmt::format("{} {}", request.method, request.shown); }
-
-bool is_to_save_secret(const Step& step, std::string_view name = {}) {
-  const std::vector<Saving>* saves = nullptr;
-  if (const auto* program = std::get_if<step::Program>(&step.what)) saves = &program->saves;
-  if (const auto* http = std::get_if<step::Http>(&step.what)) saves = &http->saves;
-  return saves != nullptr && std::ranges::any_of(*saves, [&](const Saving& saving) {
-           return saving.secret && (name.empty() || saving.name == name);
-         });
-}
 
 /// What the test `i` of an answer has said: ".status is "BUILDING""; nothing where that is not for people.
 std::string describe_value(const Step& step, const JsonTest& test, const event::Answered& answer, std::size_t i) {
@@ -44,58 +38,31 @@ std::string describe_value(const Step& step, const JsonTest& test, const event::
   return fmt::format("{} is {}", test.filter, text);
 }
 
-/// That there was something stays.
-void empty_secrets(std::vector<std::optional<std::string>>& values, const std::vector<Saving>& saves) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] && (i >= saves.size() || saves[i].secret)) values[i]->clear();
-}
-
 }  // namespace
 
-const Variables& Healings::secrets(const Healing& healing) const {
-  static const Variables none;
-  const auto found = secrets_.find(healing.id);
-  return found == secrets_.end() ? none : found->second;
+bool StepRequests::is_question(ActionId request) const {
+  return std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == request; });
 }
 
-bool Healings::awaits(ActionId request) const {
-  return std::ranges::any_of(healings_,
-                             [&](const auto& entry) {
-                               return std::ranges::any_of(entry.second.under_way, [&](const StepRun& run) {
-                                 return run.action == request && run.state == State::Requesting;
-                               });
-                             }) ||
-         std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == request; });
+bool StepRequests::is_question(ActionId request, HealingId healing, std::size_t run) const {
+  const auto asked = polls_.find({healing, run});
+  return asked != polls_.end() && asked->second.flight == request;
 }
 
-std::vector<std::string> Healings::awaited() const {
-  std::vector<std::string> all;
-  for (const auto& [id, healing] : healings_)
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-      if (const StepRun& run = healing.under_way[i]; run.state == State::Requesting)
-        all.push_back(fmt::format("the answer to {} ({}, step \"{}\")", run.request, describe(healing),
-                                  step_of(healing.steps()[healing.position], i).name));
-  return all;
-}
-
-std::optional<Healings::ActionContext> Healings::context_of(ActionId action) const {
-  for (const auto& [id, healing] : healings_)
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      const auto asked = polls_.find({id, i});
-      const bool polls = asked != polls_.end() && asked->second.flight == action;
-      if (!polls && healing.under_way[i].action != action) continue;
-      if (healing.stage == Healing::Stage::Guarding) return ActionContext{.healing = &healing};
-      return ActionContext{.healing = &healing, .step = &step_of(healing.steps()[healing.position], i), .polls = polls};
-    }
-  return std::nullopt;
+std::optional<Duration> StepRequests::next_question() const {
+  std::optional<Duration> first;
+  for (const auto& [run, questions] : polls_)
+    if (questions.flight == ActionId{}) first = std::min(first.value_or(questions.next), questions.next);
+  return first;
 }
 
 // ---- the request --------------------------------------------------------------------------------------------------
 
-void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
+void StepRequests::begin(HealingWorld& world, Healing& healing, const Step& step, StepRun& run,
+                         const HealingSecrets& secrets) {
   const auto& http = std::get<step::Http>(step.what);
-  const Variables values = variables(world, healing, step.name);
-  const Variables& hidden = secrets(healing);
+  const Variables values = variables_of(world, healing, step.name);
+  const Variables& hidden = secrets.of(healing);
   FilledRequest filled = fill(http.request, values, hidden);
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty())
@@ -120,80 +87,8 @@ void Healings::begin_request(HealingWorld& world, Healing& healing, const Step& 
   world.save(healing);
 }
 
-const Step* Healings::asker(ActionId action) const {
-  for (const auto& [id, healing] : healings_) {
-    if (healing.stage == Healing::Stage::Guarding || healing.position >= healing.steps().size()) continue;
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      const auto asked = polls_.find({id, i});
-      if (healing.under_way[i].action == action || (asked != polls_.end() && asked->second.flight == action))
-        return &step_of(healing.steps()[healing.position], i);
-    }
-  }
-  return nullptr;
-}
-
-bool Healings::saves_secret(ActionId action) const {
-  const Step* const step = asker(action);
-  return step != nullptr && is_to_save_secret(*step);
-}
-
-bool Healings::leave_out_secrets(event::ActionEnded& end) const {
-  const Step* const step = asker(end.action);
-  if (step == nullptr || !is_to_save_secret(*step)) return false;
-  if (end.outcome != Outcome::NotStarted) end.output.clear();
-  empty_secrets(end.saved, std::get<step::Program>(step->what).saves);
-  return true;
-}
-
-bool Healings::leave_out_secrets(event::Answered& answer) const {
-  const Step* const step = asker(answer.request);
-  if (step == nullptr) {  // it came too late for whoever asked, and may hold anything
-    answer.values.clear();
-    answer.shown.clear();
-    answer.saved.clear();
-    return true;
-  }
-  const bool saves_one = is_to_save_secret(*step);
-  if (!saves_one && answer.shown.empty()) return false;
-  const auto& http = std::get<step::Http>(step->what);
-  std::vector<JsonTest> tests = http.expect_json;
-  if (std::ranges::any_of(polls_, [&](const auto& entry) { return entry.second.flight == answer.request; })) {
-    tests = http.until->met;
-    tests.insert(tests.end(), http.until->failed.begin(), http.until->failed.end());
-  }
-  answer.values.resize(tests.size());
-  answer.shown.resize(tests.size());
-  for (std::size_t i = 0; i < tests.size(); ++i) {
-    const bool says_the_same = is_met(tests[i], answer.shown[i]) == is_met(tests[i], answer.values[i]);
-    answer.values[i] = !saves_one && says_the_same ? answer.shown[i] : stand_in(tests[i], answer.values[i]);
-  }
-  answer.shown.clear();
-  empty_secrets(answer.saved, http.saves);
-  return true;
-}
-
-void Healings::answered(HealingWorld& world, const event::Answered& answer) {
-  for (const auto& [id, check] : secret_checks_)
-    if (check.flight == answer.request) return secrets_checked(world, healings_.at(id), answer);
-  for (auto& [id, healing] : healings_) {
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      StepRun& run = healing.under_way[i];
-      const auto asked = polls_.find({id, i});
-      const bool is_poll =
-          run.state == State::Polling && asked != polls_.end() && asked->second.flight == answer.request;
-      if (!is_poll && (run.state != State::Requesting || run.action != answer.request)) continue;
-      const Step& step = step_of(healing.steps()[healing.position], i);
-      if (is_poll)
-        polled(world, healing, step, i, answer);
-      else
-        request_answered(world, healing, step, run, answer);
-      return go_on(world, healing);
-    }
-  }
-}
-
-void Healings::request_answered(HealingWorld& world, Healing& healing, const Step& step, StepRun& run,
-                                const event::Answered& answer) {
+void StepRequests::answered(HealingWorld& world, Healing& healing, const Step& step, StepRun& run,
+                            const event::Answered& answer, HealingSecrets& secrets) {
   using Kind = event::Answered::Kind;
   const auto& http = std::get<step::Http>(step.what);
   const std::string what = std::exchange(run.request, {});
@@ -222,7 +117,7 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
     return fails(fmt::format("answered {}, but {}", answer.status,
                              difference.empty() ? fmt::format("{} is not as expected", test.filter) : difference));
   }
-  if (const std::string why = save_values(healing, http.saves, answer.saved); !why.empty())
+  if (const std::string why = secrets.save(healing, http.saves, answer.saved); !why.empty())
     return run_over(world, healing, step, run, StepEnd::Failed,
                     fmt::format("{}: answered {}, but {}", what, answer.status, why), once_done(terms));
   const std::string description =
@@ -243,8 +138,7 @@ void Healings::request_answered(HealingWorld& world, Healing& healing, const Ste
   world.save(healing);
 }
 
-/// Nobody knows what came of it: the daemon that had sent it has ended.
-void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
+void request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run) {
   const std::string why = fmt::format("{}: healer was restarted before the answer came", run.request);
   if (const auto end = run.restore(healing.is_abandoned() ? kNeverAgain : terms_of(step)))
     return run_over(world, healing, step, run, *end,
@@ -259,48 +153,41 @@ void Healings::request_lost(HealingWorld& world, Healing& healing, const Step& s
   world.save(healing);
 }
 
-std::string Healings::save_values(Healing& healing, const std::vector<Saving>& saves,
-                                  const std::vector<std::optional<std::string>>& values) {
-  for (std::size_t i = 0; i < saves.size(); ++i) {
-    if (i >= values.size() || !values[i] || values[i]->size() > kMostSaved)
-      return fmt::format("has nothing to save as {}", saves[i].name);
-    if (has_controls(*values[i]))
-      return fmt::format("contains control characters in what is to be saved as {}", saves[i].name);
-    Variables& kept = saves[i].secret ? secrets_[healing.id] : healing.saved;
-    kept.insert_or_assign(saves[i].name, *values[i]);
-  }
-  return {};
-}
-
 // ---- until --------------------------------------------------------------------------------------------------------
 
-void Healings::stop_polling(HealingWorld& world, const Healing& healing, std::size_t run) {
+void StepRequests::stop(HealingWorld& world, const Healing& healing, std::size_t run) {
   const auto found = polls_.find({healing.id, run});
   if (found == polls_.end()) return;
   if (found->second.flight != ActionId{}) world.end_request(found->second.flight);
   polls_.erase(found);
 }
 
-/// Asks whether what a step began is done, when it is time to.
-void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run) {
+void StepRequests::stop_all(HealingWorld& world) {
+  for (const auto& [run, questions] : polls_)
+    if (questions.flight != ActionId{}) world.end_request(questions.flight);
+  polls_.clear();
+}
+
+void StepRequests::poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
+                        const HealingSecrets& secrets) {
   StepRun& its = healing.under_way[run];
   const step::Until& until = *std::get<step::Http>(step.what).until;
   Poll& questions = polls_[{healing.id, run}];
   if (its.due->over(world.now())) {
     const std::string last = questions.last;
-    stop_polling(world, healing, run);
+    stop(world, healing, run);
     const std::string what = std::exchange(its.request, {});
     return run_over(world, healing, step, its, StepEnd::Failed,
                     fmt::format("{}, and was not done within {}{}", what, format_duration(its.due->length),
                                 last.empty() ? "" : ": " + last));
   }
   if (questions.flight != ActionId{} || questions.next > world.now().mono) return;
-  const Variables values = variables(world, healing, step.name);
-  const Variables& hidden = secrets(healing);
+  const Variables values = variables_of(world, healing, step.name);
+  const Variables& hidden = secrets.of(healing);
   FilledRequest filled = fill(until.request, values, hidden);
   if (!filled.missing.empty() && save_again(world, healing, filled.missing)) return;
   if (!filled.missing.empty() || !filled.refused.empty()) {
-    stop_polling(world, healing, run);
+    stop(world, healing, run);
     return run_over(world, healing, step, its, StepEnd::Failed, why_not_filled(filled.missing, filled.refused),
                     kNeverAgain);
   }
@@ -315,8 +202,8 @@ void Healings::poll(HealingWorld& world, Healing& healing, const Step& step, std
   world.ask(std::move(request));
 }
 
-void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
-                      const event::Answered& answer) {
+void StepRequests::polled(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
+                          const event::Answered& answer) {
   StepRun& its = healing.under_way[run];
   const step::Until& until = *std::get<step::Http>(step.what).until;
   Poll& questions = polls_.at({healing.id, run});
@@ -324,7 +211,7 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
   questions.next = world.now().mono + until.every;
   const auto over = [&](bool good, const std::string& how) {
     const std::string what = std::exchange(its.request, {});
-    stop_polling(world, healing, run);
+    stop(world, healing, run);
     run_over(world, healing, step, its, good ? StepEnd::Done : StepEnd::Failed, fmt::format("{}{}", what, how));
   };
   if (answer.kind != event::Answered::Kind::Whole) {
@@ -352,7 +239,7 @@ void Healings::polled(HealingWorld& world, Healing& healing, const Step& step, s
 
 // ---- secrets that were lost ---------------------------------------------------------------------------------------
 
-bool Healings::save_again(HealingWorld& world, Healing& healing, const std::string& name) {
+bool StepRequests::save_again(HealingWorld& world, Healing& healing, const std::string& name) {
   const auto has_saved = [&](const Step& step) {
     return is_to_save_secret(step, name) && std::ranges::any_of(healing.outcomes, [&](const StepOutcome& outcome) {
              return outcome.good && outcome.name == step.name;
@@ -379,7 +266,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
            run.state == State::Ending;
   });
   if (busy) return true;
-  for (std::size_t i = 0; i < healing.under_way.size(); ++i) stop_polling(world, healing, i);
+  for (std::size_t i = 0; i < healing.under_way.size(); ++i) stop(world, healing, i);
   if (!healing.detour) healing.detour = Detour{.position = healing.position, .under_way = std::move(healing.under_way)};
   healing.detour->of_plan = healing.detour->of_plan || !own;
   healing.under_way.assign(runs_of(*found), {});
@@ -395,8 +282,7 @@ bool Healings::save_again(HealingWorld& world, Healing& healing, const std::stri
   return true;
 }
 
-/// The lost secret is there again.
-void Healings::come_back(Healing& healing) {
+void come_back(Healing& healing) {
   healing.position = healing.detour->position;
   healing.under_way = std::move(healing.detour->under_way);
   healing.detour.reset();

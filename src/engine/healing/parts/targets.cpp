@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the rules say of targets: their services, their groups, and which must not be healed at the same time.
+#include "engine/healing/parts/targets.hpp"
+
 #include <algorithm>
+#include <map>
 
 #include <spdlog/fmt/fmt.h>
 
-#include "engine/healing/healings.hpp"
+#include "engine/healing/healing.hpp"
+#include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "util/text.hpp"
 
@@ -31,15 +34,12 @@ std::string group_text(std::string_view group) {
   return list.empty() ? fmt::format("group {}", group) : fmt::format("list {}", list);
 }
 
-/// Most services stand alone: each is its own target, in no group, and stands in no other's way. Of those nothing is
-/// kept, for the graph knows them by their names.
-void Healings::index(const Graph& graph) {
+void TargetIndex::index(const Graph& graph) {
   targets_.clear();
   groups_.clear();
   target_at_.clear();
   group_at_.clear();
   alone_ = 0;
-  counted_ = false;
   const auto place = [](auto& places, auto& all, const std::string& name) {
     const auto [at, is_new] = places.try_emplace(name, static_cast<std::uint32_t>(all.size()));
     if (is_new) all.emplace_back();
@@ -95,50 +95,43 @@ void Healings::index(const Graph& graph) {
     }
 }
 
-/// The target that a name means: one of that name, else the target of the service of that name.
-std::string Healings::target_of(const Graph& graph, const std::string& name) const {
+std::string TargetIndex::meant_by(const Graph& graph, const std::string& name) const {
   if (!services_of(graph, name).empty()) return name;
   const std::optional<ServiceId> service = graph.find(name);
   return service ? graph.at(*service).target() : name;
 }
 
-const Healings::Target* Healings::target(std::string_view name) const {
+std::optional<std::uint32_t> TargetIndex::place_of(std::string_view name) const {
+  const auto found = target_at_.find(to_lower(name));
+  return found == target_at_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::uint32_t> TargetIndex::place_of_group(std::string_view name) const {
+  const auto found = group_at_.find(to_lower(name));
+  return found == group_at_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const TargetIndex::Target* TargetIndex::find(std::string_view name) const {
   const auto found = target_at_.find(to_lower(name));
   return found == target_at_.end() ? nullptr : &targets_[found->second];
 }
 
-std::string Healings::written(std::string_view group) const {
+std::string TargetIndex::written(std::string_view group) const {
   const auto known = group_at_.find(to_lower(group));
   return known == group_at_.end() ? std::string(group) : groups_[known->second].written;
 }
 
-bool Healings::is_in(std::string_view name, std::string_view group) const {
-  const Target* const known = target(name);
+bool TargetIndex::is_in(std::string_view name, std::string_view group) const {
+  const Target* const known = find(name);
   return known != nullptr &&
          std::ranges::any_of(known->groups, [&](std::uint32_t at) { return iequals(groups_[at].name, group); });
 }
 
-std::vector<ServiceId> Healings::services_of(const Graph& graph, std::string_view name) const {
-  if (const Target* const known = target(name)) return known->services;
+std::vector<ServiceId> TargetIndex::services_of(const Graph& graph, std::string_view name) const {
+  if (const Target* const known = find(name)) return known->services;
   const std::optional<ServiceId> service = graph.find(name);
   const bool is_target = service && iequals(graph.at(*service).target(), name);
   return is_target ? std::vector{*service} : std::vector<ServiceId>();
-}
-
-void Healings::visit_rivals(std::string_view name, const std::function<void(const Healing&)>& visit) const {
-  const auto visit_all = [&](const std::string& of) {
-    if (const auto found = of_target_.find(of); found != of_target_.end())
-      for (const HealingId id : found->second) visit(healings_.at(id));
-  };
-  visit_all(to_lower(name));
-  const Target* const known = target(name);
-  if (known == nullptr || known->conflicts.empty()) return;
-  if (known->conflicts.size() < of_target_.size()) {
-    for (const std::string& other : known->conflicts) visit_all(other);
-  } else {
-    for (const auto& [other, healings] : of_target_)
-      if (known->conflicts.contains(other)) visit_all(other);
-  }
 }
 
 }  // namespace healer::engine
