@@ -113,13 +113,7 @@ class Access final : public control::Supervisor {
 
   [[nodiscard]] std::string output_path(engine::ActionId action) const override { return files_.output_path(action); }
 
-<<<<<<< HEAD
   [[nodiscard]] bool hides_output(engine::ActionId action) const override { return parts_.acting.hides_output(action); }
-=======
-  [[nodiscard]] bool hides_output(engine::ActionId action) const override {
-    return daemon_.engine_->healings().askers().saves_secret(action) || daemon_.actions_->hides_output(action);
-  }
->>>>>>> healings-parts
 
   [[nodiscard]] Secrets given_secrets(engine::ActionId action) const override {
     return parts_.acting.given_secrets(action);

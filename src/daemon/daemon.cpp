@@ -61,63 +61,7 @@ void Daemon::perform(effect::CancelRun& effect) {
   lists_->cancel(effect.run);
 }
 
-<<<<<<< HEAD
 void Daemon::perform(effect::Exec& effect) { acting_->start(effect); }
-=======
-void Daemon::perform(effect::Exec& effect) {
-  if (auto order = unit_order(effect.command)) return units_->start(effect.action, std::move(*order));
-  const Identity& identity = *effect.command.identity;
-  const bool of_job = effect.job != JobId{};
-  const bool of_healing = effect.healing != HealingId{};
-  if (effect.foreground) warn_if_never_ready(effect);
-  std::vector<std::string> environment =
-      effect.foreground
-          ? actions::foreground_environment(base_, identity, effect.cause->service, receive_notices(), effect.action)
-          : actions::action_environment(base_, identity, *effect.cause, runtime::local_civil, of_job, effect.action);
-  if (const auto service = engine_->graph()->find(effect.cause->service); service && effect.foreground)
-    if (const auto& spec = engine_->graph()->at(*service).process->foreground)
-      actions::add_watchdog(environment, spec->watchdog);
-  if (const auto service = engine_->graph()->find(effect.cause->service))
-    if (const auto& row = engine_->graph()->at(*service).row) actions::add_row(environment, *row);
-  // Secrets are read where the program is started: their folder may be on a disk that does not answer.
-  auto variables = [place = effect.place, folder = engine_->graph()->settings->secrets] {
-    return late_variables(*place, folder);
-  };
-  using Shown = runtime::ActionFiles::Shown;
-  const bool given_secrets = effect.place != nullptr && effect.place->has_secrets();
-  std::optional<runtime::ActionFiles::Purpose> purpose;
-  if (of_job && !effect.foreground) {
-    purpose = {.job = true,
-               .program = runtime::ActionFiles::Purpose::name_of(effect.command.arguments),
-               .rule = {},
-               .service = effect.cause->service};
-  } else if (!effect.foreground) {
-    const auto origin = of_healing ? engine_->healings().askers().context_of(effect.action) : std::nullopt;
-    purpose = {.healing = effect.healing,
-               .rule = effect.rule,
-               .recovery = effect.recovery,
-               .service = effect.cause->service,
-               .target = origin ? origin->healing->target : std::string()};
-  }
-  actions_->start(
-      {.action = effect.action,
-       .command = effect.command,
-       .environment = std::move(environment),
-       .foreground = effect.foreground,
-       .service = effect.foreground ? effect.cause->service : std::string(),
-       .purpose = std::move(purpose),
-       .use = use_of(effect, *engine_->graph()),
-       .line = of_job || of_healing || effect.foreground ? std::string() : to_lower(effect.cause->service),
-       .repeatable = of_job,
-       .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
-       .grouped = of_job || of_healing || effect.foreground,
-       .waited = of_healing,
-       .output = engine_->healings().askers().saves_secret(effect.action) ? Shown::Nothing
-                 : given_secrets                                          ? Shown::Struck
-                                                                          : Shown::All,
-       .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
-}
->>>>>>> healings-parts
 
 void Daemon::perform(effect::EndAction& effect) { acting_->end(effect); }
 
@@ -200,7 +144,7 @@ Ending::Calls Daemon::ending_calls() {
           .log = logs(),
           .stop_status = [this] { status_->stop(); },
           .stop_runs = [this](Ending::Callback done) { measuring_->stop_runs(std::move(done)); },
-          .unanswered = [this] { return engine_->healings().awaited(); },
+          .unanswered = [this] { return engine_->healings().askers().awaited(); },
           .is_settled = [this] { return journal_.is_settled(); },
           .end_followers = [this](Ending::Callback done) { commands_->end_followers(std::move(done)); },
           .when_quiet = [this](Ending::Callback done) { http_ ? http_->when_quiet(std::move(done)) : done(); }};

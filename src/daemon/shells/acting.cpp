@@ -82,7 +82,7 @@ void Acting::start(const effect::Exec& effect) {
                .rule = {},
                .service = effect.cause->service};
   } else if (!effect.foreground) {
-    const auto origin = of_healing ? parts_.engine.healings().context_of(effect.action) : std::nullopt;
+    const auto origin = of_healing ? parts_.engine.healings().askers().context_of(effect.action) : std::nullopt;
     purpose = {.healing = effect.healing,
                .rule = effect.rule,
                .recovery = effect.recovery,
@@ -102,7 +102,7 @@ void Acting::start(const effect::Exec& effect) {
        .directory = effect.place == nullptr || effect.place->directory.empty() ? "/" : effect.place->directory,
        .grouped = of_job || of_healing || effect.foreground,
        .waited = of_healing,
-       .output = parts_.engine.healings().saves_secret(effect.action) ? Shown::Nothing
+       .output = parts_.engine.healings().askers().saves_secret(effect.action) ? Shown::Nothing
                  : given_secrets                                      ? Shown::Struck
                                                                       : Shown::All,
        .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});

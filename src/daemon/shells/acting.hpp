@@ -58,7 +58,7 @@ class Acting {
   void settle(const std::vector<engine::ActionId>& actions) { actions_->settle(actions); }
   /// Whether nothing of the output of a program may be shown.
   [[nodiscard]] bool hides_output(engine::ActionId action) const {
-    return parts_.engine.healings().saves_secret(action) || actions_->hides_output(action);
+    return parts_.engine.healings().askers().saves_secret(action) || actions_->hides_output(action);
   }
   /// As control::Supervisor::given_secrets().
   [[nodiscard]] control::Supervisor::Secrets given_secrets(engine::ActionId action) const {
