@@ -65,7 +65,7 @@ void acknowledge(const event::Command& command, const Graph& graph, RuleStates& 
 void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, const Graph& graph, Starts& starts,
                      ActionFailures& failures, Turn& turn) {
   const std::optional<ServiceId> id = graph.find(exec.cause->service);
-  if (!id || end.output.empty()) return;
+  if (!id || end.output.empty() || end.outcome == Outcome::NotStarted) return;
   for (const Bringing kind : {Bringing::Start, Bringing::Stop, Bringing::Restart}) {
     const Rare<Command>& program = program_of(graph.at(*id), kind);
     if (!program || program->arguments != exec.command.arguments) continue;

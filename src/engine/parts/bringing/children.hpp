@@ -68,8 +68,8 @@ class Children {
   void forget_status(ServiceId id);
   /// While it is ready it must tell that it is well, as often as its rules say now.
   void keep_watch(ServiceId id, Turn& turn);
-  /// Tells a program to end, foreground or not, once and after what was committed before: it may not have begun yet.
-  /// `spec`: of a foreground process whose service is gone.
+  /// Tells a program to end, foreground or not, once; one that still waits for its commit never begins. `spec`: of a
+  /// foreground process whose service is gone.
   void end_program(ActionId action, Turn& turn, const ForegroundSpec* spec = nullptr);
 
   // ---- of former rules
