@@ -95,9 +95,17 @@ std::string_view host_of(std::string_view authority) {
   return authority.substr(0, authority.find(':'));
 }
 
-bool names_machine(const Request& request, std::string_view host) {
+std::string_view authority_of(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string_view::npos) return {};
+  url.remove_prefix(begin + 3);
+  return url.substr(0, url.find('/'));
+}
+
+bool names_machine(const Request& request, std::string_view host, std::string_view url) {
   const std::string_view asked = host_of(request.header("Host").value_or(""));
-  return asked.empty() || iequals(asked, "localhost") || iequals(asked, host) || Network::parse(asked);
+  return asked.empty() || iequals(asked, "localhost") || iequals(asked, host) || Network::parse(asked) ||
+         (!url.empty() && iequals(asked, host_of(authority_of(url))));
 }
 
 }  // namespace healer::web

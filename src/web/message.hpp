@@ -98,9 +98,12 @@ using Reply = std::variant<Response, std::unique_ptr<Deferred>>;
 /// The host of "host:port" or "[address]:port", without brackets.
 [[nodiscard]] std::string_view host_of(std::string_view authority);
 
-/// Whether it was sent to this machine by an address or by its own name, `host`, as the header Host says. Where no
-/// password is needed, a page of anybody's could have its own name lead here (DNS rebinding), and ask in the name of
-/// whoever sees it.
-[[nodiscard]] bool names_machine(const Request& request, std::string_view host);
+/// What stands in a URL between the two slashes and the next one; empty: it has none.
+[[nodiscard]] std::string_view authority_of(std::string_view url);
+
+/// Whether it was sent to an address, to this machine's name `host`, or to the host of `url` (`set url`, or empty), as
+/// the header Host says. Where no password is needed, a page of anybody's could have its own name lead here (DNS
+/// rebinding), and ask in the name of whoever sees it.
+[[nodiscard]] bool names_machine(const Request& request, std::string_view host, std::string_view url);
 
 }  // namespace healer::web

@@ -31,14 +31,6 @@ Least rank_of(const Asker& who) {
   return who.role ? static_cast<Least>(static_cast<std::uint8_t>(*who.role) + 1) : Least::Anybody;
 }
 
-/// What stands in a URL between the two slashes and the next one.
-std::string_view authority_of(std::string_view url) {
-  const std::size_t begin = url.find("://");
-  if (begin == std::string_view::npos) return {};
-  url.remove_prefix(begin + 3);
-  return url.substr(0, url.find('/'));
-}
-
 bool is_from_browser(const Request& request) {
   return request.header("Origin") || request.header("Referer") || request.header("Sec-Fetch-Site") ||
          request.header("Sec-Fetch-Mode");
@@ -144,13 +136,6 @@ std::string Site::client_of(const Request& request) const {
   return client;
 }
 
-/// Whether the name by which it was asked is this machine's, or that of `set url`.
-bool Site::is_own_host(const Request& request) const {
-  return names_machine(request, options_.host) ||
-         (!options_.url.empty() &&
-          iequals(host_of(request.header("Host").value_or("")), host_of(authority_of(options_.url))));
-}
-
 /// Why a request that changes something cannot be believed to come from a page of ours.
 std::optional<Response> Site::forged(const Request& request, const Visitor& visitor) const {
   if (is_safe(request.method)) return std::nullopt;
@@ -205,7 +190,7 @@ Reply Site::handle(const Request& request, const Way& way, Wake wake) {
   const auto authorization = request.header("Authorization");
   if (!authorization) {
     if (options_.access.needs_login()) return done(refuse("", ""));
-    if (!is_own_host(request))
+    if (!names_machine(request, options_.host, options_.url))
       return done(plain(421,
                         "This is not a name of this machine: without passwords healer answers to its own names "
                         "alone; 'set url' tells another one"));

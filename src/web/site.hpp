@@ -92,7 +92,6 @@ class Site {
   [[nodiscard]] Reply judge(const std::string& client, const BasicLogin& login, Wake wake, Judged then);
   [[nodiscard]] std::string client_of(const Request& request) const;
   [[nodiscard]] std::optional<Response> forged(const Request& request, const Visitor& visitor) const;
-  [[nodiscard]] bool is_own_host(const Request& request) const;
   [[nodiscard]] Reply serve(const Request& request, const Way& way, const Route& route,
                             std::vector<std::string> captured, Visitor visitor, Wake wake);
   [[nodiscard]] Response finish(const Request& request, Response response) const;

@@ -274,7 +274,8 @@ class VariableChecker {
         report(diagnostics_, DiagnosticSeverity::Error, Code::UnknownVariable, order.workflow->range,
                fmt::format("the workflow {} needs ${{{}}}, and {} has no such value",
                            in_quotes(needs.workflow->name.value), printable(name), in_quotes(check.name.value)),
-               fmt::format("use it only for services in a 'for each {}'", printable(stem(name))));
+               fmt::format("use it only for services in a 'for each {}'", printable(stem(name))),
+               {check.name.range.row});
       });
     });
     for (const auto& [low, needs] : needs_)

@@ -13,6 +13,7 @@
 #include "control/wire_heartbeat.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "util/text.hpp"
 #include "web/api/problem.hpp"
 #include "web/hooks/gate.hpp"
@@ -79,7 +80,8 @@ Reply take_beat(const Backend& backend, const Call& call) {
   const bool asks_nothing = heartbeat == nullptr || (heartbeat->token.empty() && heartbeat->certificate.empty());
   const auto token = given_token(request);
   if ((heartbeat != nullptr && shows_certificate(request, heartbeat->certificate)) ||
-      (asks_nothing && is_from_here(request, backend.daemon.engine().host())))
+      (asks_nothing &&
+       is_from_here(request, backend.daemon.engine().host(), backend.daemon.engine().graph()->settings->url)))
     peer.who.role = engine::Role::Operator;
   else if (token)
     asked.beat->token = *token;

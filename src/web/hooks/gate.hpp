@@ -19,7 +19,7 @@ namespace healer::web {
 
 /// Whether it was sent by a program on this machine: by no proxy, which may stand for anybody, and by no browser, which
 /// may do so for a page of anybody's, be it under a name of its own that leads here. That is enough where rules ask for
-/// no secret. `host`: the name of this machine.
-[[nodiscard]] bool is_from_here(const Request& request, std::string_view host);
+/// no secret. `host` and `url`: as of names_machine().
+[[nodiscard]] bool is_from_here(const Request& request, std::string_view host, std::string_view url);
 
 }  // namespace healer::web

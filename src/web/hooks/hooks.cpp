@@ -19,6 +19,7 @@
 #include "control/wire_event.hpp"
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
+#include "engine/rules/settings.hpp"
 #include "hooks/read.hpp"
 #include "hooks/signature.hpp"
 #include "util/secrets/same_secret.hpp"
@@ -91,6 +92,8 @@ struct Visit {
   std::string service;
   EventSpec spec;
   std::shared_ptr<TakenMessages> taken;
+  mutable std::string
+      signed_as{};  ///< names the message, once its signature was seen to be right; see signed_message()
 
   [[nodiscard]] hooks::Message message() const { return {.body = request.body, .headers = request.headers}; }
   [[nodiscard]] std::string sender() const {
@@ -105,11 +108,11 @@ struct Visit {
 
 using Visiting = std::shared_ptr<const Visit>;
 
-/// Names a message that is signed; empty: it is not, or its id is that of its event, which is known by that.
+/// Names a message that is signed; empty: its id is that of its event, which is known by that.
 std::string signed_message(const Visit& visit) {
   const auto id = visit.request.header("webhook-id"), timestamp = visit.request.header("webhook-timestamp");
   const bool is_event = visit.spec.format == EventFormat::Json && visit.spec.key.empty();
-  if (!id || !timestamp || is_event || !visit.request.header("webhook-signature")) return {};
+  if (!id || !timestamp || is_event) return {};
   return fmt::format("{} {} {}", visit.spec.hook, *id, *timestamp);
 }
 
@@ -161,7 +164,7 @@ Response respond_to_events(const Visit& visit, const Outcome& outcome, Duration 
     return response;
   }
   if (const auto done = std::get<Gathered>(outcome).end.get<control::Done>(); !done.ok) return refusal(503, done.text);
-  if (const std::string message = signed_message(visit); !message.empty()) visit.taken->add(message, now);
+  if (!visit.signed_as.empty()) visit.taken->add(visit.signed_as, now);
   return accepted(events);
 }
 
@@ -260,7 +263,9 @@ class Hooks {
     const EventSpec& spec = visit->spec;
     if (shows_certificate(request, spec.certificate)) return then();
     if (spec.secrets.empty() && spec.token.empty()) {
-      if (spec.certificate.empty() && is_from_here(request, backend_.daemon.engine().host())) return then();
+      if (spec.certificate.empty() &&
+          is_from_here(request, backend_.daemon.engine().host(), backend_.daemon.engine().graph()->settings->url))
+        return then();
       return keep_out(visit, spec.certificate.empty()
                                  ? "a hook without a secret takes events of programs on this machine alone"
                                  : "it has not shown the certificate that the hook asks for");
@@ -288,8 +293,8 @@ class Hooks {
           std::erase_if(secrets, [](const std::string& secret) { return secret.empty(); });
           const std::string why = hooks::distrust(visit->message(), secrets, backend_.daemon.now().wall);
           if (!why.empty()) return keep_out(visit, why);
-          if (const std::string message = signed_message(*visit); !message.empty() && taken_->has(message))
-            return accepted({});
+          visit->signed_as = signed_message(*visit);
+          if (taken_->has(visit->signed_as)) return accepted({});
           return then();
         });
     backend_.daemon.reveal(std::move(texts), after->teller());
