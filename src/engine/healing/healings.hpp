@@ -25,7 +25,6 @@
 #include "engine/healing/parts/brakes.hpp"
 #include "engine/healing/parts/census.hpp"
 #include "engine/healing/parts/closed_brakes.hpp"
-#include "engine/healing/parts/conditions.hpp"
 #include "engine/healing/parts/confirmations.hpp"
 #include "engine/healing/parts/memories.hpp"
 #include "engine/healing/parts/recoveries.hpp"

@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/parts/conditions.hpp"
 #include "engine/healing/parts/lost_targets.hpp"
 #include "engine/healing/parts/steps.hpp"
 #include "engine/healing/step_runs.hpp"

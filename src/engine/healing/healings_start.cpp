@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/parts/conditions.hpp"
 #include "engine/healing/parts/steps.hpp"
 #include "engine/healing/plan_text.hpp"
 #include "engine/healing/variables.hpp"

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
+#include "engine/healing/parts/conditions.hpp"
 #include "engine/healing/parts/steps.hpp"
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
@@ -37,9 +38,13 @@ std::string what_comes(const Workflow& plan) {
   return text + fmt::format("; if that fails, {} comes next.", next != nullptr ? next->workflow : "its 'on failure'");
 }
 
-bool verifies_itself(const std::vector<Step>& steps) {
-  return std::ranges::any_of(steps,
-                             [](const Step& step) { return std::holds_alternative<step::Recovered>(step.what); });
+/// What a healing has come to whose steps are all done.
+HealingEnd end_of(const Healing& healing) {
+  const bool verifies_itself = std::ranges::any_of(
+      healing.plan->steps, [](const Step& step) { return std::holds_alternative<step::Recovered>(step.what); });
+  return verifies_itself                                    ? HealingEnd::Verified
+         : healing.escalated && healing.plan->only_alerts() ? HealingEnd::Called
+                                                            : HealingEnd::Done;
 }
 
 /// The run that has failed, and is to blame: of `parallel` not one that was ended, but the one for which it was. Null:
@@ -207,11 +212,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
           return end(world, now, HealingEnd::Failed, now.failure + "; its 'on failure' is done");
         if (now.stage == Stage::Cancelling)
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
-        return end(world, now,
-                   verifies_itself(now.plan->steps)           ? HealingEnd::Verified
-                   : now.escalated && now.plan->only_alerts() ? HealingEnd::Called
-                                                              : HealingEnd::Done,
-                   {});
+        return end(world, now, end_of(now), {});
       }
       now.under_way.resize(runs_of(now.steps()[now.position]));
       world.save(now);
