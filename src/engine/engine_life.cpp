@@ -36,7 +36,8 @@ void Engine::on(const event::Started& event, Turn& turn) {
   life_.stage = Life::Stage::Running;
   life_.started_at = turn.now;
   timetable_.set_clock(turn.now);
-  const std::string text = fmt::format("healer {} started", event.version) + death_text(life_.found, life_.civil, turn.now);
+  const std::string text =
+      fmt::format("healer {} started", event.version) + death_text(life_.found, life_.civil, turn.now);
   turn.record(RecordKind::DaemonStarted, life_.found.died ? Severity::Warning : Severity::Info, {}, text).subject =
       turn.now.boot;
 

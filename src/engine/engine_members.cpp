@@ -16,8 +16,8 @@ void Engine::judge_composite(ServiceId id, Turn& turn) {
   if (!state.monitored) return;
   if (state.flight && !composites_.waits(id, state.flight->awaited)) return end_composite_run(id, turn);
   const Schedule& schedule = *graph_->at(id).schedule;
-  const bool rests = schedule.kind == Schedule::Kind::Cron ||
-                     (schedule.kind == Schedule::Kind::NotCron && matches_at(schedule.cron, turn.now.wall, life_.civil));
+  const bool rests = schedule.kind == Schedule::Kind::Cron || (schedule.kind == Schedule::Kind::NotCron &&
+                                                               matches_at(schedule.cron, turn.now.wall, life_.civil));
   if (state.initialising || state.job || rests) return;
   const auto seen = std::make_shared<const Evidence>(composites_.check(id));
   take(id, seen, turn);

@@ -8,8 +8,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "util/base64.hpp"
 #include "hooks/parse.hpp"
+#include "util/base64.hpp"
 #include "util/text.hpp"
 
 namespace healer::hooks {

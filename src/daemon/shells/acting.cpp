@@ -103,8 +103,8 @@ void Acting::start(const effect::Exec& effect) {
        .grouped = of_job || of_healing || effect.foreground,
        .waited = of_healing,
        .output = parts_.engine.healings().askers().saves_secret(effect.action) ? Shown::Nothing
-                 : given_secrets                                      ? Shown::Struck
-                                                                      : Shown::All,
+                 : given_secrets                                               ? Shown::Struck
+                                                                               : Shown::All,
        .late = effect.place == nullptr ? decltype(runtime::ActionRequest::late)() : std::move(variables)});
 }
 
