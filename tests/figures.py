@@ -22,7 +22,7 @@ LIMITS = {
     "parts.that.include.the.engine": (0, 0),
     "fields.written.by.others": (0, 0),
     "acts.past.releases": (0, 0),
-    "longest.function.lines": (80, 99),
+    "longest.function.lines": (80, 82),
 }
 
 
