@@ -102,6 +102,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   } while (releases_.end_now(turn));
   monitoring_.follow_clock(now);
   if (!turn.durable()) {
+    releases_.pass_ends(turn);
     for (auto& reply : turn.replies) sink.emit(std::move(reply));
     return;
   }
@@ -113,6 +114,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
   jobs_.save(turn);
   releases_.hold(commit.sequence, turn);
   sink.emit(std::move(commit));
+  releases_.pass_ends(turn);
 }
 
 std::optional<Duration> Engine::next_deadline() const {

@@ -45,8 +45,9 @@ struct Turn {
   std::vector<event::Command> orders{};                 // of healings, done at the end of the turn
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
-      acts{};                 // that the commit sets free
-  std::vector<Fact> facts{};  // that no part has heard yet, in the order in which they were told
+      acts{};                             // that the commit sets free
+  std::vector<effect::EndAction> ends{};  // that need not wait for it
+  std::vector<Fact> facts{};              // that no part has heard yet, in the order in which they were told
 
   void tell(Fact fact) { facts.push_back(std::move(fact)); }
 

@@ -42,14 +42,18 @@ bool Releases::end_now(Turn& turn) {
     const auto waits = [&is_ended](const auto& one) { return is_ended(one.second); };
     if (std::erase_if(turn.acts, is_ended) + std::erase_if(waiting_, waits) + std::erase_if(unjournalled_, waits) ==
         0) {
-      turn.sink.emit(std::move(end));
       turn.commit.awaited = true;  // whose end it is should be known soon
+      turn.ends.push_back(std::move(end));
       continue;
     }
     turn.tell(fact::NeverBegun{end.action});
     has_withdrawn = true;
   }
   return has_withdrawn;
+}
+
+void Releases::pass_ends(Turn& turn) {
+  for (effect::EndAction& end : turn.ends) turn.sink.emit(std::move(end));
 }
 
 void Releases::hold(Sequence commit, Turn& turn) {

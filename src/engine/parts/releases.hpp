@@ -33,9 +33,11 @@ class Releases {
   [[nodiscard]] bool is_sick() const { return sick_; }
 
   // ---- what it hears
-  /// What is to end something waits for nothing. What still waits itself never leaves then, which is told. Whether
-  /// there was such an act.
+  /// What is to end something waits for nothing: it goes to pass_ends(). What still waits itself never leaves then,
+  /// which is told. Whether there was such an act.
   bool end_now(Turn& turn);
+  /// At the end of the turn, behind its commit.
+  static void pass_ends(Turn& turn);
   /// A turn is to be committed: its commit and its records get the numbers that are next.
   void number(effect::Commit& commit);
   /// The acts and replies of a turn wait for its commit.
