@@ -334,14 +334,18 @@ class Player final : public EffectSink {
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
   }
-  void take(const recorded::Launched&, const recorded::Item&) {}  // claimed when the same is started
+  /// Claimed when the same is started.
+  void take(const recorded::Launched&, const recorded::Item&) { has_launches_ = true; }
+
+  /// Whether the number is of something that was started here, and then was of something else.
+  [[nodiscard]] bool is_other(ActionId action) const { return has_launches_ && begun_here_.contains(action); }
 
   template <typename ActionEvent>
   void tell_action(ActionEvent reported) {
     const auto found = started_.find(reported.action);
     if (found != started_.end())
       reported.action = found->second;
-    else if (!engine_ || !engine_->programs().all().contains(reported.action.number()))
+    else if (!engine_ || !engine_->programs().all().contains(reported.action.number()) || is_other(reported.action))
       return;
     tell(reported);
   }
@@ -349,7 +353,10 @@ class Player final : public EffectSink {
   void take(const event::ActionReady& reported, const recorded::Item&) { tell_action(reported); }
   void take(const event::ActionEnded& reported, const recorded::Item&) { tell_action(reported); }
   void take(event::Answered reported, const recorded::Item&) {
-    if (const auto found = started_.find(reported.request); found != started_.end()) reported.request = found->second;
+    if (const auto found = started_.find(reported.request); found != started_.end())
+      reported.request = found->second;
+    else if (is_other(reported.request))
+      return;
     tell(reported);
   }
   void take(const event::NotSignalled& reported, const recorded::Item&) { tell(reported); }
@@ -432,6 +439,7 @@ class Player final : public EffectSink {
   void perform(const effect::CancelRun& cancel) { promised_.erase(cancel.run); }
 
   void perform(const effect::Exec& exec) {
+    begun_here_.insert(exec.action);
     // One that stays in the foreground has no end to be given.
     const Duration near = exec.foreground ? kStartsApart : kSetFree;
     const auto then = day_.claim_launch(recorded::what_of(exec), exec.action, now_.mono, near, kStartsApart);
@@ -457,6 +465,7 @@ class Player final : public EffectSink {
   }
 
   void perform(const effect::Request& request) {
+    begun_here_.insert(request.request);
     if (const auto then =
             day_.claim_launch(recorded::what_of(request), request.request, now_.mono, kSetFree, kStartsApart)) {
       auto* const end = then->end ? std::get_if<event::Answered>(&then->end->what) : nullptr;
@@ -570,6 +579,8 @@ class Player final : public EffectSink {
   std::multimap<Duration, std::function<void()>> own_;  // what is no item
   std::vector<Latest> latest_;                          // by slot
   std::set<RunId> promised_;                            // runs whose answer is known
+  std::set<ActionId> begun_here_;                       // programs and requests that were started here
+  bool has_launches_ = false;                           // it is recorded what was started
   std::map<ActionId, ActionId> started_;                // what was started then, and what that is now
   std::vector<Asked> asked_;                            // by number: what the rules ask for now
   std::set<std::string> unasked_;
