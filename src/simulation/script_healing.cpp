@@ -34,11 +34,7 @@ bool has_outcome(const Step& step) { return is_request(step) || std::holds_alter
 
 /// What a script says instead of how a step ends that neither runs a program nor makes a request.
 std::string written_by(const Step& step) {
-  if (std::holds_alternative<step::Recovered>(step.what))
-    return "whether its target recovers is determined by the lines of its services, or by a step that heals";
-  if (std::holds_alternative<step::Bring>(step.what))
-    return "write how the programs of a service end as: exec /path/of/program exits 1";
-  return "it always ends well";
+  return std::visit([](const auto& kind) { return in_script(kind); }, step.what);
 }
 
 }  // namespace

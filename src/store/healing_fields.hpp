@@ -54,11 +54,13 @@ constexpr std::array<std::string_view, kBrakes> words_of(For<Brake>) {
           "limit",         "recovery", "cooldown", "again", "storm", "secrets",    "look", "workflow"};
 }
 /// Of the alternatives of StepWhat.
-constexpr std::array<std::string_view, std::variant_size_v<StepWhat>> kStepKinds{
-    "program", "http", "wait", "bring", "tell", "recovered", "escalate", "parallel"};
+inline constexpr auto kStepKinds = []<typename... Kinds>(std::type_identity<std::variant<Kinds...>>) {
+  return std::array{Kinds::kWord...};
+}(std::type_identity<StepWhat>{});
 
 // ---- the fields of each struct --------------------------------------------------------------------------------------
-// They are taken apart by name: one that gains a field does not compile until it is named here.
+// They are taken apart by name: one that gains a field does not compile until it is named here. Those of the kinds of
+// steps are in their files.
 
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
@@ -87,51 +89,6 @@ void fields(auto& all, Is<Identity> auto& identity) {
 void fields(auto& all, Is<Command> auto& command) {
   auto& [arguments, identity, timeout] = command;
   all("arguments", arguments, "identity", identity, "timeout", timeout);
-}
-
-void fields(auto& all, Is<step::Program> auto& program) {
-  auto& [command, environment, directory, saves] = program;
-  all("command", command, "environment", environment, "directory", directory, "saves", saves);
-}
-
-void fields(auto& all, Is<step::Until> auto& until) {
-  auto& [request, met, failed, every, within] = until;
-  all("request", request, "met", met, "failed", failed, "every", every, "within", within);
-}
-
-void fields(auto& all, Is<step::Http> auto& http) {
-  auto& [request, expect, expect_json, saves, until] = http;
-  all("request", request, "expect", expect, "expect_json", expect_json, "saves", saves, "until", until);
-}
-
-void fields(auto& all, Is<step::Wait> auto& wait) {
-  auto& [length] = wait;
-  all("length", length);
-}
-
-void fields(auto& all, Is<step::Bring> auto& bring) {
-  auto& [what, service] = bring;
-  all("what", what, "service", service);
-}
-
-void fields(auto& all, Is<step::Tell> auto& tell) {
-  auto& [text] = tell;
-  all("text", text);
-}
-
-void fields(auto& all, Is<step::Recovered> auto& recovered) {
-  auto& [within, or_gone] = recovered;
-  all("within", within, "or_gone", or_gone);
-}
-
-void fields(auto& all, Is<step::Escalate> auto& escalate) {
-  auto& [workflow] = escalate;
-  all("workflow", workflow);
-}
-
-void fields(auto& all, Is<step::Parallel> auto& parallel) {
-  auto& [steps] = parallel;
-  all("steps", steps);
 }
 
 void fields(auto& all, Is<Step> auto& one) {

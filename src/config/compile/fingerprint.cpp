@@ -70,6 +70,12 @@ class Gatherer {
   void all(const Values&... values) {
     (add(values), ...);
   }
+  /// Names and values, in turn: of the values alone it is made.
+  template <typename Value, typename... Rest>
+  void operator()(const char* /*name*/, const Value& value, const Rest&... rest) {
+    add(value);
+    if constexpr (sizeof...(rest) > 0) (*this)(rest...);
+  }
 
   void add(const std::string& text) { add(std::string_view(text)); }
   void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
@@ -187,17 +193,11 @@ class Gatherer {
     all(request.method, request.url, request.headers, request.body, request.body_file, request.follow, request.insecure,
         request.limit);
   }
-  void add(const engine::step::Program& step) { all('p', step.command, step.environment, step.directory, step.saves); }
-  void add(const engine::step::Until& until) { all(until.request, until.met, until.failed, until.every, until.within); }
-  void add(const engine::step::Http& step) {
-    all('h', step.request, step.expect, step.expect_json, step.saves, step.until);
+  void add(const engine::step::Until& until) { fields(*this, until); }
+  void add(const engine::step::Kind auto& kind) {
+    add(kind.kSign);
+    fields(*this, kind);
   }
-  void add(const engine::step::Wait& step) { all('w', step.length); }
-  void add(const engine::step::Bring& step) { all('b', step.what, step.service); }
-  void add(const engine::step::Tell& step) { all('t', step.text); }
-  void add(const engine::step::Recovered& step) { all('r', step.within, step.or_gone); }
-  void add(const engine::step::Escalate& step) { all('e', step.workflow); }
-  void add(const engine::step::Parallel& step) { all('P', step.steps); }
   void add(const engine::Step& step) {
     add(step.name);
     std::visit([this](const auto& what) { add(what); }, step.what);

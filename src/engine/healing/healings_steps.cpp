@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // How a healing goes: guard, tries, steps.
 #include <algorithm>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/healing/healings.hpp"
 #include "engine/healing/parts/conditions.hpp"
+#include "engine/healing/parts/recoveries.hpp"
 #include "engine/healing/parts/steps.hpp"
 #include "engine/healing/step_runs.hpp"
 #include "engine/healing/variables.hpp"
@@ -14,6 +19,7 @@
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
+#include "engine/steps/step_work.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -40,8 +46,9 @@ std::string what_comes(const Workflow& plan) {
 
 /// What a healing has come to whose steps are all done.
 HealingEnd end_of(const Healing& healing) {
-  const bool verifies_itself = std::ranges::any_of(
-      healing.plan->steps, [](const Step& step) { return std::holds_alternative<step::Recovered>(step.what); });
+  const bool verifies_itself = std::ranges::any_of(healing.plan->steps, [](const Step& step) {
+    return std::visit([](const auto& kind) { return verifies(kind); }, step.what);
+  });
   return verifies_itself                                    ? HealingEnd::Verified
          : healing.escalated && healing.plan->only_alerts() ? HealingEnd::Called
                                                             : HealingEnd::Done;
@@ -56,6 +63,59 @@ const StepRun* failed_run(const Healing& healing) {
   const auto guilty = std::find_if(
       failed, runs.end(), [](const StepRun& run) { return run.state == State::Failed && run.failure != kWasEnded; });
   return guilty != runs.end() ? &*guilty : &*failed;
+}
+
+/// What a step does, on behalf of its healing.
+class StepOfHealing final : public StepWork {
+ public:
+  StepOfHealing(HealingWorld& world, Healing& healing, const Step& step, StepRun& run, const TargetIndex& targets,
+                Recoveries& recoveries)
+      : world_(world), healing_(healing), step_(step), run_(run), targets_(targets), recoveries_(recoveries) {}
+
+  [[nodiscard]] std::string filled(const std::string& text) const override {
+    return fill(text, variables_of(world_, healing_, step_.name)).text;
+  }
+  [[nodiscard]] const std::string& target() const override { return healing_.target; }
+  void wait_for(State what, Duration at_most) override {
+    run_.begin(what);
+    run_.due = Deadline::in(at_most, world_.now());
+  }
+  void end(StepEnd how, const std::string& text) override { run_over(world_, healing_, step_, run_, how, text); }
+  void tell(const std::string& text) override { world_.tell(healing_, "Healing", effect::Cause::State::Changed, text); }
+  bool await_recovery() override { return recoveries_.begin(world_, healing_); }
+  [[nodiscard]] RecoveryOutcome recovery(bool or_gone) override {
+    return recoveries_.outcome(world_, healing_, or_gone);
+  }
+  void leave_recovery() override { recoveries_.stop(healing_); }
+  [[nodiscard]] bool is_target_gone() const override { return is_gone(world_, targets_, healing_); }
+  [[nodiscard]] bool is_told_by_events() const override {
+    const std::vector<ServiceId> its = targets_.services_of(world_.graph(), healing_.target);
+    return healing_.cause->occurrence != 0 &&
+           std::ranges::all_of(its, [&](ServiceId one) { return world_.graph().at(one).is_event(); });
+  }
+
+ private:
+  HealingWorld& world_;
+  Healing& healing_;
+  const Step& step_;
+  StepRun& run_;
+  const TargetIndex& targets_;
+  Recoveries& recoveries_;
+};
+
+/// Whether a kind of step is done by others, who answer to the healing itself.
+template <typename Kind>
+constexpr bool kIsAnswered =
+    std::is_same_v<Kind, step::Program> || std::is_same_v<Kind, step::Http> || std::is_same_v<Kind, step::Bring> ||
+    std::is_same_v<Kind, step::Escalate> || std::is_same_v<Kind, step::Parallel>;
+
+/// Begins one of the other kinds.
+void begin_kind(const Step& step, StepWork& work) {
+  std::visit(
+      [&]<typename Kind>([[maybe_unused]] const Kind& kind) {
+        if constexpr (!kIsAnswered<Kind>) begin(kind, work);
+      },
+      step.what);
 }
 
 }  // namespace
@@ -228,8 +288,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       if (run.due && run.due->over(world.now()))
         if (const auto ended = run.deadline())
           run_over(world, now, its, run, *ended,
-                   *ended == StepEnd::Done ? fmt::format("waited {}", format_duration(run.due->length))
-                                           : fmt::format("not recovered within {}", format_duration(run.due->length)));
+                   std::visit([&](const auto& kind) { return when_over(kind, run.due->length); }, its.what));
       if (run.state == State::Polling)
         requests_.poll(world, now, its, i, secrets_);
       else if (run.state == State::Fresh)
@@ -285,24 +344,6 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
   } else if (std::holds_alternative<step::Http>(step.what)) {
     requests_.begin(world, healing, step, run, secrets_);
     return;
-  } else if (const auto* const wait = std::get_if<step::Wait>(&step.what)) {
-    run.begin(State::Waiting);
-    run.due = Deadline::in(wait->length, world.now());
-  } else if (const auto* const tell = std::get_if<step::Tell>(&step.what)) {
-    const std::string text = fill(tell->text, values).text;
-    world.tell(healing, "Healing", effect::Cause::State::Changed, text);
-    run_over(world, healing, step, run, StepEnd::Done, "told: " + text);
-  } else if (const auto* const recovered = std::get_if<step::Recovered>(&step.what)) {
-    run.begin(State::Verifying);
-    run.due = Deadline::in(recovered->within, world.now());
-    const bool checks = recoveries_.begin(world, healing);
-    if (!checks && recovered->or_gone && is_gone(world, targets_, healing))
-      return run_over(world, healing, step, run, StepEnd::Done, "gone");
-    const std::vector<ServiceId> its = targets_.services_of(world.graph(), healing.target);
-    if (!checks && healing.cause->occurrence != 0 &&
-        std::ranges::all_of(its, [&](ServiceId one) { return world.graph().at(one).is_event(); }))
-      return fails(fmt::format("not recovered: no rule watches {}, so nobody can say that it is well ('until' can)",
-                               healing.target));
   } else if (const auto* const bring = std::get_if<step::Bring>(&step.what)) {
     const std::string name = fill(bring->service, values).text;
     const std::optional<ServiceId> service = world.graph().find(name);
@@ -318,6 +359,9 @@ void Healings::begin_step(HealingWorld& world, Healing& healing, const Step& ste
     const std::shared_ptr<const Workflow> plan = world.graph().workflow(other->workflow);
     if (plan == nullptr) return fails(fmt::format("there is no workflow {} any more", other->workflow));
     return escalate(world, healing, plan);
+  } else {
+    StepOfHealing work(world, healing, step, run, targets_, recoveries_);
+    begin_kind(step, work);
   }
   world.save(healing);
 }
@@ -449,13 +493,10 @@ void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, StepE
 
 /// Whether the recovery has come that its step awaits.
 void Healings::verify(HealingWorld& world, Healing& healing) {
-  const RecoveryOutcome outcome = recoveries_.outcome(world, healing);
-  if (outcome == RecoveryOutcome::Awaited) return;
-  const bool recovered = outcome == RecoveryOutcome::Recovered;
-  run_over(world, healing, healing.steps()[healing.position], healing.under_way.front(), StepEnd::Done,
-           recovered ? "recovered" : "gone");
-  if (recovered) recoveries_.stop(healing);
-  go_on(world, healing);
+  if (healing.under_way.size() != 1 || healing.under_way.front().state != State::Verifying) return;
+  const Step& step = healing.steps()[healing.position];
+  StepOfHealing work(world, healing, step, healing.under_way.front(), targets_, recoveries_);
+  if (std::visit([&](const auto& kind) { return looked_at(kind, work); }, step.what)) go_on(world, healing);
 }
 
 /// Where services have come or gone, or nobody has begun to look at them.

@@ -52,26 +52,13 @@ class Digest {
     const auto& [method, url, headers, body, body_file, follow, insecure, limit] = request;
     each(method, url, headers, body, body_file, follow, insecure, limit);
   }
-  void add(const step::Program& program) {
-    const auto& [command, environment, directory, saves] = program;
+  void add(const Command& command) {
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = *identity;
-    each(arguments, uid, gid, user, home, timeout, environment, directory, saves);
+    each(arguments, uid, gid, user, home, timeout);
   }
-  void add(const step::Until& until) {
-    const auto& [request, met, failed, every, within] = until;
-    each(request, met, failed, every, within);
-  }
-  void add(const step::Http& http) {
-    const auto& [request, expect, expect_json, saves, until] = http;
-    each(request, expect, expect_json, saves, until);
-  }
-  void add(const step::Wait& wait) { add(wait.length); }
-  void add(const step::Bring& bring) { each(bring.what, bring.service); }
-  void add(const step::Tell& tell) { add(tell.text); }
-  void add(const step::Recovered& recovered) { each(recovered.within, recovered.or_gone); }
-  void add(const step::Escalate& escalate) { add(escalate.workflow); }
-  void add(const step::Parallel& parallel) { add(parallel.steps); }
+  void add(const step::Until& until) { fields(*this, until); }
+  void add(const step::Kind auto& kind) { fields(*this, kind); }
   void add(const Step& one) {
     const auto& [name, what, timeout, retries, pause, repeatable] = one;
     each(name, what.index(), timeout, retries, pause, repeatable);
@@ -84,6 +71,12 @@ class Digest {
   template <typename... All>
   void each(const All&... all) {
     (add(all), ...);
+  }
+  /// Names and values, in turn: of the values alone it is made.
+  template <typename Value, typename... Rest>
+  void operator()(const char* /*name*/, const Value& value, const Rest&... rest) {
+    add(value);
+    if constexpr (sizeof...(rest) > 0) (*this)(rest...);
   }
   [[nodiscard]] Hash128 hash() const { return hash128(all_); }
 
@@ -135,18 +128,8 @@ struct Does {
                           format_duration(http.until->within));
     return text;
   }
-  std::string operator()(const step::Wait& wait) const { return "wait " + format_duration(wait.length); }
-  std::string operator()(const step::Bring& bring) const {
-    return fmt::format("{} {}", verb(bring.what), bring.service);
-  }
-  std::string operator()(const step::Tell& tell) const { return "alert " + tell.text; }
-  std::string operator()(const step::Recovered& recovered) const {
-    return fmt::format("recovered{} within {}", recovered.or_gone ? " or gone" : "", format_duration(recovered.within));
-  }
-  std::string operator()(const step::Escalate& escalate) const {
-    return fmt::format("heal with {}", escalate.workflow);
-  }
   std::string operator()(const step::Parallel&) const { return "all of:"; }
+  std::string operator()(const auto& kind) const { return in_plan(kind); }
 };
 
 void add_steps(std::vector<std::string>& lines, const std::vector<Step>& steps, const std::string& indent) {

@@ -19,7 +19,7 @@ std::string_view to_string(HealingMode mode) {
 }
 
 bool Workflow::only_alerts() const {
-  const auto tells = [](const Step& step) { return std::holds_alternative<step::Tell>(step.what); };
+  const auto tells = [](const Step& step) { return tells_people(step); };
   return std::ranges::all_of(steps, tells) && std::ranges::all_of(on_failure, tells) &&
          std::ranges::all_of(on_cancel, tells);
 }

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include <spdlog/fmt/fmt.h>
+
+#include "engine/steps/kind.hpp"
+
 namespace healer::engine {
 
 enum class Bringing : std::uint8_t { Start, Stop, Restart };
@@ -18,10 +22,25 @@ namespace step {
 
 /// `start`, `stop`, `restart SERVICE`.
 struct Bring {
+  static constexpr std::string_view kWord = "bring";
+  static constexpr char kSign = 'b';
+
   Bringing what = Bringing::Restart;
   std::string service;
   bool operator==(const Bring&) const = default;
 };
+
+void fields(auto& all, Is<Bring> auto& bring) {
+  auto& [what, service] = bring;
+  all("what", what, "service", service);
+}
+
+inline std::string in_plan(const Bring& bring) { return fmt::format("{} {}", verb(bring.what), bring.service); }
+/// It looks first.
+inline bool is_safe(const Bring& /*bring*/) { return true; }
+inline std::string in_script(const Bring& /*bring*/) {
+  return "write how the programs of a service end as: exec /path/of/program exits 1";
+}
 
 }  // namespace step
 

@@ -3,17 +3,28 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-namespace healer::engine {
+#include <spdlog/fmt/fmt.h>
 
-namespace step {
+#include "engine/steps/kind.hpp"
+
+namespace healer::engine::step {
 
 /// `heal with OTHER`: only as the last of `on failure`. The healing goes on with OTHER's plan.
 struct Escalate {
+  static constexpr std::string_view kWord = "escalate";
+  static constexpr char kSign = 'e';
+
   std::string workflow;
   bool operator==(const Escalate&) const = default;
 };
 
-}  // namespace step
+void fields(auto& all, Is<Escalate> auto& escalate) {
+  auto& [workflow] = escalate;
+  all("workflow", workflow);
+}
 
-}  // namespace healer::engine
+inline std::string in_plan(const Escalate& escalate) { return fmt::format("heal with {}", escalate.workflow); }
+
+}  // namespace healer::engine::step

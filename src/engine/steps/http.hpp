@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/healing/saving.hpp"
 #include "engine/rules/json_test.hpp"
+#include "engine/steps/kind.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -41,6 +43,9 @@ struct Until {
 };
 
 struct Http {
+  static constexpr std::string_view kWord = "http";
+  static constexpr char kSign = 'h';
+
   HttpRequest request;
   std::vector<std::uint16_t> expect;  ///< status codes; empty: 200 to 299
   std::vector<JsonTest> expect_json;
@@ -48,6 +53,21 @@ struct Http {
   std::optional<Until> until;
   bool operator==(const Http&) const = default;
 };
+
+void fields(auto& all, Is<Until> auto& until) {
+  auto& [request, met, failed, every, within] = until;
+  all("request", request, "met", met, "failed", failed, "every", every, "within", within);
+}
+
+void fields(auto& all, Is<Http> auto& http) {
+  auto& [request, expect, expect_json, saves, until] = http;
+  all("request", request, "expect", expect, "expect_json", expect_json, "saves", saves, "until", until);
+}
+
+/// The text of an answer says how long it took.
+inline bool says_time(const Http& /*http*/, bool /*good*/, std::string_view /*text*/) { return true; }
+inline bool is_safe(const Http& http) { return http.request.only_asks(); }
+inline const std::vector<Saving>* saves_of(const Http& http) { return &http.saves; }
 
 }  // namespace step
 

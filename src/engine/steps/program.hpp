@@ -3,18 +3,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/healing/saving.hpp"
 #include "engine/rules/command.hpp"
+#include "engine/steps/kind.hpp"
 
-namespace healer::engine {
-
-namespace step {
+namespace healer::engine::step {
 
 /// Exit status 0 is well.
 struct Program {
+  static constexpr std::string_view kWord = "program";
+  static constexpr char kSign = 'p';
+
   Command command;  ///< its timeout is the step's
   std::vector<std::pair<std::string, std::string>> environment;
   std::string directory;  ///< where it runs; empty: /
@@ -22,6 +25,11 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-}  // namespace step
+void fields(auto& all, Is<Program> auto& program) {
+  auto& [command, environment, directory, saves] = program;
+  all("command", command, "environment", environment, "directory", directory, "saves", saves);
+}
 
-}  // namespace healer::engine
+inline const std::vector<Saving>* saves_of(const Program& program) { return &program.saves; }
+
+}  // namespace healer::engine::step

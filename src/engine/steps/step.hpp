@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "engine/steps/bring.hpp"
 #include "engine/steps/escalate.hpp"
 #include "engine/steps/http.hpp"
+#include "engine/steps/kind.hpp"
 #include "engine/steps/program.hpp"
 #include "engine/steps/recovered.hpp"
 #include "engine/steps/step_end.hpp"
@@ -25,12 +27,21 @@ namespace step {
 
 /// `parallel { ... }`: all of them at once; the first failure ends the others. Not within another.
 struct Parallel {
+  static constexpr std::string_view kWord = "parallel";
+  static constexpr char kSign = 'P';
+
   std::vector<Step> steps;
   bool operator==(const Parallel&) const;
 };
 
+void fields(auto& all, Is<Parallel> auto& parallel) {
+  auto& [steps] = parallel;
+  all("steps", steps);
+}
+
 }  // namespace step
 
+/// All kinds. A new one comes last: where one stands is a part of the hashes of plans.
 using StepWhat = std::variant<step::Program, step::Http, step::Wait, step::Bring, step::Tell, step::Recovered,
                               step::Escalate, step::Parallel>;
 
@@ -49,9 +60,12 @@ struct Step {
 /// What is begun again where whether it was done is unknown: what may be by its word, what looks first, and what only
 /// asks.
 [[nodiscard]] inline StepTerms terms_of(const Step& step) {
-  const auto* const http = std::get_if<step::Http>(&step.what);
-  const bool is_safe = std::holds_alternative<step::Bring>(step.what) || (http != nullptr && http->request.only_asks());
-  return {.retries = step.retries, .repeatable = step.repeatable || is_safe};
+  const bool is_safe_kind = std::visit([](const auto& kind) { return is_safe(kind); }, step.what);
+  return {.retries = step.retries, .repeatable = step.repeatable || is_safe_kind};
+}
+/// Whether all it does is to tell people.
+[[nodiscard]] inline bool tells_people(const Step& step) {
+  return std::visit([](const auto& kind) { return tells_people(kind); }, step.what);
 }
 
 }  // namespace healer::engine

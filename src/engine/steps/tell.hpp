@@ -3,16 +3,34 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-namespace healer::engine {
+#include "engine/steps/kind.hpp"
+#include "engine/steps/step_work.hpp"
 
-namespace step {
+namespace healer::engine::step {
 
 struct Tell {
+  static constexpr std::string_view kWord = "tell";
+  static constexpr char kSign = 't';
+
   std::string text;
   bool operator==(const Tell&) const = default;
 };
 
-}  // namespace step
+void fields(auto& all, Is<Tell> auto& tell) {
+  auto& [text] = tell;
+  all("text", text);
+}
 
-}  // namespace healer::engine
+inline std::string in_plan(const Tell& tell) { return "alert " + tell.text; }
+inline void begin(const Tell& tell, StepWork& work) {
+  const std::string text = work.filled(tell.text);
+  work.tell(text);
+  work.end(StepEnd::Done, "told: " + text);
+}
+/// To tell takes no time.
+inline bool says_time(const Tell& /*tell*/, bool /*good*/, std::string_view /*text*/) { return true; }
+inline bool tells_people(const Tell& /*tell*/) { return true; }
+
+}  // namespace healer::engine::step

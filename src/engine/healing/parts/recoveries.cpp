@@ -2,7 +2,6 @@
 #include "engine/healing/parts/recoveries.hpp"
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
 #include "engine/healing/healing.hpp"
@@ -43,16 +42,12 @@ std::optional<HealingId> Recoveries::checked(ServiceId service, Duration began, 
   return now.healing;
 }
 
-RecoveryOutcome Recoveries::outcome(HealingWorld& world, const Healing& healing) {
-  if (healing.under_way.size() != 1 || healing.under_way.front().state != StepRun::State::Verifying)
-    return RecoveryOutcome::Awaited;
-  const Step& step = healing.steps()[healing.position];
-  const auto& wanted = std::get<step::Recovered>(step.what);
+RecoveryOutcome Recoveries::outcome(HealingWorld& world, const Healing& healing, bool or_gone) {
   std::vector<ServiceId> seen;
   for (const ServiceId service : index_.services_of(world.graph(), healing.target))
     for (const ServiceId member : world.seen_by(service)) seen.push_back(member);
   if (seen.empty()) {
-    if (wanted.or_gone && is_gone(world, index_, healing)) return RecoveryOutcome::Gone;
+    if (or_gone && is_gone(world, index_, healing)) return RecoveryOutcome::Gone;
     return RecoveryOutcome::Awaited;
   }
   bool newcomer = false;  // it has come while this went on, or this daemon has

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "engine/ids.hpp"
+#include "engine/steps/step_work.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -18,13 +19,6 @@ namespace healer::engine {
 struct Healing;
 class HealingWorld;
 class TargetIndex;
-
-/// What has become of a recovery that a step awaits.
-enum class RecoveryOutcome : std::uint8_t {
-  Awaited,
-  Recovered,
-  Gone  ///< nothing is left that could be looked at, and the step takes that for a recovery
-};
 
 class Recoveries {
  public:
@@ -43,8 +37,9 @@ class Recoveries {
   /// Whose target may have recovered by that.
   std::optional<HealingId> checked(ServiceId service, Duration began, std::optional<bool> clear);
   /// Whether every monitored service of the target has come back: each had runs, begun after the step, in which no test
-  /// held, as many as the recovery of its rules asks for. Looks at services that have come meanwhile.
-  [[nodiscard]] RecoveryOutcome outcome(HealingWorld& world, const Healing& healing);
+  /// held, as many as the recovery of its rules asks for. Looks at services that have come meanwhile. `or_gone`: a
+  /// target that is gone counts as well.
+  [[nodiscard]] RecoveryOutcome outcome(HealingWorld& world, const Healing& healing, bool or_gone);
   /// Looks again where that was asked for a cycle ago.
   void look_again(HealingWorld& world);
   /// Nobody awaits it any more.

@@ -38,9 +38,7 @@ Variables variables_of(const HealingWorld& world, const Healing& healing, std::s
 }
 
 bool is_to_save_secret(const Step& step, std::string_view name) {
-  const std::vector<Saving>* saves = nullptr;
-  if (const auto* program = std::get_if<step::Program>(&step.what)) saves = &program->saves;
-  if (const auto* http = std::get_if<step::Http>(&step.what)) saves = &http->saves;
+  const std::vector<Saving>* const saves = std::visit([](const auto& kind) { return saves_of(kind); }, step.what);
   return saves != nullptr && std::ranges::any_of(*saves, [&](const Saving& saving) {
            return saving.secret && (name.empty() || saving.name == name);
          });
@@ -78,11 +76,8 @@ void run_over(HealingWorld& world, Healing& healing, const Step& step, StepRun& 
   if (!good) run.failure = text;
   const Duration took = ran.value_or(std::max(now.wall - run.begun, Duration{0}));
   healing.outcomes.push_back({healing.round, step.name, good, took, text});
-  // The text of a request, a wait or a timeout says how long it took; to tell takes no time.
-  const bool is_timed = text.starts_with("timed out after ") || text.starts_with("not recovered within ") ||
-                        std::holds_alternative<step::Http>(step.what) ||
-                        std::holds_alternative<step::Tell>(step.what) ||
-                        (good && std::holds_alternative<step::Wait>(step.what));
+  const bool is_timed = text.starts_with("timed out after ") ||
+                        std::visit([&](const auto& kind) { return says_time(kind, good, text); }, step.what);
   Record& record =
       world.record(RecordKind::HealingStep, good ? Severity::Info : Severity::Warning, healing.service,
                    fmt::format("{}, step \"{}\": {}{}{}", describe(healing), step.name, text,
