@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes the syntax files of vim and nano beside this program, from the one word table of the language
-(grammar/words.hpp) and healer's own words in the rules of grammar/*.hpp.
+(grammar/words.hpp) and healer's own words in the rules of grammar/*.hpp and src/config/steps/*.cpp.
 
 usage: generate.py [--check]      --check writes nothing; exit status 1 where a file is not what would be written
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 GRAMMAR = HERE.parent.parent / "grammar"
+STEPS = HERE.parent.parent / "src" / "config" / "steps"
 
 # The kinds of grammar/kinds.hpp, by what an editor tells apart. Whatever is not here is an option.
 GROUPS = {
@@ -44,7 +45,7 @@ def spellings() -> dict[str, set[str]]:
         found.setdefault(group_of.get(kind, "Option"), set()).add(text)
     found["Statement"].add("workflow")  # Kind::Workflow: no word of the table, for it is never reserved
     known = {word for words in found.values() for word in words}
-    for rules in GRAMMAR.glob("*.hpp"):
+    for rules in [*GRAMMAR.glob("*.hpp"), *STEPS.glob("*.cpp")]:
         for alternatives in re.findall(r'\btext<("[^>]*)>', rules.read_text()):
             found["Option"].update(word for word in re.findall(r'"([^"]+)"', alternatives) if word not in known and re.search(r"\w", word))
     return found

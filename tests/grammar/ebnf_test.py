@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 GRAMMAR = Path(__file__).resolve().parent.parent.parent / "grammar"
+STEPS = GRAMMAR.parent / "src" / "config" / "steps"  # the forms of most kinds of steps
 PIECE = re.compile(r"'(?P<word>[^']+)'|\"(?P<own>[^\"]+)\"|(?P<sign><\||\|>|[{}\[\]()|=;])|(?P<name>[A-Za-z][\w-]*)")
 
 # What is no rule but a token of README.md, or is told in words there.
@@ -196,7 +197,8 @@ def words_of(grammar: Grammar) -> list[str]:
     for spelling, kind in re.findall(r'^\s*\{"((?:[^"\\]|\\.)*)", Kind::(\w+)', (GRAMMAR / "words.hpp").read_text(), re.M):
         kinds.setdefault(kind, set()).add(normal(spelling))
     kinds.pop("Noise", None)
-    rules = "".join(path.read_text() for path in GRAMMAR.glob("*.hpp") if path.name not in ("words.hpp", "kinds.hpp"))
+    rules = "".join(path.read_text() for path in [*GRAMMAR.glob("*.hpp"), *STEPS.glob("*.cpp")]
+                    if path.name not in ("words.hpp", "kinds.hpp"))
     used = set(re.findall(r"Kind::(\w+)", rules))
     own = [set(re.findall(r'"([^"]+)"', some)) for some in re.findall(r'\btext<("[^>]*)>', rules)]  # spellings of one word
     own.append({"workflow"})  # a kind of its own, where a name and '{' come: Kind::Workflow

@@ -13,6 +13,6 @@ namespace grammar = healer::grammar;
 
 TEMPLATE_TEST_CASE("no rule loops without a token", "[grammar]", grammar::set_statement, grammar::include,
                    grammar::check, grammar::service_statement, grammar::if_statement, grammar::alert, grammar::no_alert,
-                   grammar::workflow) {
+                   grammar::workflow, grammar::program_step, grammar::http_step) {
   CHECK(tao::pegtl::analyze<TestType>() == 0);
 }

@@ -6,23 +6,26 @@
 #include <limits>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/compile/fingerprint.hpp"
 #include "config/compile/url.hpp"
+#include "config/steps/step_kinds.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
-namespace {
 
 Duration in_bounds(Duration duration) { return std::clamp(duration, Duration{0}, kMaxDuration); }
 
-std::uint32_t in_bounds(std::uint64_t number) {
+static std::uint32_t in_bounds(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, std::numeric_limits<std::uint32_t>::max()));
 }
+
+namespace {
 
 Duration value_or(const Rare<Located<Duration>>& written, Duration otherwise) {
   return written ? in_bounds(written->value) : otherwise;
@@ -70,21 +73,9 @@ engine::HttpRequest request_of(const HttpRequestSyntax& syntax) {
 namespace {
 
 /// What a step without a name of its own is called.
-struct StepTitle {
-  std::string operator()(const engine::step::Program& program) const {
-    const std::string& path = program.command.arguments.front();
-    return path.substr(path.rfind('/') + 1);
-  }
-  std::string operator()(const engine::step::Http& http) const { return "http " + to_lower(http.request.method); }
-  std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
-  std::string operator()(const engine::step::Bring& bring) const {
-    return fmt::format("{} {}", verb(bring.what), bring.service);
-  }
-  std::string operator()(const engine::step::Tell&) const { return "alert"; }
-  std::string operator()(const engine::step::Recovered&) const { return "recovered"; }
-  std::string operator()(const engine::step::Escalate& to) const { return "heal with " + to.workflow; }
-  std::string operator()(const engine::step::Parallel&) const { return "parallel"; }
-};
+std::string title_of(const engine::StepWhat& what) {
+  return std::visit([]<typename What>(const What& one) { return SyntaxOf<What>::title(one); }, what);
+}
 
 class WorkflowCompiler {
  public:
@@ -133,7 +124,7 @@ class WorkflowCompiler {
     for (const StepSyntax& one : syntax) {
       engine::Step step;
       step.what = std::visit([this](const auto& what) -> engine::StepWhat { return this->kind(what); }, one.what);
-      step.name = one.name ? one.name->value : title(std::visit(StepTitle{}, step.what));
+      step.name = one.name ? one.name->value : title(title_of(step.what));
       step.timeout = value_or(one.timeout, Duration{0});
       if (one.retries) step.retries = in_bounds(one.retries->value);
       step.pause = value_or(one.pause, Duration{0});
@@ -179,24 +170,10 @@ class WorkflowCompiler {
     }
     return result;
   }
-  [[nodiscard]] static engine::StepWhat kind(const WaitStepSyntax& syntax) {
-    return engine::step::Wait{in_bounds(syntax.length.value)};
-  }
-  [[nodiscard]] static engine::StepWhat kind(const BringStepSyntax& syntax) {
-    return engine::step::Bring{.what = syntax.what, .service = syntax.service.value};
-  }
-  [[nodiscard]] static engine::StepWhat kind(const TellStepSyntax& syntax) {
-    return engine::step::Tell{syntax.text.value};
-  }
-  [[nodiscard]] static engine::StepWhat kind(const RecoveredStepSyntax& syntax) {
-    return engine::step::Recovered{.within = in_bounds(syntax.within.value), .or_gone = syntax.or_gone};
-  }
-  [[nodiscard]] static engine::StepWhat kind(const EscalateStepSyntax& syntax) {
-    return engine::step::Escalate{syntax.workflow.value};
-  }
   [[nodiscard]] engine::StepWhat kind(const ParallelStepSyntax& syntax) {
     return engine::step::Parallel{steps(syntax.steps)};
   }
+  [[nodiscard]] static engine::StepWhat kind(const auto& syntax) { return syntax.compile(); }
 
   const Lookups& lookups_;
   const Sources& sources_;
@@ -225,8 +202,7 @@ double percent_of(const Word& written) {
 
 bool only_alerts(const WorkflowSyntax& syntax) {
   bool tells = true;
-  for_each_step_of(
-      syntax, [&](const StepSyntax& step) { tells = tells && (std::holds_alternative<TellStepSyntax>(step.what)); });
+  for_each_step_of(syntax, [&](const StepSyntax& step) { tells = tells && told_by(step) != nullptr; });
   return tells;
 }
 

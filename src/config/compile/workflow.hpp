@@ -10,12 +10,15 @@
 #include "config/syntax/syntax.hpp"
 #include "engine/rules/contact.hpp"
 #include "engine/rules/workflow.hpp"
+#include "util/time.hpp"
 
 namespace healer::config {
 
 /// Requires: the passes before found no error.
 [[nodiscard]] std::shared_ptr<const engine::Workflow> compile_workflow(const WorkflowSyntax& syntax,
                                                                        const Lookups& lookups, const Sources& sources);
+/// Not negative, and no longer than any may be.
+[[nodiscard]] Duration in_bounds(Duration duration);
 /// Of a step, or of a list.
 [[nodiscard]] engine::HttpRequest request_of(const HttpRequestSyntax& syntax);
 [[nodiscard]] engine::HealingLimit healing_limit(const HealingLimitSyntax& syntax);

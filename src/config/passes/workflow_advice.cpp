@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes/passes.hpp"
+#include "config/steps/step_kinds.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "engine/rules/event_kind.hpp"
 #include "util/text.hpp"
@@ -94,9 +95,9 @@ class WorkflowAdviser {
   /// Once of each workflow, for the first service.
   void alerts_nobody(const WorkflowSyntax& workflow, const CheckSyntax& check) {
     for_each_step_of(workflow, [&](const StepSyntax& step) {
-      const auto* tell = std::get_if<TellStepSyntax>(&step.what);
-      if (tell == nullptr || !reported_.insert(&workflow).second) return;
-      say(Code::NoRecipient, tell->text.range,
+      const Word* const told = told_by(step);
+      if (told == nullptr || !reported_.insert(&workflow).second) return;
+      say(Code::NoRecipient, told->range,
           fmt::format("where {} is healed nobody receives this alert: it is only in the log and the history",
                       in_quotes(check.name.value)),
           "add 'set alert ADDRESS', or 'alert ADDRESS' to the service; one with a list of events must include "

@@ -14,6 +14,8 @@
 #include "config/compile/workflow.hpp"
 #include "config/passes/passes.hpp"
 #include "config/passes/workflow_variables.hpp"
+#include "config/steps/step_check.hpp"
+#include "config/steps/step_kinds.hpp"
 #include "engine/healing/variables.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
@@ -41,7 +43,7 @@ class Names {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
-class WorkflowChecker {
+class WorkflowChecker final : public StepChecker {
  public:
   WorkflowChecker(const Document& document, const Sources& sources, Diagnostics& diagnostics)
       : document_(document), sources_(sources), diagnostics_(diagnostics) {
@@ -78,10 +80,27 @@ class WorkflowChecker {
     check_variables(document_, diagnostics_);
   }
 
- private:
-  void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
+  void error(Code code, const SourceRange& range, std::string message, std::string remedy = {}) override {
     report(diagnostics_, DiagnosticSeverity::Error, code, range, std::move(message), std::move(remedy));
   }
+  void positive(const Located<Duration>& duration) override {
+    if (duration.value <= Duration{0}) error(Code::OutOfRange, duration.range, "the duration must be longer than 0");
+  }
+  void service(const Word& name) override {
+    if (declared().services.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
+    if (!document_.expansion.lists.empty())
+      return warn(Code::UnknownService, name.range, fmt::format("there is no service {} now", in_quotes(name.value)),
+                  "this changes as soon as a list contains it");
+    error(Code::UnknownService, name.range, fmt::format("there is no service {}", in_quotes(name.value)),
+          declared().services.remedy(name.value));
+  }
+  void workflow(const Word& name) override {
+    if (workflow_names_.has(name.value) || !document_.is_whole) return;
+    error(Code::UnknownWorkflow, name.range, fmt::format("there is no workflow {}", in_quotes(name.value)),
+          workflow_names_.remedy(name.value));
+  }
+
+ private:
   void warn(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
     report(diagnostics_, DiagnosticSeverity::Warning, code, range, std::move(message), std::move(remedy));
   }
@@ -89,7 +108,7 @@ class WorkflowChecker {
   // ---- names
 
   void action(const ActionSyntax& action) {
-    if (action.kind == ActionSyntax::Kind::Heal) named(*action.workflow);
+    if (action.kind == ActionSyntax::Kind::Heal) workflow(*action.workflow);
   }
 
   /// Whom it heals: a target, else a service.
@@ -118,21 +137,6 @@ class WorkflowChecker {
             "write 'heal' after 'then'; 'else' takes an alert or an exec");
   }
 
-  void named(const Word& name) {
-    if (workflow_names_.has(name.value) || !document_.is_whole) return;
-    error(Code::UnknownWorkflow, name.range, fmt::format("there is no workflow {}", in_quotes(name.value)),
-          workflow_names_.remedy(name.value));
-  }
-
-  void service(const Word& name) {
-    if (declared().services.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
-    if (!document_.expansion.lists.empty())
-      return warn(Code::UnknownService, name.range, fmt::format("there is no service {} now", in_quotes(name.value)),
-                  "this changes as soon as a list contains it");
-    error(Code::UnknownService, name.range, fmt::format("there is no service {}", in_quotes(name.value)),
-          declared().services.remedy(name.value));
-  }
-
   /// A brake of a group that nobody is in would never hold: a typo in its name would disable it.
   void group(const Word& name) {
     if (declared().groups.has(name.value) || !document_.is_whole || holds_variable(name.value)) return;
@@ -148,8 +152,7 @@ class WorkflowChecker {
   // ---- numbers
 
   void positive(const Rare<Located<Duration>>& duration) {
-    if (duration && duration->value <= Duration{0})
-      error(Code::OutOfRange, duration->range, "the duration must be longer than 0");
+    if (duration) positive(*duration);
   }
   void at_least_one(const Number& number, std::string_view what) {
     if (number.value < 1)
@@ -248,8 +251,7 @@ class WorkflowChecker {
   }
 
   static bool recovers(const std::vector<StepSyntax>& steps) {
-    return std::ranges::any_of(
-        steps, [](const StepSyntax& step) { return std::holds_alternative<RecoveredStepSyntax>(step.what); });
+    return std::ranges::any_of(steps, [](const StepSyntax& step) { return verifies(step); });
   }
 
   void needs_recovered(const SourceRange& range, std::string_view what) {
@@ -260,28 +262,21 @@ class WorkflowChecker {
   /// Whether a step may change something.
   static bool changes(const std::vector<StepSyntax>& steps) {
     bool found = false;
-    for_each_step(steps, [&](const StepSyntax& step) {
-      const auto* http = std::get_if<HttpStepSyntax>(&step.what);
-      found = found || std::holds_alternative<ProgramStepSyntax>(step.what) ||
-              std::holds_alternative<BringStepSyntax>(step.what) ||
-              (http != nullptr && http->request.method.value != "GET" && http->request.method.value != "HEAD");
-    });
+    for_each_step(steps, [&](const StepSyntax& step) { found = found || may_change(step); });
     return found;
   }
 
-  /// `heal with OTHER` is the last of `on failure`, `recovered` stands by itself.
+  /// `last`: of `on failure`; null: it is not that.
   void places(const std::vector<StepSyntax>& steps, const StepSyntax* last, bool in_parallel = false) {
     for (const StepSyntax& step : steps) {
       if (const auto* parallel = std::get_if<ParallelStepSyntax>(&step.what)) places(parallel->steps, nullptr, true);
-      if (std::holds_alternative<RecoveredStepSyntax>(step.what) && in_parallel)
-        error(Code::WrongPlace, step.range, "'recovered' cannot be used in 'parallel'",
-              "write it after the steps that are to be done");
-      if (!std::holds_alternative<EscalateStepSyntax>(step.what) || &step == last) continue;
-      error(Code::WrongPlace, step.range,
-            "'heal with' is not a step: it names the workflow that takes over when all tries of this one have failed",
-            last != nullptr ? "move it to the end of 'on failure'"
-                            : fmt::format("write it after the steps: on failure heal with {}",
-                                          printable(std::get<EscalateStepSyntax>(step.what).workflow.value)));
+      const StepPlace place{
+          .range = step.range, .in_parallel = in_parallel, .in_on_failure = last != nullptr, .is_last = &step == last};
+      std::visit(
+          [&]<typename Kind>([[maybe_unused]] const Kind& kind) {
+            if constexpr (requires { &Kind::check_place; }) kind.check_place(place, *this);
+          },
+          step.what);
     }
   }
 
@@ -315,12 +310,10 @@ class WorkflowChecker {
     positive(step.until->every);
     positive(step.until->within);
   }
-  void kind(const WaitStepSyntax& step) { positive(step.length); }
-  void kind(const BringStepSyntax& step) { service(step.service); }
-  void kind(const TellStepSyntax&) {}
-  void kind(const RecoveredStepSyntax& step) { positive(step.within); }
-  void kind(const EscalateStepSyntax& step) { named(step.workflow); }
-  void kind(const ParallelStepSyntax&) {}
+  template <typename Kind>
+  void kind([[maybe_unused]] const Kind& step) {
+    if constexpr (requires { &Kind::check; }) step.check(*this);
+  }
 
   void program(const ProgramStepSyntax& program, bool is_guard) {
     for (const std::string& argument : program.command.arguments)

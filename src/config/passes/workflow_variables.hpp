@@ -4,15 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "config/passes/passes.hpp"
 #include "config/syntax/workflow_syntax.hpp"
 
 namespace healer::config {
-
-/// Where a text stands in which values are filled in.
-enum class TextPlace : std::uint8_t { Argument, Environment, Directory, Url, Header, Body, BodyFile, Alert, Service };
 
 /// `${NAME}` in a text; `$${` is none.
 struct VariableUse {
@@ -61,9 +60,13 @@ void for_each_text(Step& step, Visit&& visit) {
     for_each_request_text(http->request, visit);
     if (http->until) for_each_request_text(http->until->request, visit);
   }
-  if (auto* bring = std::get_if<BringStepSyntax>(&step.what))
-    visit(bring->service.value, bring->service.range, TextPlace::Service);
-  if (auto* tell = std::get_if<TellStepSyntax>(&step.what)) visit(tell->text.value, tell->text.range, TextPlace::Alert);
+  std::visit(
+      [&]([[maybe_unused]] auto& kind) {
+        using Kind = std::remove_cvref_t<decltype(kind)>;
+        if constexpr (requires { Kind::kTexts; })
+          for (const auto& [text, place] : Kind::kTexts) visit((kind.*text).value, (kind.*text).range, place);
+      },
+      step.what);
 }
 
 /// Names that nobody knows, in workflows and in the targets that rules name; values that a shell would read as a

@@ -28,8 +28,18 @@ struct WorkflowScratch : HealingScratch {
   std::vector<std::vector<StepSyntax>> blocks{{}};  ///< the workflow's steps, those of an `on`, of a `parallel`
   ApprovalSyntax approval;                          ///< under way
 
+  /// Reads a step of any kind into `step`: grammar::step_kind.
+  [[nodiscard]] bool match_step(grammar::TokenInput& in, Build& build);
   [[nodiscard]] HttpRequestSyntax& request() { return in_until ? http.until->request : http.request; }
 };
+
+/// As match(): the tokens that have matched; nothing: they do not.
+template <typename Rule>
+[[nodiscard]] std::optional<TokenRange> match_tokens(grammar::TokenInput& in, Build& build, WorkflowScratch& scratch) {
+  const std::size_t begin = in.index();
+  if (!match<Rule>(in, build, scratch)) return std::nullopt;
+  return TokenRange{begin, in.index()};
+}
 
 /// Sets what may be given once.
 template <typename Value>

@@ -2,7 +2,9 @@
 // grammar/workflow.hpp to WorkflowSyntax.
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <spdlog/fmt/fmt.h>
@@ -12,51 +14,31 @@
 
 namespace healer::config::parsing {
 
-// ---- other steps
-
-template <>
-struct action<grammar::wait_step> {
-  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    scratch.step.what = WaitStepSyntax{last_duration(build, matched(in, build))};
-  }
-};
-
-template <>
-struct action<grammar::bring_step> {
-  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    const auto at = matched(in, build).begin;
-    const std::string word = to_lower(build.text(at));
-    scratch.step.what = BringStepSyntax{.what = word == "start"  ? engine::Bringing::Start
-                                                : word == "stop" ? engine::Bringing::Stop
-                                                                 : engine::Bringing::Restart,
-                                        .service = build.word(at + 1)};
-  }
-};
-
-template <>
-struct action<grammar::tell_step> {
-  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    scratch.step.what = TellStepSyntax{build.word(matched(in, build).end - 1)};
-  }
-};
-
-template <>
-struct action<grammar::recovered_step> {
-  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    const auto at = matched(in, build);
-    scratch.step.what =
-        RecoveredStepSyntax{.within = last_duration(build, at), .or_gone = iequals(build.text(at.begin + 1), "or")};
-  }
-};
-
-template <>
-struct action<grammar::escalate_step> {
-  static void apply(const auto& in, Build& build, WorkflowScratch& scratch) {
-    scratch.step.what = EscalateStepSyntax{build.word(matched(in, build).end - 1)};
-  }
-};
-
 // ---- steps
+
+namespace {
+
+/// Those that have no form of their own to try: `parallel`.
+template <typename Kind>
+bool parse_kind([[maybe_unused]] grammar::TokenInput& in, [[maybe_unused]] Build& build,
+                [[maybe_unused]] WorkflowScratch& scratch) {
+  if constexpr (requires { &Kind::parse; })
+    return Kind::parse(in, build, scratch);
+  else
+    return false;
+}
+
+template <typename... Kinds>
+bool parse_any(std::type_identity<std::variant<Kinds...>> /*all*/, grammar::TokenInput& in, Build& build,
+               WorkflowScratch& scratch) {
+  return (parse_kind<Kinds>(in, build, scratch) || ...);
+}
+
+}  // namespace
+
+bool WorkflowScratch::match_step(grammar::TokenInput& in, Build& build) {
+  return parse_any(std::type_identity<StepKindSyntax>{}, in, build, *this);
+}
 
 template <>
 struct action<grammar::step_name> {

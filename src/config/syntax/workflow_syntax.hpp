@@ -3,15 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 #include <variant>
 #include <vector>
 
+#include "config/steps/step_syntax.hpp"
 #include "config/syntax/syntax_words.hpp"
-#include "engine/healing/saving.hpp"
 #include "engine/rules/healing_limits.hpp"
-#include "engine/steps/bring.hpp"
 
 namespace healer::config {
 
@@ -34,83 +31,6 @@ struct ShareSyntax {
 
 struct HealingModeSyntax {
   engine::HealingMode mode = engine::HealingMode::Automatic;
-  SourceRange range;
-};
-
-// ---- steps
-
-struct SavingSyntax {
-  engine::Saving::From from = engine::Saving::From::Regex;
-  Word what;
-  Word name;
-  bool secret = false;
-};
-struct JsonTestSyntax {
-  Word filter;
-  ComparisonWord comparison = ComparisonWord::Equal;
-  Word value;
-  bool quoted = false;
-};
-struct HttpRequestSyntax {
-  Word method;  ///< in capitals
-  Word url;
-  Rare<Word> user, password;  ///< HTTP Basic; both or none
-  std::vector<Word> headers;
-  Rare<Word> body, body_file;
-  bool follow = false;
-  bool insecure = false;
-  Rare<Located<std::uint64_t>> limit;  ///< bytes
-};
-
-struct ProgramStepSyntax {
-  CommandSyntax command;
-  std::vector<std::pair<Word, Word>> environment;
-  Rare<Word> directory;
-  std::vector<SavingSyntax> saves;
-};
-struct UntilSyntax {
-  HttpRequestSyntax request;
-  std::vector<JsonTestSyntax> met, failed;
-  Rare<Located<Duration>> every, within;
-  SourceRange range;
-};
-struct HttpStepSyntax {
-  HttpRequestSyntax request;
-  std::vector<Number> expect;
-  std::vector<JsonTestSyntax> expect_json;
-  std::vector<SavingSyntax> saves;
-  Rare<UntilSyntax> until;
-};
-struct WaitStepSyntax {
-  Located<Duration> length;
-};
-struct BringStepSyntax {
-  engine::Bringing what = engine::Bringing::Restart;
-  Word service;
-};
-struct TellStepSyntax {
-  Word text;
-};
-struct RecoveredStepSyntax {
-  Located<Duration> within;
-  bool or_gone = false;
-};
-struct EscalateStepSyntax {
-  Word workflow;
-};
-struct StepSyntax;
-struct ParallelStepSyntax {
-  std::vector<StepSyntax> steps;
-};
-struct StepSyntax {
-  Rare<Word> name;
-  std::variant<ProgramStepSyntax, HttpStepSyntax, WaitStepSyntax, BringStepSyntax, TellStepSyntax, RecoveredStepSyntax,
-               EscalateStepSyntax, ParallelStepSyntax>
-      what;
-  Rare<Located<Duration>> timeout;
-  Rare<Number> retries;
-  Rare<Located<Duration>> pause;
-  bool repeatable = false;
   SourceRange range;
 };
 
@@ -168,16 +88,7 @@ struct SetMaintenance {
   Rare<Word> group;
 };
 
-/// Calls `visit(step)` for each of these steps and those within them, in the order of writing.
-template <typename Steps, typename Visit>
-void for_each_step(Steps& steps, Visit&& visit) {
-  for (auto& step : steps) {
-    visit(step);
-    if (auto* parallel = std::get_if<ParallelStepSyntax>(&step.what)) for_each_step(parallel->steps, visit);
-  }
-}
-
-/// The same for all steps of a workflow.
+/// Calls `visit(step)` for each step of a workflow, also those within others, in the order of writing.
 template <typename Workflow, typename Visit>
 void for_each_step_of(Workflow& workflow, Visit&& visit) {
   for_each_step(workflow.steps, visit);

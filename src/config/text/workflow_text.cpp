@@ -8,6 +8,7 @@
 
 #include "config/compile/url.hpp"
 #include "config/compile/workflow.hpp"
+#include "config/steps/step_kinds.hpp"
 #include "config/syntax/vocabulary.hpp"
 #include "config/text/secret.hpp"
 #include "delivery/contact.hpp"
@@ -102,17 +103,12 @@ struct StepText {
     for (const engine::JsonTest& test : http.until->failed) text += " fail " + json_text(test);
     return text + fmt::format(" every {} within {}", written(http.until->every), written(http.until->within));
   }
-  std::string operator()(const engine::step::Wait& wait) const { return "wait " + written(wait.length); }
-  std::string operator()(const engine::step::Bring& bring) const {
-    return fmt::format("{} {}", verb(bring.what), written_name(bring.service));
-  }
-  std::string operator()(const engine::step::Tell& tell) const { return "alert " + written_text(tell.text); }
-  std::string operator()(const engine::step::Recovered& recovered) const {
-    return fmt::format("recovered {}within {}", recovered.or_gone ? "or gone " : "", written(recovered.within));
-  }
-  std::string operator()(const engine::step::Escalate& to) const { return "heal with " + written_name(to.workflow); }
   std::string operator()(const engine::step::Parallel& parallel) const {
     return "parallel " + block_text(parallel.steps, indent);
+  }
+  template <typename What>
+  std::string operator()(const What& what) const {
+    return SyntaxOf<What>::written(what);
   }
 };
 
