@@ -38,28 +38,28 @@ syntax keyword healerOption less limit limits link lmtp log logfile loglimit
 syntax keyword healerOption lt mail mails mailserver maintenance manual maxforward md5
 syntax keyword healerOption member members memcache method missed mmonit mongodb monit
 syntax keyword healerOption more mqtt mtime mx mysql mysqls name ne
-syntax keyword healerOption networktimeout newer next nntp nostart notequal notify ns
-syntax keyword healerOption ntp3 offset oid older once operator operators origin
-syntax keyword healerOption overlapping pagein pageins pageout pageouts parallel passive password
-syntax keyword healerOption patch path pause pemchain pemfile pemkey perm permission
-syntax keyword healerOption pgsql pid pidfile ping ping4 ping6 polls pop
-syntax keyword healerOption pops port portnumber post ppid probation programoutput programtimeout
-syntax keyword healerOption proto protocol proxy ptr put query radius ramp
-syntax keyword healerOption rdate read readonly ready redirects redis register reject
-syntax keyword healerOption reminder repeatable replylimit request requestlimit responsetime restarttimeout retry
-syntax keyword healerOption row rows rsakey rsync run runs saturation save
-syntax keyword healerOption secret secrets security selfsigned send sendexpectbuffer service servicetime
-syntax keyword healerOption settle sha1 sha256 sha512 shadow sieve signal signature
-syntax keyword healerOption sip size skip slot slots smtp smtps snmp
-syntax keyword healerOption soa socket space spamassassin srv ssh ssl sslauto
-syntax keyword healerOption sslv2 sslv3 startlimit starttimeout starttls state statefile step
-syntax keyword healerOption stoptimeout substate syslog target tasks tcp tcpssl terabyte
-syntax keyword healerOption terabytes terminal thread threads time timeout timestamp tls
-syntax keyword healerOption tlsv1 tlsv11 tlsv12 tlsv13 tns token total tries
-syntax keyword healerOption trust txt type udp uid unit unix unixsocket
-syntax keyword healerOption until up upload uploaded uptime url username valid
-syntax keyword healerOption verify version wait waitlimit watchdog websocket week weeks
-syntax keyword healerOption when while write
+syntax keyword healerOption networktimeout newer next nntp nostart note notequal notify
+syntax keyword healerOption ns ntp3 offset oid older once operator operators
+syntax keyword healerOption origin overlapping pagein pageins pageout pageouts parallel passive
+syntax keyword healerOption password patch path pause pemchain pemfile pemkey perm
+syntax keyword healerOption permission pgsql pid pidfile ping ping4 ping6 polls
+syntax keyword healerOption pop pops port portnumber post ppid probation programoutput
+syntax keyword healerOption programtimeout proto protocol proxy ptr put query radius
+syntax keyword healerOption ramp rdate read readonly ready redirects redis register
+syntax keyword healerOption reject reminder repeatable replylimit request requestlimit responsetime restarttimeout
+syntax keyword healerOption retry row rows rsakey rsync run runs saturation
+syntax keyword healerOption save secret secrets security selfsigned send sendexpectbuffer service
+syntax keyword healerOption servicetime settle sha1 sha256 sha512 shadow sieve signal
+syntax keyword healerOption signature sip size skip slot slots smtp smtps
+syntax keyword healerOption snmp soa socket space spamassassin srv ssh ssl
+syntax keyword healerOption sslauto sslv2 sslv3 startlimit starttimeout starttls state statefile
+syntax keyword healerOption step stoptimeout substate syslog target tasks tcp tcpssl
+syntax keyword healerOption terabyte terabytes terminal thread threads time timeout timestamp
+syntax keyword healerOption tls tlsv1 tlsv11 tlsv12 tlsv13 tns token total
+syntax keyword healerOption tries trust txt type udp uid unit unix
+syntax keyword healerOption unixsocket until up upload uploaded uptime url username
+syntax keyword healerOption valid verify version wait waitlimit watchdog websocket week
+syntax keyword healerOption weeks when while write
 syntax match healerOption /\v-sslv2>/
 syntax match healerOption /\v-sslv3>/
 syntax match healerOption /\v-tlsv1>/

@@ -159,9 +159,28 @@ TEST_CASE("Steps are compiled as written", "[workflow]") {
 
   CHECK(only<step::Wait>("wait 90seconds").length == seconds{90});
   CHECK(only<step::Tell>("alert \"x\"").text == "x");
+  CHECK(only<step::Note>("NOTE \"x ${TARGET}\"").text == "x ${TARGET}");
   const auto recovered = only<step::Recovered>("recovered or gone within 5 minutes");
   CHECK(recovered.within == minutes{5});
   CHECK(recovered.or_gone);
+}
+
+TEST_CASE("a note has its values and its name, is told apart, and is no alert", "[workflow]") {
+  const engine::Workflow made = workflow("step note \"${TARGET} is ill\" step \"b\" note '\"' on failure note \"x\"");
+  CHECK(made.steps[0].name == "note");
+  CHECK(made.steps[1].name == "b");
+  CHECK(std::get<step::Note>(made.steps[1].what).text == "\"");
+  CHECK(made.on_failure[0].name == "note 2");
+  CHECK_FALSE(made.only_alerts());
+  CHECK(workflow("step \"a\" note \"x\"").key != workflow("step \"a\" note \"y\"").key);
+  CHECK(workflow("step \"a\" note \"x\"").key != workflow("step \"a\" alert \"x\"").key);
+
+  const auto said = [](const std::string& step) {
+    return diagnostics_with_rows("workflow w {\n" + step + "\n}\n" + kService + "heal with w", {nullptr});
+  };
+  CHECK(said("step note \"${TARGET}\"") == "");
+  CHECK(said("step note \"${NODE}\"") == "2: ${NODE} has no value here\n");
+  CHECK(said("step note \"${secret:x}\"") == "2: a secret where others can read it\n");
 }
 
 TEST_CASE("a step has a timeout of its own, or its kind's", "[workflow]") {
@@ -374,7 +393,7 @@ TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
       "!= "
       "\"c'd\"\n"
       "parallel { step wait 3 seconds step restart p }\nstep recovered within 1 minute\n"
-      "on failure { alert \"x\" heal with w }\non cancel program \"/bin/true\"\n"
+      "on failure { note \"y ${REASON}\" alert \"x\" heal with w }\non cancel program \"/bin/true\"\n"
       "limit 20% of group g at once limit 4 within 1 hour group g ramp 1, 2 probation 3 minutes breaker 2 failed "
       "within 1 day\n"
       "pause while more than 2.5% of group g failed cooldown 1 hour tries 3\n"

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/healing/healing_report.hpp"
+#include "engine/healing/plan_text.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
@@ -100,6 +101,37 @@ TEST_CASE("the last mail of a healing that has called a person says that it has"
   REQUIRE(world.engine->healings().memory().targets.size() == 1);
   CHECK(world.engine->healings().memory().targets.front().end == HealingEnd::Called);
   CHECK(world.engine->healings().memory().targets.front().in_vain());
+}
+
+TEST_CASE("a note is a record of its healing, with its values, mails nobody, and is done at once", "[healing]") {
+  RuleSet rules = fleet_rules({.targets = 1});
+  auto noting = std::make_shared<Workflow>(*rules.workflows[0]);
+  noting->steps.insert(noting->steps.begin(),
+                       {.name = "say", .what = step::Note{.text = "${TARGET} is ill on ${HOST}"}});
+  rules.workflows[0] = noting;
+  FleetWorld world(make_graph(std::move(rules)), {}, {false}, World::kStart);
+  world.fail(0);
+  world.wait_for("guard");
+  const Healing before = world.engine->healings().all().begin()->second;
+  CHECK(lines_of_plan(before, "box").at(1) == "step \"say\": note n0 is ill on box");
+  Healing edited = before;
+  auto other = std::make_shared<Workflow>(*noting);
+  other->steps.front().what = step::Note{.text = "${TARGET} is well"};
+  edited.plan = other;
+  CHECK(hash_of_plan(edited) != hash_of_plan(before));
+
+  world.end_program(0);
+  CHECK(world.wait_for("shutdown") == "n0");
+  const auto note = std::ranges::find_if(world.records, [](const Record& one) { return has(one.text, "noted"); });
+  REQUIRE(note != world.records.end());
+  CHECK(note->text == "healing of n0 with rebuild, step \"say\": noted: n0 is ill on box");
+  CHECK(note->kind == RecordKind::HealingStep);
+  CHECK(note->severity == Severity::Info);
+  CHECK(note->service == "n0");
+  const auto report = healing_report_of(*note, *world.engine->graph());
+  REQUIRE(report);
+  CHECK(report->step == "say");
+  CHECK(events(world) == std::vector<std::string>{"Healing begun"});
 }
 
 TEST_CASE(

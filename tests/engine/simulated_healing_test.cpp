@@ -68,6 +68,25 @@ TEST_CASE("a guard that refuses is asked again; then the healing goes its way", 
         "00:25:35 n1 rebuild recovered\n");
 }
 
+TEST_CASE("a note is in the timeline, and no script says how it ends", "[engine][simulator][healing]") {
+  const std::string text = app(R"(workflow rebuild {
+  guard program "/bin/may-go ${TARGET}"
+  step "say" note "${TARGET} is ill"
+  step "fix" program "/bin/fix ${TARGET}"
+  step "verify" recovered within 5 minutes
+})");
+  const Timeline timeline = play(text,
+                                 "step rebuild fix heals\n"
+                                 "at 1 minute app fails\n"
+                                 "expect healing app recovered\n");
+  const auto note = std::ranges::find(timeline.entries, "say", &TimelineEntry::step);
+  REQUIRE(note != timeline.entries.end());
+  CHECK(note->text == "healing of app with rebuild, step \"say\": noted: app is ill");
+  const ScriptReading wrong = read_script("step rebuild say: fails", rules(text));
+  REQUIRE(wrong.errors.size() == 1);
+  CHECK(wrong.errors.front().remedy == "it always ends well");
+}
+
 TEST_CASE("a filesystem is healed to the end of its rehearsal", "[engine][simulator][healing]") {
   const Timeline timeline = play(R"(
 workflow clean {

@@ -164,8 +164,9 @@ class AnyHealing {
   void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
 
   void fill(StepWhat& what) {
-    // `parallel` is not within another.
-    fill_kind(what, pick(within_ ? kKinds - 1 : kKinds), std::make_index_sequence<kKinds>());
+    const std::size_t kind = pick(kKinds);
+    const bool is_parallel = kind == StepWhat(step::Parallel{}).index();  // which is not within another
+    fill_kind(what, within_ && is_parallel ? 0 : kind, std::make_index_sequence<kKinds>());
   }
   template <std::size_t... indices>
   void fill_kind(StepWhat& what, std::size_t kind, std::index_sequence<indices...>) {
@@ -181,7 +182,7 @@ class AnyHealing {
   template <typename Struct>
   requires std::is_aggregate_v<Struct>
   void fill(Struct& value) {
-    if constexpr (is<Struct, step::Wait, step::Tell, step::Escalate>) {
+    if constexpr (is<Struct, step::Wait, step::Tell, step::Note, step::Escalate>) {
       auto& [a] = value;
       all(a);
     } else if constexpr (is<Struct, step::Bring, step::Recovered, Breaker, Trigger>) {

@@ -173,9 +173,20 @@ struct ParallelStepSyntax {
   [[nodiscard]] static std::string title(const engine::step::Parallel& /*step*/) { return "parallel"; }
 };
 
+/// `note "text"`
+struct NoteStepSyntax {
+  Word text;
+
+  static constexpr std::array<FilledText<NoteStepSyntax>, 1> kTexts{{{&NoteStepSyntax::text, TextPlace::Alert}}};
+  static bool parse(grammar::TokenInput& in, parsing::Build& build, parsing::WorkflowScratch& scratch);
+  [[nodiscard]] engine::step::Note compile() const;
+  [[nodiscard]] static std::string title(const engine::step::Note& step);
+  [[nodiscard]] static std::string written(const engine::step::Note& step);
+};
+
 /// All kinds, in the order of engine::StepWhat, in which they are tried as well.
 using StepKindSyntax = std::variant<ProgramStepSyntax, HttpStepSyntax, WaitStepSyntax, BringStepSyntax, TellStepSyntax,
-                                    RecoveredStepSyntax, EscalateStepSyntax, ParallelStepSyntax>;
+                                    RecoveredStepSyntax, EscalateStepSyntax, ParallelStepSyntax, NoteStepSyntax>;
 
 struct StepSyntax {
   Rare<Word> name;

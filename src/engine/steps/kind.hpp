@@ -34,7 +34,7 @@ concept Kind = requires {
   T::kSign;
 };
 
-/// The targets services were looked at, or have changed, while it is under way. Whether that was its end.
+/// Services of the target were looked at, or have changed, while it waits for its recovery. Whether that was its end.
 inline bool looked_at(const Kind auto& /*kind*/, StepWork& /*work*/) { return false; }
 /// What has become of it when its time, which was so long, is over.
 inline std::string when_over(const Kind auto& /*kind*/, Duration /*length*/) { return {}; }

@@ -12,6 +12,7 @@
 #include "engine/steps/escalate.hpp"
 #include "engine/steps/http.hpp"
 #include "engine/steps/kind.hpp"
+#include "engine/steps/note.hpp"
 #include "engine/steps/program.hpp"
 #include "engine/steps/recovered.hpp"
 #include "engine/steps/step_end.hpp"
@@ -43,7 +44,7 @@ void fields(auto& all, Is<Parallel> auto& parallel) {
 
 /// All kinds. A new one comes last: where one stands is a part of the hashes of plans.
 using StepWhat = std::variant<step::Program, step::Http, step::Wait, step::Bring, step::Tell, step::Recovered,
-                              step::Escalate, step::Parallel>;
+                              step::Escalate, step::Parallel, step::Note>;
 
 /// One step of a workflow.
 struct Step {
