@@ -75,12 +75,6 @@ void fields(auto& all, Is<JsonTest> auto& test) {
   all("filter", filter, "comparison", comparison, "value", value, "quoted", quoted);
 }
 
-void fields(auto& all, Is<HttpRequest> auto& request) {
-  auto& [method, url, headers, body, body_file, follow, insecure, limit] = request;
-  all("method", method, "url", url, "headers", headers, "body", body, "body_file", body_file, "follow", follow,
-      "insecure", insecure, "limit", limit);
-}
-
 void fields(auto& all, Is<Identity> auto& identity) {
   auto& [uid, gid, user, home] = identity;
   all("uid", uid, "gid", gid, "user", user, "home", home);

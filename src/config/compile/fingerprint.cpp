@@ -189,10 +189,7 @@ class Gatherer {
   void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
   void add(const engine::Saving& saving) { all(saving.from, saving.what, saving.name, saving.secret); }
   void add(const engine::JsonTest& test) { all(test.filter, test.comparison, test.value, test.quoted); }
-  void add(const engine::HttpRequest& request) {
-    all(request.method, request.url, request.headers, request.body, request.body_file, request.follow, request.insecure,
-        request.limit);
-  }
+  void add(const engine::HttpRequest& request) { fields(*this, request); }
   void add(const engine::step::Until& until) { fields(*this, until); }
   void add(const engine::step::Kind auto& kind) {
     add(kind.kSign);

@@ -12,10 +12,9 @@
 
 #include "config/compile/fingerprint.hpp"
 #include "config/compile/url.hpp"
+#include "config/steps/saving.hpp"
 #include "config/steps/step_kinds.hpp"
 #include "config/syntax/vocabulary.hpp"
-#include "config/text/rule_text.hpp"
-#include "util/text.hpp"
 
 namespace healer::config {
 
@@ -34,23 +33,6 @@ Duration value_or(const Rare<Located<Duration>>& written, Duration otherwise) {
 engine::PauseWhile pause_while(const ShareSyntax& syntax) {
   engine::PauseWhile result{.group = syntax.group.value, .above = percent_of(syntax.above)};
   if (syntax.until) result.until = percent_of(*syntax.until);
-  return result;
-}
-
-std::vector<engine::Saving> savings(const std::vector<SavingSyntax>& syntax) {
-  std::vector<engine::Saving> result;
-  for (const SavingSyntax& one : syntax)
-    result.push_back({.from = one.from, .what = one.what.value, .name = one.name.value, .secret = one.secret});
-  return result;
-}
-
-std::vector<engine::JsonTest> json_tests(const std::vector<JsonTestSyntax>& syntax) {
-  std::vector<engine::JsonTest> result;
-  for (const JsonTestSyntax& one : syntax)
-    result.push_back({.filter = one.filter.value,
-                      .comparison = comparison(one.comparison),
-                      .value = one.value.value,
-                      .quoted = one.quoted});
   return result;
 }
 
@@ -148,28 +130,11 @@ class WorkflowCompiler {
       result.command.identity = found->second;
     for (const auto& [name, value] : syntax.environment) result.environment.emplace_back(name.value, value.value);
     if (syntax.directory) result.directory = syntax.directory->value;
-    result.saves = savings(syntax.saves);
+    result.saves = config::compile(syntax.saves);
     return result;
   }
 
   [[nodiscard]] engine::StepWhat kind(const ProgramStepSyntax& syntax) const { return program(syntax); }
-  [[nodiscard]] static engine::StepWhat kind(const HttpStepSyntax& syntax) {
-    engine::step::Http result;
-    result.request = request_of(syntax.request);
-    for (const Number& code : syntax.expect) result.expect.push_back(static_cast<std::uint16_t>(code.value));
-    result.expect_json = json_tests(syntax.expect_json);
-    result.saves = savings(syntax.saves);
-    if (syntax.until) {
-      engine::step::Until until;
-      until.request = request_of(syntax.until->request);
-      until.met = json_tests(syntax.until->met);
-      until.failed = json_tests(syntax.until->failed);
-      until.every = value_or(syntax.until->every, until.every);
-      until.within = value_or(syntax.until->within, until.within);
-      result.until = std::move(until);
-    }
-    return result;
-  }
   [[nodiscard]] engine::StepWhat kind(const ParallelStepSyntax& syntax) {
     return engine::step::Parallel{steps(syntax.steps)};
   }

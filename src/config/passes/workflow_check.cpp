@@ -17,8 +17,6 @@
 #include "config/steps/step_check.hpp"
 #include "config/steps/step_kinds.hpp"
 #include "engine/healing/variables.hpp"
-#include "util/jq.hpp"
-#include "util/regex.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -99,6 +97,7 @@ class WorkflowChecker final : public StepChecker {
     error(Code::UnknownWorkflow, name.range, fmt::format("there is no workflow {}", in_quotes(name.value)),
           workflow_names_.remedy(name.value));
   }
+  void request(const HttpRequestSyntax& request) override { check_request(request, diagnostics_); }
 
  private:
   void warn(Code code, const SourceRange& range, std::string message, std::string remedy = {}) {
@@ -215,7 +214,7 @@ class WorkflowChecker final : public StepChecker {
             "as in: step \"rebuild\" program \"/usr/local/bin/rebuild ${TARGET}\"");
     if (workflow.guard) {
       positive(workflow.guard->timeout);
-      program(workflow.guard->program, true);
+      workflow.guard->program.check_run(*this);
     }
     std::set<std::string> names;
     for_each_step_of(workflow, [&](const StepSyntax& step) {
@@ -291,104 +290,9 @@ class WorkflowChecker final : public StepChecker {
     std::visit([this](const auto& what) { kind(what); }, step.what);
   }
 
-  void kind(const ProgramStepSyntax& step) { program(step, false); }
-  void kind(const HttpStepSyntax& step) {
-    request(step.request);
-    for (const Number& code : step.expect)
-      if (code.value < 100 || code.value > 599)
-        error(Code::OutOfRange, code.range, fmt::format("{} is not an HTTP status", code.value),
-              "it has three digits, as 200");
-    for (const JsonTestSyntax& test : step.expect_json) json(test);
-    saves(step.saves, true);
-    if (!step.until) return;
-    request(step.until->request);
-    if (step.until->met.empty())
-      error(Code::MissingOption, step.until->range, "'until' does not say what to wait for",
-            "as in: until get \"URL\" json '.status' = \"DONE\" every 5 seconds within 10 minutes");
-    for (const JsonTestSyntax& test : step.until->met) json(test);
-    for (const JsonTestSyntax& test : step.until->failed) json(test);
-    positive(step.until->every);
-    positive(step.until->within);
-  }
   template <typename Kind>
   void kind([[maybe_unused]] const Kind& step) {
     if constexpr (requires { &Kind::check; }) step.check(*this);
-  }
-
-  void program(const ProgramStepSyntax& program, bool is_guard) {
-    for (const std::string& argument : program.command.arguments)
-      if (holds_secret(argument)) {
-        error(Code::ExposedSecret, program.command.range,
-              "a secret in the arguments of a program: every user of the machine may read them",
-              "write it into the environment: environment TOKEN \"${secret:NAME}\"");
-        break;
-      }
-    if (program.directory && !program.directory->value.starts_with('/') && !holds_variable(program.directory->value))
-      error(Code::InvalidValue, program.directory->range,
-            fmt::format("{} is not an absolute path", in_quotes(program.directory->value)), "it begins with '/'");
-    for (const auto& [name, value] : program.environment) environment(name);
-    if (!is_guard) saves(program.saves, false);
-  }
-
-  void environment(const Word& name) {
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    const bool valid = !name.value.empty() && is_letter(name.value.front()) &&
-                       std::ranges::all_of(name.value, [&](char c) { return is_letter(c) || is_digit(c); });
-    if (!valid)
-      error(Code::InvalidValue, name.range,
-            fmt::format("{} cannot be the name of an environment variable", in_quotes(name.value)),
-            "letters, digits and '_', the first no digit");
-    else if (name.value.starts_with("MONIT_") || name.value.starts_with("HEALER_"))
-      error(Code::InvalidValue, name.range, fmt::format("{} is reserved for healer", in_quotes(name.value)),
-            "choose another name");
-  }
-
-  void request(const HttpRequestSyntax& request) { check_request(request, diagnostics_); }
-
-  void json(const JsonTestSyntax& test) {
-    filter(test.filter);
-    if (!test.quoted && !is_json_literal(test.value.value))
-      error(Code::InvalidValue, test.value.range,
-            fmt::format("{} is not a number, 'true', 'false' or 'null'", in_quotes(test.value.value)),
-            "put a text in double quotes");
-  }
-
-  /// Which values it may name, check_variables() says.
-  void filter(const Word& filter) {
-    if (const std::string problem = jq_problem(with_variables(filter.value)); !problem.empty())
-      error(Code::InvalidPattern, filter.range,
-            fmt::format("{} is not a valid jq filter: {}", in_quotes(filter.value), problem));
-  }
-
-  void saves(const std::vector<SavingSyntax>& saves, bool of_request) {
-    using From = engine::Saving::From;
-    for (const SavingSyntax& saving : saves) {
-      if (saving.from == From::Json) filter(saving.what);
-      if (saving.from == From::Header && !of_request)
-        error(Code::WrongPlace, saving.what.range, "a program has no headers",
-              "write save json 'FILTER' as NAME, or save \"REGEX\" as NAME");
-      if (saving.from == From::Regex) regex(saving.what);
-      if (!is_variable_name(saving.name.value))
-        error(Code::InvalidValue, saving.name.range,
-              fmt::format("{} cannot be the name of a variable", in_quotes(saving.name.value)),
-              "letters, digits and '_', the first no digit");
-      else if (is_built_in(saving.name.value))
-        error(Code::InvalidValue, saving.name.range,
-              fmt::format("{} is reserved for healer", in_quotes(saving.name.value)), "choose another name");
-    }
-  }
-
-  void regex(const Word& pattern) {
-    if (std::string problem = regex_problem(pattern.value); !problem.empty())
-      return error(Code::InvalidPattern, pattern.range,
-                   fmt::format("the regular expression {} is too large: {}", in_quotes(pattern.value), problem));
-    if (std::string problem = pattern_problem(pattern.value); !problem.empty())
-      return error(Code::InvalidPattern, pattern.range,
-                   fmt::format("{} is not a valid regular expression: {}", in_quotes(pattern.value), problem));
-    if (pattern.value.find('(') == std::string::npos)
-      error(Code::InvalidPattern, pattern.range,
-            fmt::format("{} has no capture group, so nothing would be saved", in_quotes(pattern.value)),
-            "put what is to be saved in parentheses, as in \"evicted ([0-9]+)\"");
   }
 
   // ---- escalation

@@ -10,6 +10,8 @@
 
 namespace healer::config {
 
+struct HttpRequestSyntax;
+
 /// Where a step stands.
 struct StepPlace {
   SourceRange range;
@@ -28,6 +30,8 @@ class StepChecker {
   virtual void service(const Word& name) = 0;
   /// There must be a workflow of that name.
   virtual void workflow(const Word& name) = 0;
+  /// It can be made.
+  virtual void request(const HttpRequestSyntax& request) = 0;
 };
 
 }  // namespace healer::config

@@ -81,6 +81,9 @@ struct ProgramStepSyntax {
 
   static constexpr bool kChanges = true;
   static bool parse(grammar::TokenInput& in, parsing::Build& build, parsing::WorkflowScratch& scratch);
+  void check(StepChecker& checker) const;
+  /// The same of a guard, which saves nothing.
+  void check_run(StepChecker& checker) const;
   [[nodiscard]] static std::string title(const engine::step::Program& step);
 };
 
@@ -99,6 +102,8 @@ struct HttpStepSyntax {
   Rare<UntilSyntax> until;
 
   static bool parse(grammar::TokenInput& in, parsing::Build& build, parsing::WorkflowScratch& scratch);
+  void check(StepChecker& checker) const;
+  [[nodiscard]] engine::step::Http compile() const;
   [[nodiscard]] static std::string title(const engine::step::Http& step);
 };
 

@@ -48,10 +48,7 @@ class Digest {
     const auto& [filter, comparison, value, quoted] = test;
     each(filter, comparison, value, quoted);
   }
-  void add(const HttpRequest& request) {
-    const auto& [method, url, headers, body, body_file, follow, insecure, limit] = request;
-    each(method, url, headers, body, body_file, follow, insecure, limit);
-  }
+  void add(const HttpRequest& request) { fields(*this, request); }
   void add(const Command& command) {
     const auto& [arguments, identity, timeout] = command;
     const auto& [uid, gid, user, home] = *identity;

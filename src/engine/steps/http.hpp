@@ -30,6 +30,12 @@ struct HttpRequest {
   [[nodiscard]] bool only_asks() const { return method == "GET" || method == "HEAD"; }
 };
 
+void fields(auto& all, step::Is<HttpRequest> auto& request) {
+  auto& [method, url, headers, body, body_file, follow, insecure, limit] = request;
+  all("method", method, "url", url, "headers", headers, "body", body, "body_file", body_file, "follow", follow,
+      "insecure", insecure, "limit", limit);
+}
+
 namespace step {
 
 /// `until REQUEST json ... fail json ... every D within D`: polled after the step's request was answered.
