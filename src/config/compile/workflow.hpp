@@ -33,6 +33,10 @@ namespace healer::config {
 [[nodiscard]] std::string contact_text(const engine::Contact& contact);
 /// `limit 20% of group webboxes at once`
 [[nodiscard]] std::string limit_text(const engine::HealingLimit& limit);
+/// A value that others must not read, but for the names of what it is made of, in quotes.
+[[nodiscard]] std::string hidden_value(std::string_view value);
+/// A header of a request in quotes, its value hidden where that may be a secret.
+[[nodiscard]] std::string header_text(const std::string& header);
 /// A name where any word may be one.
 [[nodiscard]] std::string written_name(std::string_view name);
 

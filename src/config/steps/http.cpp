@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `http METHOD "URL" ...`. Its form and its actions are in grammar/workflow and config/syntax/parse_step, for lists
 // make requests, too.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,11 +9,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/compile/url.hpp"
 #include "config/compile/workflow.hpp"
 #include "config/steps/saving.hpp"
 #include "config/steps/step_check.hpp"
 #include "config/steps/step_syntax.hpp"
 #include "config/syntax/parse_step.hpp"
+#include "config/syntax/vocabulary.hpp"
 #include "config/text/rule_text.hpp"
 #include "util/jq.hpp"
 #include "util/text.hpp"
@@ -36,6 +39,24 @@ std::vector<engine::JsonTest> json_tests(const std::vector<JsonTestSyntax>& synt
                       .value = one.value.value,
                       .quoted = one.quoted});
   return result;
+}
+
+std::string test_text(const engine::JsonTest& test) {
+  return fmt::format("json {} {} {}", written_text(test.filter), to_symbol(test.comparison),
+                     test.quoted ? written_text(test.value) : test.value);
+}
+
+std::string request_text(const engine::HttpRequest& request) {
+  const auto [url, login] = without_login(request.url);
+  std::string text = fmt::format("{} {}", to_lower(request.method), written_text(url));
+  if (login) text += fmt::format(" username {} password {}", written_text(login->user), hidden_value(login->password));
+  for (const std::string& header : request.headers) text += " header " + header_text(header);
+  if (!request.body_file.empty()) text += " body file " + written_text(request.body_file);
+  if (!request.body.empty()) text += " body " + written_text(request.body);
+  if (request.follow) text += " follow";
+  if (request.insecure) text += " insecure";
+  if (request.limit != engine::HttpRequest{}.limit) text += " limit " + written_size(request.limit);
+  return text;
 }
 
 }  // namespace
@@ -82,5 +103,19 @@ engine::step::Http HttpStepSyntax::compile() const {
 }
 
 std::string HttpStepSyntax::title(const engine::step::Http& step) { return "http " + to_lower(step.request.method); }
+
+std::string HttpStepSyntax::written(const engine::step::Http& step) {
+  std::string text = "http " + request_text(step.request);
+  for (std::size_t i = 0; i < step.expect.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? " expect " : ", ", step.expect[i]);
+  for (const engine::JsonTest& test : step.expect_json) text += " " + test_text(test);
+  text += config::written(step.saves);
+  if (!step.until) return text;
+  text += " until " + request_text(step.until->request);
+  for (const engine::JsonTest& test : step.until->met) text += " " + test_text(test);
+  for (const engine::JsonTest& test : step.until->failed) text += " fail " + test_text(test);
+  return text +
+         fmt::format(" every {} within {}", config::written(step.until->every), config::written(step.until->within));
+}
 
 }  // namespace healer::config

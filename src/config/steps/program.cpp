@@ -6,11 +6,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "config/compile/workflow.hpp"
 #include "config/passes/workflow_variables.hpp"
 #include "config/steps/saving.hpp"
 #include "config/steps/step_check.hpp"
 #include "config/steps/step_syntax.hpp"
 #include "config/syntax/parse_step.hpp"
+#include "config/syntax/vocabulary.hpp"
 #include "util/text.hpp"
 
 namespace healer::config {
@@ -57,6 +59,23 @@ void ProgramStepSyntax::check(StepChecker& checker) const {
 std::string ProgramStepSyntax::title(const engine::step::Program& step) {
   const std::string& path = step.command.arguments.front();
   return path.substr(path.rfind('/') + 1);
+}
+
+std::string ProgramStepSyntax::written_options(const engine::step::Program& step) {
+  std::string text;
+  const engine::Identity& identity = *step.command.identity;
+  const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
+  if (!uid.empty()) text += " as uid " + written_string(uid);
+  if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
+  for (const auto& [name, value] : step.environment)
+    text += fmt::format(" environment {} {}", name, hidden_value(value));
+  if (!step.directory.empty()) text += " directory " + written_text(step.directory);
+  return text;
+}
+
+std::string ProgramStepSyntax::written(const engine::step::Program& step) {
+  return fmt::format("program {}{}{}", config::written(step.command.arguments), written_options(step),
+                     config::written(step.saves));
 }
 
 }  // namespace healer::config

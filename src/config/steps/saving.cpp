@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "config/steps/saving.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <spdlog/fmt/fmt.h>
 
 #include "config/passes/workflow_variables.hpp"
+#include "config/syntax/vocabulary.hpp"
 #include "util/jq.hpp"
 #include "util/regex.hpp"
 #include "util/text.hpp"
@@ -57,6 +60,15 @@ std::vector<engine::Saving> compile(const std::vector<SavingSyntax>& saves) {
   for (const SavingSyntax& one : saves)
     result.push_back({.from = one.from, .what = one.what.value, .name = one.name.value, .secret = one.secret});
   return result;
+}
+
+std::string written(const std::vector<engine::Saving>& saves) {
+  static constexpr std::string_view kFrom[] = {"", "json ", "header "};
+  std::string text;
+  for (const engine::Saving& saving : saves)
+    text += fmt::format(" save {}{} as {}{}", kFrom[static_cast<std::size_t>(saving.from)], written_text(saving.what),
+                        saving.name, saving.secret ? " secret" : "");
+  return text;
 }
 
 }  // namespace healer::config

@@ -2,6 +2,7 @@
 // What programs and requests save: `save ... as NAME`, and the filters that they do so with.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "config/steps/step_check.hpp"
@@ -16,5 +17,8 @@ void check_saves(const std::vector<SavingSyntax>& saves, bool of_request, StepCh
 void check_filter(const Word& filter, StepChecker& checker);
 
 [[nodiscard]] std::vector<engine::Saving> compile(const std::vector<SavingSyntax>& saves);
+
+/// ` save json '.id' as ID secret`, for each.
+[[nodiscard]] std::string written(const std::vector<engine::Saving>& saves);
 
 }  // namespace healer::config

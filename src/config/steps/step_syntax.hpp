@@ -85,6 +85,9 @@ struct ProgramStepSyntax {
   /// The same of a guard, which saves nothing.
   void check_run(StepChecker& checker) const;
   [[nodiscard]] static std::string title(const engine::step::Program& step);
+  [[nodiscard]] static std::string written(const engine::step::Program& step);
+  /// What is written behind a command of a step, and of a guard: as whom it runs, with what and where.
+  [[nodiscard]] static std::string written_options(const engine::step::Program& step);
 };
 
 struct UntilSyntax {
@@ -105,6 +108,7 @@ struct HttpStepSyntax {
   void check(StepChecker& checker) const;
   [[nodiscard]] engine::step::Http compile() const;
   [[nodiscard]] static std::string title(const engine::step::Http& step);
+  [[nodiscard]] static std::string written(const engine::step::Http& step);
 };
 
 /// `wait D`

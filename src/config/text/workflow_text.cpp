@@ -24,57 +24,6 @@ std::string share_text(const engine::PauseWhile& share) {
   return fmt::format("more than {} of group {} failed", percent_text(share.above), written_name(share.group));
 }
 
-/// A value that others must not read, but for the names of what it is made of.
-std::string hidden_value(std::string_view value) {
-  return written_text(value.find("${") == std::string_view::npos ? kHidden : value);
-}
-
-std::string header_text(const std::string& header) {
-  const std::size_t colon = std::min(header.find(':'), header.size());
-  const std::string_view name = std::string_view(header).substr(0, colon);
-  if (is_open_header(trim(name)) || header.find("${") != std::string::npos) return written_text(header);
-  return written_text(fmt::format("{}: {}", name, kHidden));
-}
-
-std::string program_options(const engine::step::Program& program) {
-  std::string text;
-  const engine::Identity& identity = *program.command.identity;
-  const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
-  if (!uid.empty()) text += " as uid " + written_string(uid);
-  if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
-  for (const auto& [name, value] : program.environment)
-    text += fmt::format(" environment {} {}", name, hidden_value(value));
-  if (!program.directory.empty()) text += " directory " + written_text(program.directory);
-  return text;
-}
-
-std::string saves_text(const std::vector<engine::Saving>& saves) {
-  static constexpr std::string_view kFrom[] = {"", "json ", "header "};
-  std::string text;
-  for (const engine::Saving& saving : saves)
-    text += fmt::format(" save {}{} as {}{}", kFrom[static_cast<std::size_t>(saving.from)], written_text(saving.what),
-                        saving.name, saving.secret ? " secret" : "");
-  return text;
-}
-
-std::string json_text(const engine::JsonTest& test) {
-  return fmt::format("json {} {} {}", written_text(test.filter), to_symbol(test.comparison),
-                     test.quoted ? written_text(test.value) : test.value);
-}
-
-std::string request_text(const engine::HttpRequest& request) {
-  const auto [url, login] = without_login(request.url);
-  std::string text = fmt::format("{} {}", to_lower(request.method), written_text(url));
-  if (login) text += fmt::format(" username {} password {}", written_text(login->user), hidden_value(login->password));
-  for (const std::string& header : request.headers) text += " header " + header_text(header);
-  if (!request.body_file.empty()) text += " body file " + written_text(request.body_file);
-  if (!request.body.empty()) text += " body " + written_text(request.body);
-  if (request.follow) text += " follow";
-  if (request.insecure) text += " insecure";
-  if (request.limit != engine::HttpRequest{}.limit) text += " limit " + written_size(request.limit);
-  return text;
-}
-
 std::string step_text(const engine::Step& step, std::string_view indent);
 
 std::string block_text(const std::vector<engine::Step>& steps, std::string_view indent) {
@@ -87,22 +36,6 @@ std::string block_text(const std::vector<engine::Step>& steps, std::string_view 
 struct StepText {
   std::string_view indent;
 
-  std::string operator()(const engine::step::Program& program) const {
-    return fmt::format("program {}{}{}", written(program.command.arguments), program_options(program),
-                       saves_text(program.saves));
-  }
-  std::string operator()(const engine::step::Http& http) const {
-    std::string text = "http " + request_text(http.request);
-    for (std::size_t i = 0; i < http.expect.size(); ++i)
-      text += fmt::format("{}{}", i == 0 ? " expect " : ", ", http.expect[i]);
-    for (const engine::JsonTest& test : http.expect_json) text += " " + json_text(test);
-    text += saves_text(http.saves);
-    if (!http.until) return text;
-    text += " until " + request_text(http.until->request);
-    for (const engine::JsonTest& test : http.until->met) text += " " + json_text(test);
-    for (const engine::JsonTest& test : http.until->failed) text += " fail " + json_text(test);
-    return text + fmt::format(" every {} within {}", written(http.until->every), written(http.until->within));
-  }
   std::string operator()(const engine::step::Parallel& parallel) const {
     return "parallel " + block_text(parallel.steps, indent);
   }
@@ -149,6 +82,17 @@ std::string contact_text(const engine::Contact& contact) {
   return text;
 }
 
+std::string hidden_value(std::string_view value) {
+  return written_text(value.find("${") == std::string_view::npos ? kHidden : value);
+}
+
+std::string header_text(const std::string& header) {
+  const std::size_t colon = std::min(header.find(':'), header.size());
+  const std::string_view name = std::string_view(header).substr(0, colon);
+  if (is_open_header(trim(name)) || header.find("${") != std::string::npos) return written_text(header);
+  return written_text(fmt::format("{}: {}", name, kHidden));
+}
+
 std::string written_name(std::string_view name) {
   // A word that begins what may come next is a name in quotes only.
   const bool plain =
@@ -163,8 +107,8 @@ std::string workflow_text(const engine::Workflow& workflow) {
   const auto line = [&](std::string_view what) { text += fmt::format("  {}\n", what); };
   if (workflow.guard)
     line(fmt::format("guard {}program {}{} timeout {}", workflow.guard->once ? "once " : "",
-                     written(workflow.guard->program.command.arguments), program_options(workflow.guard->program),
-                     written(workflow.guard->timeout)));
+                     written(workflow.guard->program.command.arguments),
+                     ProgramStepSyntax::written_options(workflow.guard->program), written(workflow.guard->timeout)));
   for (const engine::Step& step : workflow.steps) line(step_text(step, "  "));
   if (!workflow.on_failure.empty()) line("on failure " + block_text(workflow.on_failure, "  "));
   if (!workflow.on_cancel.empty()) line("on cancel " + block_text(workflow.on_cancel, "  "));
