@@ -42,8 +42,7 @@ namespace {
 /// Whether it waits for its target to be well or to leave.
 bool may_leave(const Healing& healing) {
   if (healing.under_way.size() != 1 || healing.under_way.front().state != StepRun::State::Verifying) return false;
-  const auto* const recovered = std::get_if<step::Recovered>(&healing.steps()[healing.position].what);
-  return recovered != nullptr && recovered->or_gone;
+  return std::visit([](const auto& kind) { return lets_leave(kind); }, healing.steps()[healing.position].what);
 }
 
 }  // namespace

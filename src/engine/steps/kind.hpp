@@ -44,6 +44,8 @@ inline bool says_time(const Kind auto& /*kind*/, bool /*good*/, std::string_view
 inline bool is_safe(const Kind auto& /*kind*/) { return false; }
 /// Whether its end says that the target has recovered.
 inline bool verifies(const Kind auto& /*kind*/) { return false; }
+/// Whether a target that leaves the rules is its end as well as one that is well.
+inline bool lets_leave(const Kind auto& /*kind*/) { return false; }
 /// Whether all it does is to tell people.
 inline bool tells_people(const Kind auto& /*kind*/) { return false; }
 /// What it saves; null: it cannot.

@@ -55,6 +55,7 @@ inline bool says_time(const Recovered& /*recovered*/, bool /*good*/, std::string
   return text.starts_with("not recovered within ");
 }
 inline bool verifies(const Recovered& /*recovered*/) { return true; }
+inline bool lets_leave(const Recovered& recovered) { return recovered.or_gone; }
 inline std::string in_script(const Recovered& /*recovered*/) {
   return "whether its target recovers is determined by the lines of its services, or by a step that heals";
 }
