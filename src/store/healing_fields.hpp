@@ -62,6 +62,9 @@ inline constexpr auto kStepKinds = []<typename... Kinds>(std::type_identity<std:
 // They are taken apart by name: one that gains a field does not compile until it is named here. Those of the kinds of
 // steps are in their files.
 
+using engine::fields;
+using engine::step::fields;
+
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
