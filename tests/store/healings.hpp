@@ -164,9 +164,9 @@ class AnyHealing {
   void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
 
   void fill(StepWhat& what) {
-    const std::size_t kind = pick(kKinds);
-    const bool is_parallel = kind == StepWhat(step::Parallel{}).index();  // which is not within another
-    fill_kind(what, within_ && is_parallel ? 0 : kind, std::make_index_sequence<kKinds>());
+    // `parallel` is not within another. What comes behind it is made by step() alone: a seed makes what it always made.
+    const auto parallel = static_cast<std::uint32_t>(StepWhat(step::Parallel{}).index());
+    fill_kind(what, pick(within_ ? parallel : parallel + 1), std::make_index_sequence<kKinds>());
   }
   template <std::size_t... indices>
   void fill_kind(StepWhat& what, std::size_t kind, std::index_sequence<indices...>) {
