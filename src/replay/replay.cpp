@@ -17,6 +17,7 @@
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
+#include "replay/action_numbers.hpp"
 #include "replay/recorded_day.hpp"
 #include "replay/recorded_rules.hpp"
 #include "util/text.hpp"
@@ -334,29 +335,23 @@ class Player final : public EffectSink {
   void take(const recorded::Died& died, const recorded::Item&) {
     if (const auto id = here(died.service)) tell(event::ProcessDied{*id, died.pid, died.start_ticks, died.end});
   }
-  /// Claimed when the same is started.
-  void take(const recorded::Launched&, const recorded::Item&) { has_launches_ = true; }
-
-  /// Whether the number is of something that was started here, and then was of something else.
-  [[nodiscard]] bool is_other(ActionId action) const { return has_launches_ && begun_here_.contains(action); }
+  void take(const recorded::Launched&, const recorded::Item&) { numbers_.note_launch(); }  // claimed when it is started
 
   template <typename ActionEvent>
   void tell_action(ActionEvent reported) {
-    const auto found = started_.find(reported.action);
-    if (found != started_.end())
-      reported.action = found->second;
-    else if (!engine_ || !engine_->programs().all().contains(reported.action.number()) || is_other(reported.action))
-      return;
+    const auto now = numbers_.now_of(reported.action);
+    const bool is_known = now && (*now != reported.action || (engine_ && engine_->programs().find(*now) != nullptr));
+    if (!is_known) return;
+    reported.action = *now;
     tell(reported);
   }
   void take(const event::ActionStarted& reported, const recorded::Item&) { tell_action(reported); }
   void take(const event::ActionReady& reported, const recorded::Item&) { tell_action(reported); }
   void take(const event::ActionEnded& reported, const recorded::Item&) { tell_action(reported); }
   void take(event::Answered reported, const recorded::Item&) {
-    if (const auto found = started_.find(reported.request); found != started_.end())
-      reported.request = found->second;
-    else if (is_other(reported.request))
-      return;
+    const auto now = numbers_.now_of(reported.request);
+    if (!now) return;
+    reported.request = *now;
     tell(reported);
   }
   void take(const event::NotSignalled& reported, const recorded::Item&) { tell(reported); }
@@ -439,14 +434,11 @@ class Player final : public EffectSink {
   void perform(const effect::CancelRun& cancel) { promised_.erase(cancel.run); }
 
   void perform(const effect::Exec& exec) {
-    begun_here_.insert(exec.action);
+    numbers_.begin(exec.action);
     // One that stays in the foreground has no end to be given.
     const Duration near = exec.foreground ? kStartsApart : kSetFree;
     const auto then = day_.claim_launch(recorded::what_of(exec), exec.action, now_.mono, near, kStartsApart);
-    if (then && !then->end) {
-      started_[then->action] = exec.action;
-      return;
-    }
+    if (then && !then->end) return numbers_.match(then->action, exec.action);
     const auto* const end = then && !exec.foreground ? std::get_if<event::ActionEnded>(&then->end->what) : nullptr;
     plan(now_.mono, [this, action = exec.action, foreground = exec.foreground] {
       tell(event::ActionStarted{action, kMadeUpPid, 0});
@@ -465,14 +457,11 @@ class Player final : public EffectSink {
   }
 
   void perform(const effect::Request& request) {
-    begun_here_.insert(request.request);
+    numbers_.begin(request.request);
     if (const auto then =
             day_.claim_launch(recorded::what_of(request), request.request, now_.mono, kSetFree, kStartsApart)) {
       auto* const end = then->end ? std::get_if<event::Answered>(&then->end->what) : nullptr;
-      if (!end) {
-        started_[then->action] = request.request;
-        return;
-      }
+      if (!end) return numbers_.match(then->action, request.request);
       event::Answered reported = *end;
       reported.request = request.request;
       return plan(now_.mono + then->end->after, [this, reported] { tell(reported); });
@@ -579,9 +568,7 @@ class Player final : public EffectSink {
   std::multimap<Duration, std::function<void()>> own_;  // what is no item
   std::vector<Latest> latest_;                          // by slot
   std::set<RunId> promised_;                            // runs whose answer is known
-  std::set<ActionId> begun_here_;                       // programs and requests that were started here
-  bool has_launches_ = false;                           // it is recorded what was started
-  std::map<ActionId, ActionId> started_;                // what was started then, and what that is now
+  ActionNumbers numbers_;                               // of what was started then, and is now
   std::vector<Asked> asked_;                            // by number: what the rules ask for now
   std::set<std::string> unasked_;
   std::vector<Effect> effects_;

@@ -90,6 +90,11 @@ std::string_view reason_of(unsigned status) {
   }
 }
 
+bool is_from_browser(const Request& request) {
+  return request.header("Origin") || request.header("Referer") || request.header("Sec-Fetch-Site") ||
+         request.header("Sec-Fetch-Mode");
+}
+
 std::string_view host_of(std::string_view authority) {
   if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
   return authority.substr(0, authority.find(':'));

@@ -95,6 +95,9 @@ using Reply = std::variant<Response, std::unique_ptr<Deferred>>;
 /// The words that go with a status: "Not Found".
 [[nodiscard]] std::string_view reason_of(unsigned status);
 
+/// Whether a browser has sent it, as its headers say: for a page of anybody's, perhaps.
+[[nodiscard]] bool is_from_browser(const Request& request);
+
 /// The host of "host:port" or "[address]:port", without brackets.
 [[nodiscard]] std::string_view host_of(std::string_view authority);
 

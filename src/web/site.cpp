@@ -31,11 +31,6 @@ Least rank_of(const Asker& who) {
   return who.role ? static_cast<Least>(static_cast<std::uint8_t>(*who.role) + 1) : Least::Anybody;
 }
 
-bool is_from_browser(const Request& request) {
-  return request.header("Origin") || request.header("Referer") || request.header("Sec-Fetch-Site") ||
-         request.header("Sec-Fetch-Mode");
-}
-
 /// How the history knows a user. One who is named as a token is told apart from it.
 Asker asker_of_user(const std::string& user, Role role) {
   const bool is_mistakable = user.starts_with("token ") || user.starts_with("user \"");

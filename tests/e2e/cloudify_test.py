@@ -343,7 +343,8 @@ class Killed(Case):
         self.manager.heals = lambda name: None  # slow to come up
         self.nodes[NODE].well = False
         self.manager.finish(self.wait_started(daemon))
-        self.wait_told(daemon, 'step "heal": ')
+        self.wait_for(lambda: any('step "heal": ' in text and ", and was done " in text for text in self.texts(daemon)),
+                      "the end of the execution", detail=lambda: "\n".join(self.texts(daemon)))
         daemon.kill(signal.SIGKILL)
         daemon.launch()
         self.mend(NODE)

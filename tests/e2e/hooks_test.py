@@ -130,7 +130,7 @@ class Hooks(support.Case):
         self.assertEqual(self.node(script, url, "whsec_" + base64.b64encode(b"x" * 24).decode(), "msg_4", "0"), "202")
         self.assertEqual(self.node(script, url, SECRET, "msg_5", "0"), "401")
         # Of those who were kept out people find one a minute.
-        self.assertIn("401 refused: its webhook-timestamp is 6 m 40 s behind the time here", daemon.ctl("events").stdout)
+        self.assertRegex(daemon.ctl("events").stdout, r"401 refused: its webhook-timestamp is 6 m \d+ s behind the time here")
 
     def test_events_of_the_cloudevents_library_are_read(self):
         daemon = self.begin(f'''check event unit_gone with hook "/hooks/units" token "{TOKEN}" format cloudevents

@@ -68,47 +68,40 @@ class Lists(support.Case):
         # It stood failed all the time: it acted once.
         self.assertEqual(self.text("told.txt"), "b=b\n")
 
+    def write_rows(self, *nodes: dict) -> None:
+        """Puts them into the file `rows`, a line each."""
+        fresh = self.path("rows.new")
+        fresh.write_text("".join(json.dumps(node) + "\n" for node in nodes))
+        fresh.chmod(0o600)
+        os.replace(fresh, self.path("rows"))
+
     def test_a_row_that_lacks_a_field_is_told_once_with_an_alert(self):
         rows = self.path("rows")
-
-        def write(*nodes: dict) -> None:
-            fresh = self.path("rows.new")
-            fresh.write_text("".join(json.dumps(node) + "\n" for node in nodes))
-            fresh.chmod(0o600)
-            os.replace(fresh, rows)
-
         def told() -> list[str]:
             return [one["text"] for one in daemon.ask("history")["records"] if "the row 'b' is refused" in one["text"]]
 
         whole = {"name": "a", "ip": "10.0.0.1"}
-        write(whole)
+        self.write_rows(whole)
         daemon = self.start(f'for each NODE from file "{rows}" every 1 second {{\n'
                             f'  check program ping_${{NODE}} with path "{self.program} ${{NODE.ip}}"\n'
                             f'    if status != 0 then alert\n}}\n')
         self.wait_for_names(daemon, "a")
-        write(whole, {"name": "b"})
+        self.write_rows(whole, {"name": "b"})
         self.wait_for(told, "the row to be told of", detail=daemon.log_text)
-        write(whole, {"name": "b"}, {"name": "c", "ip": "10.0.0.3"})
+        self.write_rows(whole, {"name": "b"}, {"name": "c", "ip": "10.0.0.3"})
         self.wait_for_names(daemon, "a", "c")
         self.assertEqual(len(told()), 1)
         self.assertIn("it has no field 'ip'", told()[0])
 
     def test_a_row_that_lacks_what_its_workflow_needs_is_refused_before_it_is_healed_half_way(self):
         rows = self.path("rows")
-
-        def write(*nodes: dict) -> None:
-            fresh = self.path("rows.new")
-            fresh.write_text("".join(json.dumps(node) + "\n" for node in nodes))
-            fresh.chmod(0o600)
-            os.replace(fresh, rows)
-
-        write({"name": "a", "mac": "02:00:00:00:00:0a"})
+        self.write_rows({"name": "a", "mac": "02:00:00:00:00:0a"})
         daemon = self.start(f'set settle 1 s\nfor each NODE from file "{rows}" every 1 second {{\n'
                             f'  check program ping_${{NODE}} with path "/bin/false"\n    if status != 0 then heal with w\n}}\n'
                             f'workflow w {{\n  step program "/bin/sh -c \'echo $HEALER_TARGET >> {self.path("steps")}\'"\n'
                             f'  step program "/bin/true ${{NODE.mac}}"\n}}\n')
         self.wait_for_names(daemon, "a")
-        write({"name": "a", "mac": "02:00:00:00:00:0a"}, {"name": "b"}, {"name": "c", "mac": "02:00:00:00:00:0c"})
+        self.write_rows({"name": "a", "mac": "02:00:00:00:00:0a"}, {"name": "b"}, {"name": "c", "mac": "02:00:00:00:00:0c"})
         self.wait_for_names(daemon, "a", "c")
         refused = "the row 'b' is refused: the workflow 'w' needs ${NODE.mac}, and 'ping_b' has no such value"
         self.wait_for(lambda: self.told_of(daemon, refused), "a word of the row", detail=daemon.log_text)

@@ -145,6 +145,25 @@ TEST_CASE("whoever asks is told that rules leave alone a target whose healing di
   CHECK(recovery->text.ends_with("`healerctl heal n0` heals it before that"));
 }
 
+TEST_CASE("what a guard lets go is held all the same where too much has failed meanwhile", "[healing]") {
+  FleetWorld world({.targets = 3, .limits = {{.number = 3}}});
+  world.fail(0);
+  world.wait_for("guard");
+  world.fail(1);
+  world.fail(2);
+  world.advance(seconds{3});
+  world.end_program(0);
+  world.advance(seconds{3});
+  CHECK(world.programs("shutdown") == 0);
+  for (const auto& [id, healing] : world.engine->healings().all()) CHECK(healing.held_by == Brake::PauseWhile);
+  // It is asked again when the others are well.
+  world.heal(1);
+  world.heal(2);
+  CHECK(world.wait_for("guard") == "n0");
+  world.end_program(0);
+  CHECK(world.wait_for("shutdown") == "n0");
+}
+
 TEST_CASE("a step waits for the journal until that has just this step", "[healing]") {
   FleetWorld world({.targets = 1});
   world.fail(0);

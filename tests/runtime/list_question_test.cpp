@@ -9,6 +9,7 @@
 #include "runtime/jq_helper.hpp"
 #include "runtime/list_question.hpp"
 #include "support/paths.hpp"
+#include "support/rounds.hpp"
 
 namespace list_question_test {
 
@@ -128,14 +129,15 @@ TEST_CASE("a helper answers for lists, goes on after one that fails, and gives b
   CHECK(none.error().what == "the filter gave no value within 3 s");  // 2 s, and 1 s for the beginning of a MB
   ListQuestion many = nodes();
   many.text = R"({"items": [)";
-  for (int i = 0; i < 20'000; ++i)
+  const int rows = healer::test::kSanitized ? 2'000 : 20'000;
+  for (int i = 0; i < rows; ++i)
     many.text += (i == 0 ? "" : ",") + (R"({"metadata": {"name": "node)" + std::to_string(i) + R"("}, "ready": true})");
   many.text += "]}";
   Result<ListAnswer> found = helper.rows(many);
   for (int again = 0; !found && again < 20; ++again)
     found = helper.rows(many);  // a busy machine takes longer than it may
   REQUIRE(found);
-  CHECK(found->parts.front().size() == 20'000);
+  CHECK(found->parts.front().size() == static_cast<std::size_t>(rows));
   CHECK(*helper.first(".a", "{\"a\": 7}") == "7");
 }
 

@@ -64,11 +64,12 @@ void Acting::start(const effect::Exec& effect) {
                                                           receive_notices(), effect.action)
                         : actions::action_environment(parts_.base, identity, *effect.cause, runtime::local_civil,
                                                       of_job, effect.action);
-  if (const auto service = parts_.engine.graph()->find(effect.cause->service); service && effect.foreground)
-    if (const auto& spec = parts_.engine.graph()->at(*service).process->foreground)
-      actions::add_watchdog(environment, spec->watchdog);
-  if (const auto service = parts_.engine.graph()->find(effect.cause->service))
-    if (const auto& row = parts_.engine.graph()->at(*service).row) actions::add_row(environment, *row);
+  if (const auto service = parts_.engine.graph()->find(effect.cause->service)) {
+    const ServiceBlock& block = parts_.engine.graph()->at(*service);
+    if (effect.foreground && block.process->foreground)
+      actions::add_watchdog(environment, block.process->foreground->watchdog);
+    if (block.row) actions::add_row(environment, *block.row);
+  }
   // Secrets are read where the program is started: their folder may be on a disk that does not answer.
   auto variables = [place = effect.place, folder = parts_.engine.graph()->settings->secrets] {
     return late_variables(*place, folder);
@@ -130,16 +131,14 @@ void Acting::watch(const effect::Watch& effect) { actions_->watch(effect.action,
 
 void Acting::adopt(const effect::Adopt& effect) {
   if (effect.foreground) receive_notices();
-  const auto running = parts_.engine.programs().all().find(effect.action.number());
-  if (running != parts_.engine.programs().all().end())
-    if (auto order = unit_order(running->second.exec.command))
+  const RunningAction* const running = parts_.engine.programs().find(effect.action);
+  if (running != nullptr)
+    if (auto order = unit_order(running->exec.command))
       return parts_.measuring.units().adopt(effect.action, std::move(*order));
-  const bool of_healing =
-      running != parts_.engine.programs().all().end() && running->second.exec.healing != HealingId{};
+  const bool of_healing = running != nullptr && running->exec.healing != HealingId{};
   actions_->adopt(effect.action, effect.foreground, parts_.engine.graph()->settings->shadow, effect.owner,
                   of_healing ? runtime::ActionFiles::Shown::Nothing : runtime::ActionFiles::Shown::All,
-                  running != parts_.engine.programs().all().end() ? use_of(running->second.exec, *parts_.engine.graph())
-                                                                  : runtime::ProgramUse{});
+                  running != nullptr ? use_of(running->exec, *parts_.engine.graph()) : runtime::ProgramUse{});
 }
 
 /// Listens to foreground processes that are ready, from the first on; where they say it, if that is possible.

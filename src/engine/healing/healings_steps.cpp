@@ -147,16 +147,17 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
   }
   if (end_of_guard.end == StepEnd::Done) {
-    // While it was asked, or healer was away, a person may have paused it, or the target may be well again.
+    // While it was asked, or healer was away, a person may have paused it, the target may be well again, or others may
+    // have failed, too: then it is too much.
     census_.forget();
     std::optional<BrakeVerdict> brake;
     if (!condition_stands(world, targets_, healing))
       brake = {.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
-    // Places and shares were taken before the guard was asked: to ask for them again could hold up all for ever.
+    // Places were taken before the guard was asked: to ask for them again could hold up all for ever.
+    constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
+                                     Brake::List,  Brake::Breaker, Brake::PauseWhile};
     for (const BrakeVerdict& verdict : brakes_.verdicts(world, healing))
-      if (!brake && !verdict.lets &&
-          (verdict.brake == Brake::Pause || verdict.brake == Brake::Doubt || verdict.brake == Brake::Names ||
-           verdict.brake == Brake::List))
+      if (!brake && !verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain))
         brake = verdict;
     if (!brake) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;

@@ -45,12 +45,11 @@ bool shows_certificate(const Request& request, std::string_view wanted) {
 
 bool is_from_here(const Request& request, std::string_view host, std::string_view url) {
   constexpr std::array<std::string_view, 4> kOfProxies{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"};
-  constexpr std::array<std::string_view, 4> kOfBrowsers{"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode"};
   static const auto v4 = Network::parse("127.0.0.0/8"), v6 = Network::parse("::1");
   // No page of a browser comes by a unix socket, whatever it names.
   const bool is_local = request.peer.empty() || ((v4->contains(request.peer) || v6->contains(request.peer)) &&
                                                  names_machine(request, host, url));
-  return is_local && !has_any(request, kOfProxies) && !has_any(request, kOfBrowsers);
+  return is_local && !has_any(request, kOfProxies) && !is_from_browser(request);
 }
 
 }  // namespace healer::web
