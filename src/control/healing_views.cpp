@@ -22,20 +22,16 @@ using engine::Healing;
 using engine::StepRun;
 using Stage = Healing::Stage;
 
-bool goes_through_steps(const Healing& healing) {
-  return healing.stage == Stage::Stepping || healing.stage == Stage::Failing || healing.stage == Stage::Cancelling;
-}
-
 /// The step under way; null: none.
 const engine::Step* step_under_way(const Healing& healing) {
-  if (!goes_through_steps(healing) || healing.position >= healing.steps().size()) return nullptr;
-  return &healing.steps()[healing.position];
+  if (healing.progress() == nullptr || healing.progress()->position >= healing.steps().size()) return nullptr;
+  return &healing.step();
 }
 
 /// The run of the step, of several the first that is not over; null: it is not begun.
 const StepRun* run_under_way(const Healing& healing) {
-  const auto found = std::ranges::find_if(healing.under_way, [](const StepRun& run) { return !run.over(); });
-  return found == healing.under_way.end() ? nullptr : &*found;
+  const auto found = std::ranges::find_if(healing.under_way(), [](const StepRun& run) { return !run.over(); });
+  return found == healing.under_way().end() ? nullptr : &*found;
 }
 
 std::string describe_wait(const StepRun& run) {
@@ -57,20 +53,20 @@ std::string describe_wait(const StepRun& run) {
 
 /// The name of the step under way, "guard" or nothing; of `parallel` those that are not over.
 std::string describe_doing(const Healing& healing) {
-  if (healing.stage == Stage::Guarding) return "guard";
+  if (healing.stage() == Stage::Guarding) return "guard";
   const engine::Step* const step = step_under_way(healing);
   if (step == nullptr) return {};
   const auto* const parallel = std::get_if<engine::step::Parallel>(&step->what);
   if (parallel == nullptr) return step->name;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parallel->steps.size(); ++i)
-    if (i >= healing.under_way.size() || !healing.under_way[i].over()) names.push_back(parallel->steps[i].name);
+    if (i >= healing.under_way().size() || !healing.under_way()[i].over()) names.push_back(parallel->steps[i].name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// How far it may go: settled when it has begun.
 engine::HealingMode mode_of(const Engine& engine, const Healing& healing) {
-  if (healing.stage >= Stage::Guarding || healing.escalated) return healing.mode;
+  if (healing.stage() >= Stage::Claiming || healing.escalated) return healing.mode;
   return engine::mode_of(*healing.plan, *engine.graph()->settings, healing.dry_run);
 }
 
@@ -121,10 +117,10 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
                    .service = healing.service,
                    .workflow = healing.workflow,
                    .plan = healing.plan->name,
-                   .stage = std::string(to_string(healing.stage)),
+                   .stage = std::string(to_string(healing.stage())),
                    .waits = healing.waits(),
                    .mode = std::string(to_string(mode_of(engine, healing))),
-                   .reason = healing.reason,
+                   .reason = healing.reason(),
                    .hint = {},
                    .asked = healing.asked,
                    .by = words_of(healing.by),
@@ -145,17 +141,17 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
                    .approved_by = healing.approved_by,
                    .cancelled_by = healing.cancelled_by,
                    .abandoned = healing.abandoned};
-  if (healing.stage == Stage::Approval) {
+  if (healing.stage() == Stage::Approval) {
     view.plan_hash = engine::hash_of_plan(healing).substr(0, engine::kHashShown);
     view.plan_lines = engine::lines_of_plan(healing, engine.host());
   }
   if (step_under_way(healing) != nullptr) {
-    view.step = healing.position + 1;
+    view.step = healing.progress()->position + 1;
     view.steps = static_cast<std::uint32_t>(healing.steps().size());
   }
   // The reason of another brake says by itself how long it lasts, where that is known.
-  if (healing.stage == Stage::Approval && healing.not_before && !healing.not_before->over(now))
-    view.left = healing.not_before->left(now);
+  if (healing.stage() == Stage::Approval && healing.not_before() && !healing.not_before()->over(now))
+    view.left = healing.not_before()->left(now);
   if (const StepRun* const run = run_under_way(healing)) {
     view.waits_for = describe_wait(*run);
     if (run->begun != WallTime{}) view.since = run->begun;
@@ -167,10 +163,10 @@ HealingView view_healing(const Engine& engine, const Healing& healing, Instant n
   if (const auto program = engine.programs().all().find(view.action);
       view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;
-  if (healing.stage == Stage::Held || healing.stage == Stage::Between) {
+  if (healing.stage() == Stage::Held || healing.stage() == Stage::Between) {
     if (healing.held_since) view.since = healing.held_since;
     for (const engine::BrakeVerdict& brake : engine.healing().verdicts(healing, now))
-      if (!brake.lets && healing.held_by == brake.brake && view.hint.empty())
+      if (!brake.lets && healing.held_by() == brake.brake && view.hint.empty())
         view.hint = engine::way_out(brake, healing);
   }
   if (healing.overrides.limit) view.overrides.emplace_back("limit");
@@ -183,7 +179,7 @@ JobView view_healing_job(const Engine& engine, const Healing& healing, Instant n
   const HealingView one = view_healing(engine, healing, now);
   std::string doing = fmt::format("heal {} with {}", one.target, one.plan);
   if (one.round > 0 && one.tries > 1) doing += fmt::format(", try {} of {}", one.round, one.tries);
-  if (healing.stage == Stage::Failing || healing.stage == Stage::Cancelling) doing += ", " + one.stage;
+  if (healing.stage() == Stage::Failing || healing.stage() == Stage::Cancelling) doing += ", " + one.stage;
   if (!one.doing.empty()) doing += ", " + one.doing;
   return {.id = one.id,
           .kind = "heal",
@@ -238,17 +234,17 @@ std::string healing_note(const Engine& engine, engine::ServiceId service, Instan
                : std::string();
   }
   const std::string& plan = healing->plan->name;
-  const bool by_plan = healing->stage == Stage::Between && healing->reason.starts_with("again:");
-  if (healing->waits() && !by_plan && (healing->stage == Stage::Held || healing->stage == Stage::Between))
-    return fmt::format("healing with {} held back: {}", plan, healing->reason);
-  if (healing->stage == Stage::Approval)
+  const bool by_plan = healing->stage() == Stage::Between && healing->reason().starts_with("again:");
+  if (healing->waits() && !by_plan && (healing->stage() == Stage::Held || healing->stage() == Stage::Between))
+    return fmt::format("healing with {} held back: {}", plan, healing->reason());
+  if (healing->stage() == Stage::Approval)
     return fmt::format("healing with {} waits for approval: {}", plan, engine::approval_line(*healing));
   const std::string doing = describe_doing(*healing);
-  const std::string name = doing.empty() ? std::string(to_string(healing->stage)) : doing;
+  const std::string name = doing.empty() ? std::string(to_string(healing->stage())) : doing;
   if (step_under_way(*healing) == nullptr) return fmt::format("being healed with {}: {}", plan, name);
   return fmt::format("being healed with {}: {}step {} of {}, {}", plan,
-                     healing->stage == Stage::Stepping ? "" : fmt::format("{}, ", to_string(healing->stage)),
-                     healing->position + 1, healing->steps().size(), name);
+                     healing->stage() == Stage::Stepping ? "" : fmt::format("{}, ", to_string(healing->stage())),
+                     healing->progress()->position + 1, healing->steps().size(), name);
 }
 
 HealingHolds view_holds(const Engine& engine, Instant now) {

@@ -13,6 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "daemon/daemon_impl.hpp"
+#include "engine/granting.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "engine/rules/settings.hpp"
@@ -36,7 +37,7 @@ void Daemon::handle(const Event& event) {
   const bool woken = std::holds_alternative<event::Wake>(event);
   publisher_.publish(happening::Notified{
       .event = shown ? *shown : event, .due = woken ? engine_->next_deadline() : std::nullopt, .now = now});
-  engine_->handle(event, now, *this);
+  engine::handle(*engine_, event, now, *this);
   // Effects never call back into the engine: what they lead to comes as an event of its own, in a later turn.
   std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {

@@ -137,6 +137,8 @@ void Engine::visit(const Event& event, Turn& turn) {
   std::visit(Overloaded{
                  [&](const event::NotSignalled& known) { jobs_.not_signalled(known, turn); },
                  [&](const event::Answered& known) { healing_.answered(known, turn); },
+                 [&](const event::Claimed& known) { healing_.claimed(known, turn); },
+                 [&](const event::Denied& known) { healing_.denied(known, turn); },
                  [&](const event::AlertTaken& known) { turn.commit.handed_over.push_back(known.alert); },
                  [&](const event::MailOutcome& known) { alerts_.hear_delivery(known, turn); },
                  [&](const event::ReloadFailed& known) {

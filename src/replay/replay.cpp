@@ -13,6 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/granting.hpp"
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
@@ -138,7 +139,7 @@ class Player final : public EffectSink {
 
   void tell(const Event& event) {
     if (!engine_) return;
-    engine_->handle(event, now_, *this);
+    engine::handle(*engine_, event, now_, *this);
     while (engine_ && !effects_.empty())
       for (const Effect& effect : std::exchange(effects_, {})) {
         for (ActionRecord& action_record : action_records_of(effect))
@@ -483,9 +484,10 @@ class Player final : public EffectSink {
 
   /// What is done to processes and told to people is not done again.
   template <typename Effect>
-  requires(std::same_as<Effect, effect::EndRequest> || std::same_as<Effect, effect::Signal> ||
-           std::same_as<Effect, effect::Adopt> || std::same_as<Effect, effect::Watch> ||
-           std::same_as<Effect, effect::Note> || std::same_as<Effect, effect::Reply>) void perform(const Effect&) {}
+  requires(std::same_as<Effect, effect::EndRequest> || std::same_as<Effect, effect::Claim> ||
+           std::same_as<Effect, effect::Signal> || std::same_as<Effect, effect::Adopt> ||
+           std::same_as<Effect, effect::Watch> || std::same_as<Effect, effect::Note> ||
+           std::same_as<Effect, effect::Reply>) void perform(const Effect&) {}
   void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }
 
   void perform(const effect::Commit& commit) {

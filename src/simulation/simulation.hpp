@@ -123,6 +123,7 @@ class Simulation final : public EffectSink {
   void perform(const effect::Alert& alert);
   void perform(const effect::Request& request);
   void perform(const effect::EndRequest&) {}
+  void perform(const effect::Claim&) {}  // granted already
   void perform(const effect::Commit& commit);
   void perform(const effect::Note&) {}
   void perform(const effect::Reply& reply);

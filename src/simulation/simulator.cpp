@@ -13,6 +13,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "engine/engine.hpp"
+#include "engine/granting.hpp"
 #include "engine/healing/healing_report.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
@@ -199,7 +200,7 @@ void Simulation::end(Duration away, bool reboot) {
 }
 
 void Simulation::handle(const Event& event) {
-  engine_->handle(event, now_, *this);
+  engine::handle(*engine_, event, now_, *this);
   while (engine_ && !inbox_.empty()) {
     const std::vector<Effect> batch = std::exchange(inbox_, {});
     for (const Effect& effect : batch) std::visit([this](const auto& known) { perform(known); }, effect);
@@ -273,7 +274,7 @@ void Simulation::perform(const effect::Commit& commit) {
   if (lists_ != nullptr &&
       std::ranges::find(commit.records, RecordKind::RuleRecovered, &Record::kind) != commit.records.end())
     tell(now_.mono, [this] { see_rows(); });
-  engine_->handle(event::Committed{.up_to = commit.sequence}, now_, *this);
+  engine::handle(*engine_, event::Committed{.up_to = commit.sequence}, now_, *this);
 }
 
 void Simulation::perform(const effect::Reply& reply) { add({.kind = "reply", .text = reply.text}, nullptr); }

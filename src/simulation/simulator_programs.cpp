@@ -161,9 +161,9 @@ void Simulation::heal_by_start(ServiceId service) {
   for (const auto& [id, one] : engine_->healings().all()) {
     Variables values = one.row;
     values.insert_or_assign("TARGET", one.target);
-    for (std::size_t i = 0; i < one.under_way.size(); ++i) {
-      if (one.under_way[i].state != StepRun::State::Bringing) continue;
-      const Step& step = engine::step_of(one.steps()[one.position], i);
+    for (std::size_t i = 0; i < one.under_way().size(); ++i) {
+      if (one.under_way()[i].state != StepRun::State::Bringing) continue;
+      const Step& step = engine::step_of(one.step(), i);
       const auto& what = std::get<step::Bring>(step.what);
       const auto span = healing_.heals({.healing = &one, .step = &step});
       if (span && what.what != Bringing::Stop && graph_->find(fill(what.service, values).text) == service)

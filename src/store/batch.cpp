@@ -2,6 +2,7 @@
 #include "store/batch.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "util/text.hpp"
@@ -97,13 +98,13 @@ std::size_t size_of(const effect::SavedJob& job) {
 
 std::size_t size_of(const Healing& healing) {
   std::size_t bytes = sizeof healing + healing.target.size() + healing.service.size() + name_bytes(healing.by) +
-                      healing.reason.size() + healing.approved_by.size() + healing.failure.size() +
+                      healing.reason().size() + healing.approved_by.size() + healing.failure.size() +
                       healing.cancelled_by.size() + size_of(healing.cause.get());
-  const auto runs = [&bytes](const std::vector<StepRun>& all) {
+  const auto runs = [&bytes](std::span<const StepRun> all) {
     for (const StepRun& run : all) bytes += sizeof run + run.failure.size() + run.request.size();
   };
-  runs(healing.under_way);
-  if (healing.detour) runs(healing.detour->under_way);
+  runs(healing.under_way());
+  if (healing.progress() != nullptr && healing.progress()->detour) runs(healing.progress()->detour->under_way);
   for (const StepOutcome& outcome : healing.outcomes)
     bytes += sizeof outcome + outcome.name.size() + outcome.text.size();
   for (const auto& [name, value] : healing.saved) bytes += kIdBytes + 2 * sizeof name + name.size() + value.size();

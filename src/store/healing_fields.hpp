@@ -22,6 +22,7 @@ template <typename Enum>
 using For = std::type_identity<Enum>;
 
 constexpr std::array<std::string_view, 3> words_of(For<Saving::From>) { return {"regex", "json", "header"}; }
+constexpr std::array<std::string_view, 3> words_of(For<stage::Claiming::For>) { return {"try", "on failure", "undo"}; }
 constexpr std::array<std::string_view, 3> words_of(For<Bringing>) { return {"start", "stop", "restart"}; }
 constexpr std::array<std::string_view, 6> words_of(For<Comparison>) { return {"=", "!=", "<", "<=", ">", ">="}; }
 constexpr std::array<std::string_view, 4> words_of(For<HealingMode>) {
@@ -41,8 +42,10 @@ constexpr std::array<std::string_view, 11> words_of(For<HealingEnd>) {
   return {"verified",    "done",    "failed",    "refused",   "cancelled", "rejected",
           "interrupted", "dropped", "would run", "abandoned", "called"};
 }
-constexpr std::array<std::string_view, 8> words_of(For<Healing::Stage>) {
-  return {"held", "approval", "confirming", "guarding", "stepping", "between", "failing", "cancelling"};
+constexpr auto words_of(For<Healing::Stage>) {
+  return []<typename... Stages>(std::type_identity<std::variant<Stages...>>) {
+    return std::array{Stages::kWord...};
+  }(std::type_identity<HealingStage>{});
 }
 inline std::array<std::string_view, kEventKinds> words_of(For<EventKind>) {
   std::array<std::string_view, kEventKinds> words;
@@ -199,19 +202,56 @@ void fields(auto& all, Is<Trigger> auto& trigger) {
   all("service", service, "rule", rule);
 }
 
+/// A stage as it is written: what belongs to the others is left out, and not read.
+struct SavedStage {
+  Healing::Stage stage = Healing::Stage::Held;
+  stage::Waiting waiting{};
+  stage::Progress progress{};
+  stage::Claiming::For next = stage::Claiming::For::Try;
+
+  SavedStage() = default;
+  explicit SavedStage(const HealingStage& at) : stage(static_cast<Healing::Stage>(at.index())) {
+    if (const auto* const waits = part_of<stage::Waiting>(at)) waiting = *waits;
+    if (const auto* const steps = part_of<stage::Progress>(at)) progress = *steps;
+    if (const auto* const guarding = std::get_if<stage::Guarding>(&at)) progress.under_way = {guarding->run};
+    if (const auto* const claiming = std::get_if<stage::Claiming>(&at)) next = claiming->next;
+    if (std::holds_alternative<stage::Confirming>(at)) waiting.reason = stage::Confirming::kReason;
+  }
+  [[nodiscard]] HealingStage restored() const {
+    return restored(std::make_index_sequence<std::variant_size_v<HealingStage>>());
+  }
+
+ private:
+  template <std::size_t... indices>
+  [[nodiscard]] HealingStage restored(std::index_sequence<indices...>) const {
+    HealingStage at;
+    (void)((static_cast<std::size_t>(stage) == indices && (at.emplace<indices>(), true)) || ...);
+    if (auto* const waits = part_of<stage::Waiting>(at)) *waits = waiting;
+    if (auto* const steps = part_of<stage::Progress>(at)) *steps = progress;
+    if (auto* const claiming = std::get_if<stage::Claiming>(&at)) claiming->next = next;
+    if (auto* const guarding = std::get_if<stage::Guarding>(&at); guarding != nullptr && !progress.under_way.empty())
+      guarding->run = progress.under_way.front();
+    return at;
+  }
+};
+
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
-         mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
-         held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned,
-         queued, escalated, cleared, in_probation] = healing;
+         mode, at, approved_by, approved_early, seen, refused, notified_long, held_since, round, outcomes, saved, begun,
+         failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation] = healing;
+  SavedStage its(at);
+  auto& [reason, held_by, not_before] = its.waiting;
+  auto& [position, under_way, detour] = its.progress;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
-      row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "held_by", held_by, "not_before", not_before,
-      "approved_by", approved_by, "approved_early", approved_early, "seen", seen, "refused", refused, "told_long",
-      notified_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
-      detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
-      "abandoned", abandoned, "queued", queued, "escalated", escalated, "cleared", cleared, "in_probation",
-      in_probation);
+      row, "asked", asked, "mode", mode, "stage", its.stage, "reason", reason, "held_by", held_by, "not_before",
+      not_before, "approved_by", approved_by, "approved_early", approved_early, "seen", seen, "refused", refused,
+      "told_long", notified_long, "held_since", held_since, "round", round, "position", position, "under_way",
+      under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure,
+      "cancelled_by", cancelled_by, "abandoned", abandoned, "queued", queued, "escalated", escalated, "cleared",
+      cleared, "in_probation", in_probation);
+  if (its.stage == Healing::Stage::Claiming) all("claims", its.next);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(healing)>>) at = its.restored();
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {

@@ -368,7 +368,8 @@ std::optional<Brake> brake_in(std::string_view reason) {
 void check_healing(Healing& healing) {
   if (const std::string problem = problem_of(healing); !problem.empty()) damaged(problem);
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
-  if (!healing.held_by) healing.held_by = brake_in(healing.reason);
+  if (stage::Waiting* const waits = healing.waiting(); waits != nullptr && !waits->held_by)
+    waits->held_by = brake_in(waits->reason);
 }
 
 }  // namespace

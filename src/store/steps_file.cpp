@@ -68,7 +68,7 @@ bool write_all(int file, std::string_view text) {
 
 /// The programs of its steps: how they have ended, their own files tell (runtime/programs/action_files).
 void add_programs(const Healing& healing, SavedState& state) {
-  for (const StepRun& run : healing.under_way) {
+  for (const StepRun& run : healing.under_way()) {
     if (run.state != StepRun::State::Running && run.state != StepRun::State::Ending) continue;
     const auto same = [&](const PendingExec& one) { return one.exec.action == run.action; };
     if (run.action == ActionId{} || std::ranges::any_of(state.execs, same)) continue;

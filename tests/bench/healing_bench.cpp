@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/granting.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
 
@@ -80,7 +81,7 @@ class Storm final : public EffectSink {
  private:
   void handle(const Event& event) {
     const double begin = processor_time();
-    engine_.handle(event, now_, *this);
+    engine::handle(engine_, event, now_, *this);
     const double took = processor_time() - begin;
     spent_ += took;
     longest_ = std::max(longest_, took);

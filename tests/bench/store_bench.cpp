@@ -61,10 +61,9 @@ engine::Healing healing(engine::Sequence sequence) {
   healing.by = engine::ByRule{};
   healing.cause = std::make_shared<const engine::effect::Cause>();
   healing.plan = std::make_shared<const engine::Workflow>(std::move(plan));
-  healing.stage = engine::Healing::Stage::Stepping;
+  healing.at = engine::stage::Stepping{
+      {.position = 2, .under_way = {{.state = engine::StepRun::State::Running, .action = engine::ActionId(sequence)}}}};
   healing.round = 1;
-  healing.position = 2;
-  healing.under_way = {{.state = engine::StepRun::State::Running, .action = engine::ActionId(sequence)}};
   healing.outcomes = {{.name = "drain", .good = true, .text = "exited with status 0 after 2 s"},
                       {.name = "power-cycle", .good = true, .text = "exited with status 0 after 41 s"}};
   return healing;

@@ -9,6 +9,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_abandon_test {
 
@@ -43,11 +44,6 @@ std::string say(FleetWorld& world, Kind kind, const std::vector<std::string>& na
 
 void reload(FleetWorld& world, RuleSet rules) {
   world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
-}
-
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
 }
 
 std::string number(const FleetWorld& world) { return std::to_string(only(world).id.number()); }
@@ -142,7 +138,7 @@ TEST_CASE("what only waits ends at once when its target is unmonitored", "[heali
     FleetWorld world({.targets = 1});
     to_rebuild(world);
     world.end_program(1);
-    REQUIRE(only(world).stage == Healing::Stage::Between);
+    REQUIRE(only(world).stage() == Healing::Stage::Between);
     say(world, kind);
     CHECK(last_end(world).ends_with("; done: \"shutdown\"; failed: \"rebuild\""));
     check_nothing_follows(world);
@@ -164,7 +160,7 @@ TEST_CASE("what only waits ends at once when its target is unmonitored", "[heali
     reload(world, fleet_rules({.targets = 1, .tries = 1, .escalate = true, .over_all = HealingMode::Approval}));
     world.end_program(1);
     world.advance(seconds{2});
-    REQUIRE(only(world).stage == Healing::Stage::Approval);
+    REQUIRE(only(world).stage() == Healing::Stage::Approval);
     say(world, kind);
     CHECK(last_end(world).starts_with("healing of n0 with redeploy abandoned"));
   }
@@ -415,7 +411,7 @@ TEST_CASE("an edit that takes a row around those of a list that is read abandons
     reload(world, std::move(asks));
     world.fail(0);
     world.advance(minutes{1});
-    REQUIRE(only(world).stage == Healing::Stage::Approval);
+    REQUIRE(only(world).stage() == Healing::Stage::Approval);
     reload(world, rules_of({0, 1}, {}));
     CHECK(world.engine->healings().idle());
     CHECK(world.alerts_of("Healing dropped") == 1);

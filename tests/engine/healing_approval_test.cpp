@@ -10,6 +10,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_approval_test {
 
@@ -52,19 +53,12 @@ void reload(FleetWorld& world, RuleSet rules) {
   world.handle(event::Swap{plan_swap(*world.engine->graph(), std::move(rules))});
 }
 
-const Healing& of(const FleetWorld& world, std::string_view target) {
-  const auto& all = world.engine->healings().all();
-  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.second.target == target; });
-  REQUIRE(found != all.end());
-  return found->second;
-}
-
 /// The healing of n0, which waits for approval.
 HealingId asked(FleetWorld& world) {
   world.fail(0);
   world.advance(seconds{5});
-  REQUIRE(of(world, "n0").stage == Stage::Approval);
-  return of(world, "n0").id;
+  REQUIRE(healing_of(world, "n0").stage() == Stage::Approval);
+  return healing_of(world, "n0").id;
 }
 
 std::size_t mails(const FleetWorld& world) { return world.alerts_of("Healing needs approval"); }
@@ -80,16 +74,16 @@ std::string last_mail(const FleetWorld& world) {
 TEST_CASE("a request for approval outlives a brake that closes before anybody has answered", "[healing]") {
   FleetWorld world(kFleet);
   const HealingId id = asked(world);
-  const Deadline deadline = *of(world, "n0").not_before;
+  const Deadline deadline = *healing_of(world, "n0").not_before();
   say(world, Kind::Pause);
   world.advance(minutes{2});
-  CHECK(of(world, "n0").stage == Stage::Approval);
-  CHECK(of(world, "n0").reason == "approval: asked for; pause: n0 was paused by anna");
+  CHECK(healing_of(world, "n0").stage() == Stage::Approval);
+  CHECK(healing_of(world, "n0").reason() == "approval: asked for; pause: n0 was paused by anna");
   say(world, Kind::Resume);
   world.advance(minutes{2});
-  CHECK(of(world, "n0").id == id);
-  CHECK(of(world, "n0").not_before->wall == deadline.wall);
-  CHECK(of(world, "n0").reason == "approval: asked for");
+  CHECK(healing_of(world, "n0").id == id);
+  CHECK(healing_of(world, "n0").not_before()->wall == deadline.wall);
+  CHECK(healing_of(world, "n0").reason() == "approval: asked for");
   CHECK(mails(world) == 1);
   SECTION("it can be answered") {
     CHECK(answer(world, Kind::Approve, id).ok);
@@ -111,7 +105,7 @@ TEST_CASE("a request is answered while a brake holds it, and begins when that le
         "healing of n0 with rebuild approved by anna; it begins when nothing holds it back any more (pause: n0 was "
         "paused by anna)");
   world.advance(minutes{30});
-  CHECK(of(world, "n0").approved_by == "anna");
+  CHECK(healing_of(world, "n0").approved_by == "anna");
   const bool restart = GENERATE(true, false);
   if (restart) {
     FleetWorld next(make_graph(fleet_rules(kFleet)), world.saved, world.failed, world.now);
@@ -147,20 +141,20 @@ TEST_CASE("an approval that was given is void when a brake closes, and is asked 
   const HealingId id = asked(world);
   world.answer = nullptr;  // the look takes its time
   REQUIRE(answer(world, Kind::Approve, id).ok);
-  REQUIRE(of(world, "n0").stage == Stage::Confirming);
+  REQUIRE(healing_of(world, "n0").stage() == Stage::Confirming);
   say(world, Kind::Pause);
   world.answer = [](ServiceId service) { return service.number() == 0 ? 1 : 0; };
   for (const effect::Measure& run : std::exchange(world.open, {}))
     world.observe(run.service, run.service == world.id("n0") ? 1 : 0);
   world.advance(seconds{5});
-  CHECK(of(world, "n0").approved_by.empty());
+  CHECK(healing_of(world, "n0").approved_by.empty());
   CHECK(std::ranges::any_of(world.records, [](const Record& record) {
     return record.text == "healing of n0 with rebuild: the approval by anna is void: pause: n0 was paused by anna";
   }));
   say(world, Kind::Resume);
   world.advance(seconds{5});
-  CHECK(of(world, "n0").stage == Stage::Approval);
-  CHECK(of(world, "n0").id == id);
+  CHECK(healing_of(world, "n0").stage() == Stage::Approval);
+  CHECK(healing_of(world, "n0").id == id);
   CHECK(mails(world) == 2);
 }
 
@@ -168,52 +162,52 @@ TEST_CASE("a plan that has changed ends its request, and is asked for as another
           "[healing]") {
   FleetWorld world(kFleet);
   const HealingId former = asked(world);
-  const std::string hash = hash_of_plan(of(world, "n0"));
+  const std::string hash = hash_of_plan(healing_of(world, "n0"));
   world.fail(1);
   world.advance(seconds{5});
-  const HealingId younger = of(world, "n1").id;
+  const HealingId younger = healing_of(world, "n1").id;
   say(world, Kind::Pause, "n2");
   world.advance(minutes{5});
   reload(world, changed(kFleet, [](Workflow& plan) { plan.steps.front().timeout = minutes{1}; }));
   world.advance(seconds{1});
-  const Healing& now = of(world, "n0");
+  const Healing& now = healing_of(world, "n0");
   CHECK(now.id.number() > younger.number());
   CHECK(now.place_in_queue() == former.number());
   CHECK(hash_of_plan(now) != hash);
-  CHECK(now.stage == Stage::Approval);
-  CHECK(now.not_before->left(world.now) > minutes{9});
+  CHECK(now.stage() == Stage::Approval);
+  CHECK(now.not_before()->left(world.now) > minutes{9});
   CHECK(mails(world) == 4);
   CHECK(world.alerts_of("Healing dropped") == 0);
   CHECK_FALSE(answer(world, Kind::Approve, former).ok);
   // It goes first.
   world.answer = nullptr;
-  REQUIRE(answer(world, Kind::Approve, of(world, "n1").id).ok);
+  REQUIRE(answer(world, Kind::Approve, healing_of(world, "n1").id).ok);
   REQUIRE(answer(world, Kind::Approve, now.id).ok);
-  CHECK(of(world, "n0").place_in_queue() < of(world, "n1").place_in_queue());
+  CHECK(healing_of(world, "n0").place_in_queue() < healing_of(world, "n1").place_in_queue());
 }
 
 TEST_CASE("what is no part of a plan changes nothing of its request", "[healing]") {
   FleetWorld world(kFleet);
   const HealingId id = asked(world);
-  const std::string hash = hash_of_plan(of(world, "n0"));
+  const std::string hash = hash_of_plan(healing_of(world, "n0"));
   reload(world, changed(kFleet, [](Workflow& plan) { plan.cooldown = minutes{3}; }));
   world.advance(minutes{1});
-  CHECK(of(world, "n0").id == id);
-  CHECK(of(world, "n0").stage == Stage::Approval);
-  CHECK(of(world, "n0").plan->cooldown == minutes{3});
-  CHECK(hash_of_plan(of(world, "n0")) == hash);
+  CHECK(healing_of(world, "n0").id == id);
+  CHECK(healing_of(world, "n0").stage() == Stage::Approval);
+  CHECK(healing_of(world, "n0").plan->cooldown == minutes{3});
+  CHECK(hash_of_plan(healing_of(world, "n0")) == hash);
   CHECK(mails(world) == 1);
 }
 
 TEST_CASE("an approval names the plan that was shown", "[healing]") {
   FleetWorld world(kFleet);
   const HealingId id = asked(world);
-  const std::string hash = hash_of_plan(of(world, "n0")).substr(0, kHashShown);
+  const std::string hash = hash_of_plan(healing_of(world, "n0")).substr(0, kHashShown);
   const effect::Reply refused = answer(world, Kind::Approve, id, "00000000");
   CHECK_FALSE(refused.ok);
   CHECK(refused.text == "nothing was approved: the plan of healing " + std::to_string(id.number()) + " is " + hash +
                             ", not 00000000; `healerctl healing status` shows it");
-  CHECK(of(world, "n0").stage == Stage::Approval);
+  CHECK(healing_of(world, "n0").stage() == Stage::Approval);
   CHECK(answer(world, Kind::Approve, id, hash).ok);
   CHECK(world.wait_for("guard") == "n0");
 }
@@ -222,7 +216,7 @@ TEST_CASE("the mail that asks for an approval has the line to type, and the step
   FleetWorld world(kFleet);
   const HealingId id = asked(world);
   const std::string line = "healerctl approve " + std::to_string(id.number()) + " --plan " +
-                           hash_of_plan(of(world, "n0")).substr(0, kHashShown);
+                           hash_of_plan(healing_of(world, "n0")).substr(0, kHashShown);
   CHECK(last_mail(world) == "healing of n0 with rebuild waits for approval, for 10 m: `" + line +
                                 "` or `healerctl reject " + std::to_string(id.number()) +
                                 "`\nwhat it is to do:"

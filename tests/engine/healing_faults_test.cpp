@@ -8,6 +8,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_faults_test {
 
@@ -50,11 +51,6 @@ void say(FleetWorld& world, event::Command::Kind kind, std::uint64_t healing = 0
                               .by = ByPerson{"anna"},
                               .job = JobId{healing},
                               .workflow = "rebuild"});
-}
-
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
 }
 
 /// Fails target 0, and lets all steps before the verification be done.
@@ -114,7 +110,7 @@ TEST_CASE("people are told of a step that was to end and has not, and what a fai
   world.fail(0);
   world.pass("guard");
   world.wait_for("shutdown");
-  const ActionId action = only(world).under_way.front().action;
+  const ActionId action = only(world).under_way().front().action;
   const auto reported = [&](std::string_view words) {
     return std::ranges::any_of(world.records,
                                [&](const Record& record) { return record.text.find(words) != std::string::npos; });
@@ -184,7 +180,7 @@ TEST_CASE("a target that nobody watches is not taken for well between two tries"
   world.pass("shutdown");
   world.wait_for("rebuild");
   world.end_program(1);
-  CHECK(only(world).stage == Healing::Stage::Between);
+  CHECK(only(world).stage() == Healing::Stage::Between);
   world.advance(minutes{11});
   CHECK(world.programs("rebuild") == 1);
   CHECK(world.wait_for("guard") == "n0");  // of its second try
@@ -216,14 +212,14 @@ TEST_CASE("an approval is for one plan: a reload while the target is looked at m
   const std::uint64_t id = only(world).id.number();
   world.answer = nullptr;  // its program runs long
   say(world, event::Command::Kind::Approve, id);
-  REQUIRE(only(world).stage == Healing::Stage::Confirming);
+  REQUIRE(only(world).stage() == Healing::Stage::Confirming);
   reload(world, changed(fleet, "rebuild", [](Workflow& plan) { plan.steps.front().timeout = minutes{3}; }));
   CHECK(only(world).approved_by.empty());
   world.answer = [](ServiceId) { return 1; };
   for (const effect::Measure& run : std::exchange(world.open, {})) world.observe(run.service, 1);
   world.advance(minutes{1});
   CHECK(world.execs.empty());
-  CHECK(only(world).stage == Healing::Stage::Approval);
+  CHECK(only(world).stage() == Healing::Stage::Approval);
 }
 
 TEST_CASE("a rule that asks for no healing any more has what waits dropped, with an alert", "[healing]") {
@@ -247,7 +243,7 @@ TEST_CASE("one who is unmonitored while it is to be looked at holds nothing up f
   world.advance(milliseconds{900});
   world.answer = nullptr;
   world.advance(seconds{2});
-  REQUIRE(only(world).stage == Healing::Stage::Confirming);
+  REQUIRE(only(world).stage() == Healing::Stage::Confirming);
   say(world, event::Command::Kind::Unmonitor);
   world.advance(minutes{1});
   CHECK(world.engine->healings().idle());
@@ -269,7 +265,7 @@ TEST_CASE("a second rule that asks for the same keeps it where the first has rec
   REQUIRE(only(world).also.size() == 1);
   world.heal(0);
   world.advance(seconds{5});
-  CHECK(only(world).stage == Healing::Stage::Held);
+  CHECK(only(world).stage() == Healing::Stage::Held);
   say(world, event::Command::Kind::Resume);
   CHECK(world.wait_for("guard") == "n0");
 }
@@ -338,7 +334,7 @@ TEST_CASE("the time for an approval that has passed while healer was down is non
                1);
   world.fail(0);
   world.advance(seconds{5});
-  REQUIRE(only(world).stage == Healing::Stage::Approval);
+  REQUIRE(only(world).stage() == Healing::Stage::Approval);
   Instant later = world.now;
   later.mono += minutes{20};
   later.wall += minutes{20};
@@ -498,7 +494,7 @@ TEST_CASE("while a program of a lost healing runs, no healing of its target begi
   world.advance(minutes{20});
   CHECK(world.programs("guard") == 0);
   REQUIRE(world.engine->healings().all().size() == 1);
-  CHECK(only(world).reason.find("program /bin/rebuild of an earlier healing (5) is under way") != std::string::npos);
+  CHECK(only(world).reason().find("program /bin/rebuild of an earlier healing (5) is under way") != std::string::npos);
   world.handle(event::ActionEnded{.action = ActionId{3}, .unseen = true});
   CHECK(world.wait_for("guard") == "n0");
 }

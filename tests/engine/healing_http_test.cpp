@@ -9,6 +9,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 using namespace healer;
 using namespace healer::test;
@@ -58,18 +59,13 @@ FleetWorld restarted(const FleetWorld& world, const Fleet& fleet) {
   return {make_graph(fleet_rules(fleet)), world.saved, world.failed, world.now};
 }
 
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
-}
-
 }  // namespace
 
 TEST_CASE("a healing calls over HTTP: it saves a token, marks, updates and asks until that is done",
           "[healing][http]") {
   FleetWorld world(kCalls);
   begin_update(world);
-  CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
+  CHECK(only(world).under_way().front().state == StepRun::State::Polling);
   for (int i = 0; i < 3; ++i) {
     REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
     CHECK(header_of(world.requests.back()) == "X-Auth-Token: " + kSecret);
@@ -301,7 +297,7 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
               "step \"mark\")"});
     world.answer_request(200, {"true"});
     CHECK(world.requests_taken == world.requests.size());  // the next step does not begin
-    CHECK(only(world).under_way.at(0).state == StepRun::State::Fresh);
+    CHECK(only(world).under_way().front().state == StepRun::State::Fresh);
     CHECK(world.engine->healings().askers().awaited().empty());
   }
   SECTION("a question under way") {
@@ -311,7 +307,7 @@ TEST_CASE("a daemon that ends begins nothing, takes answers, and asks no more wh
     REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
     stops();
     CHECK(world.engine->healings().askers().awaited().empty());
-    CHECK(only(world).under_way.at(0).state == StepRun::State::Polling);
+    CHECK(only(world).under_way().front().state == StepRun::State::Polling);
   }
   const std::size_t asked = world.requests.size();
   world.handle(event::Stopping{});
@@ -332,11 +328,11 @@ TEST_CASE("until goes on after a death of the daemon, for the rest of its time, 
   first.advance(minutes{9});
   FleetWorld world = restarted(first, kCalls);
   REQUIRE(world.wait_for_request("POST", "/v3/auth/tokens") != ActionId{});
-  CHECK(only(world).detour.has_value());
+  CHECK(only(world).progress()->detour.has_value());
   CHECK(any_record(world, "TOKEN was lost when healer was restarted"));
   world.answer_request(201, {}, {"another"});
   REQUIRE(world.wait_for_request("GET", "/v1/stack") != ActionId{});
-  CHECK_FALSE(only(world).detour.has_value());
+  CHECK_FALSE(only(world).progress()->detour.has_value());
   CHECK(header_of(world.requests.back()) == "X-Auth-Token: another");
   SECTION("it is done") {
     world.heal(0);

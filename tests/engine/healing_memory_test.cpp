@@ -97,7 +97,7 @@ TEST_CASE("a service that nobody monitors has no say between two tries", "[heali
   rules.services[1] = other;
   FleetWorld world = world_of(std::move(rules), 2);
   fail_first_try(world);
-  REQUIRE(world.engine->healings().all().begin()->second.stage == Healing::Stage::Between);
+  REQUIRE(world.engine->healings().all().begin()->second.stage() == Healing::Stage::Between);
   say(world, {.kind = Kind::Unmonitor, .services = {world.id("n1")}});
   world.heal(0);
   world.advance(seconds{3});
@@ -121,7 +121,7 @@ TEST_CASE("maintenance of everything holds a target that is gone from the rules,
   world.advance(minutes{40});
   CHECK(world.programs("guard") == 1);
   REQUIRE(world.engine->healings().all().size() == 1);
-  CHECK(world.engine->healings().all().begin()->second.reason == "pause: maintenance of everything");
+  CHECK(world.engine->healings().all().begin()->second.reason() == "pause: maintenance of everything");
   CHECK(world.wait_for("guard") == "n0");
 }
 

@@ -4,10 +4,13 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -26,13 +29,19 @@ namespace {
 /// What the world does to a fleet, and what it knows of it.
 class Storm {
  public:
-  explicit Storm(std::uint32_t seed) : random_(seed), fleet_(some_fleet()), model_(fleet_) {
-    take(std::make_unique<FleetWorld>(fleet_));
+  /// `shared`: others have the same targets, so that what healings claim is granted late, or denied.
+  explicit Storm(std::uint32_t seed, bool shared = false)
+      : random_(seed), shared_(shared), fleet_(some_fleet()), model_(fleet_) {
+    take(world_of({}, std::vector<bool>(static_cast<std::size_t>(fleet_.targets)), World::kStart));
   }
 
   void run(int steps) {
     for (int i = 0; i < steps; ++i) {
       step();
+      receive();
+      check();
+      if (!shared_) continue;
+      answer_claims(60, 15);
       receive();
       check();
     }
@@ -46,6 +55,11 @@ class Storm {
     std::string target;
     HealingId healing;
   };
+
+  [[nodiscard]] std::unique_ptr<FleetWorld> world_of(SavedState left, std::vector<bool> failed, Instant at) const {
+    return std::make_unique<FleetWorld>(make_graph(fleet_rules(fleet_)), std::move(left), std::move(failed), at,
+                                        !shared_);
+  }
 
   int pick(int most) { return static_cast<int>(random_() % static_cast<std::uint32_t>(most)); }
   bool chance(int percent) { return pick(100) < percent; }
@@ -172,7 +186,7 @@ class Storm {
     const auto healing = all.empty() ? all.end() : std::next(all.begin(), pick(static_cast<int>(all.size())));
     given.job = JobId{healing == all.end() ? 1 : healing->first.number()};
     if (kind == event::Command::Kind::Approve && healing != all.end() &&
-        healing->second.stage == Healing::Stage::Approval)
+        healing->second.stage() == Healing::Stage::Approval)
       model_.approved(healing->first);
     world_->handle(given);
   }
@@ -262,6 +276,33 @@ class Storm {
     receive_requests();
   }
 
+  /// Of a hundred claims so many are granted and denied; the others wait on. Late answers to earlier ones do nothing.
+  void answer_claims(int granted, int denied) {
+    for (; answered_ < world_->claims.size(); ++answered_) open_claims_.push_back(world_->claims[answered_]);
+    for (const effect::Claim& claim : std::exchange(open_claims_, {})) {
+      const int what = pick(100);
+      if (what < granted)
+        world_->handle(event::Claimed{claim.healing, claim.claim});
+      else if (what < granted + denied)
+        world_->handle(event::Denied{claim.healing, claim.claim, chance(50) ? Brake::Limit : Brake::OneAtATime,
+                                     "web2 has taken it"});
+      else
+        open_claims_.push_back(claim);
+      if (chance(10)) old_claims_.push_back(claim);
+    }
+    if (!old_claims_.empty() && chance(20)) {
+      const effect::Claim old = old_claims_[static_cast<std::size_t>(pick(static_cast<int>(old_claims_.size())))];
+      const auto& all = world_->engine->healings().all();
+      const auto healing = all.find(old.healing);
+      const bool is_wanted = std::ranges::any_of(open_claims_, [&](const effect::Claim& open) {
+        return open.healing == old.healing && open.claim == old.claim;
+      });
+      const auto before = healing == all.end() ? std::nullopt : std::optional(healing->second.stage());
+      world_->handle(event::Claimed{old.healing, old.claim});
+      if (before && !is_wanted) CHECK(world_->engine->healings().all().at(old.healing).stage() == *before);
+    }
+  }
+
   void end_some() {
     if (running_.empty()) return;
     const auto chosen = std::next(running_.begin(), pick(static_cast<int>(running_.size())));
@@ -274,7 +315,7 @@ class Storm {
     CHECK(let_go_.contains({request.healing, "guard"}));
     if (!request.safe) CHECK(made_.insert({request.healing, healing.round}).second);
     for (const Healing& saved : world_->saved.healings)  // the journal knows of it
-      if (saved.id == request.healing) CHECK(saved.under_way.size() == healing.under_way.size());
+      if (saved.id == request.healing) CHECK(saved.under_way().size() == healing.under_way().size());
     for (const auto& header : request.headers)
       for (const auto& part : header) CHECK(part.text.find("${") == std::string::npos);
   }
@@ -344,11 +385,14 @@ class Storm {
     const auto failed = world_->failed;
     const bool sentinel_failed = world_->sentinel_failed;
     const Instant now = world_->now;
-    auto next = std::make_unique<FleetWorld>(make_graph(fleet_rules(fleet_)), saved, failed, now);
+    auto next = world_of(saved, failed, now);
+    answered_ = 0;
     next->sentinel_failed = sentinel_failed;
     // Nobody but a person's word, and what the store has of the lists, comes from before.
     received_ = requests_received_ = 0;
     asked_.clear();
+    open_claims_.clear();
+    old_claims_.clear();  // they are answered within a life
     take(std::move(next));
     change_lists();
     for (const Effect& effect : std::vector(world_->effects)) {
@@ -385,6 +429,10 @@ class Storm {
     for (const auto& [id, healing] : world_->engine->healings().all())
       if (healing.locks()) ++locks[healing.target];
     for (const auto& [target, count] : locks) CHECK(count == 1);
+    // One that asks for its place has begun nothing.
+    for (const auto& [id, healing] : world_->engine->healings().all())
+      if (healing.stage() == Healing::Stage::Claiming)
+        for (const auto& [action, program] : running_) CHECK(program.healing != id);
     // What is saved is what lives.
     CHECK(world_->saved.healings.size() == world_->engine->healings().all().size());
   }
@@ -407,16 +455,18 @@ class Storm {
     for (int i = 0; i < fleet_.targets; ++i) world_->heal(i);
     for (int i = 0; i < 500 && !world_->engine->healings().idle(); ++i) {
       reset();  // a breaker may be open
+      if (shared_) answer_claims(100, 0);
       receive();
       while (!running_.empty() || !asked_.empty()) {
         if (!running_.empty()) end(running_.begin()->first, 0);
         for (const effect::Request& request : std::exchange(asked_, {})) answer(request, 99);
+        if (shared_) answer_claims(100, 0);
         receive();
       }
       world_->advance(minutes{1});
     }
     for (const auto& [id, healing] : world_->engine->healings().all())
-      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
+      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage()) << " " << healing.reason());
     CHECK(world_->engine->healings().idle());
     CHECK(world_->saved.healings.empty());
   }
@@ -435,6 +485,7 @@ class Storm {
       reset();
       for (int more = static_cast<int>(world_->engine->healings().all().size()); more > 0; --more)
         say_of_some(event::Command::Kind::Approve);
+      if (shared_) answer_claims(100, 0);
       receive();
       while (!running_.empty()) {  // guards
         end(running_.begin()->first, 0);
@@ -443,11 +494,12 @@ class Storm {
       world_->advance(minutes{1});
     }
     for (const auto& [id, healing] : world_->engine->healings().all())
-      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage) << " " << healing.reason);
+      UNSCOPED_INFO(healing.target << " " << to_string(healing.stage()) << " " << healing.reason());
     CHECK(begun());
   }
 
   std::mt19937 random_;
+  bool shared_;
   Fleet fleet_;
   HealingModel model_;
   std::unique_ptr<FleetWorld> world_;
@@ -461,17 +513,27 @@ class Storm {
   std::vector<effect::Request> asked_;
   std::set<std::pair<HealingId, std::uint32_t>> made_;
   std::set<Tried> in_doubt_;
+  std::size_t answered_ = 0;  // of the claims of this life
+  std::vector<effect::Claim> open_claims_;
+  std::vector<effect::Claim> old_claims_;
 };
 
-}  // namespace
-
-/// `HEALER_SEED=28` plays that one alone.
-TEST_CASE("whatever happens, healing keeps its promises", "[healing][property]") {
+void play(bool shared) {
   const char* const wanted = std::getenv("HEALER_SEED");
   const int first = wanted == nullptr ? 1 : std::atoi(wanted);
   const int fleets = wanted == nullptr ? rounds(is_long() ? 250 : kSanitized ? 30 : 60) : 1;
   for (int seed = first; seed < first + fleets; ++seed) {
     INFO("seed " << seed);
-    Storm(static_cast<std::uint32_t>(seed)).run(400);
+    Storm(static_cast<std::uint32_t>(seed), shared).run(400);
   }
+}
+
+}  // namespace
+
+/// `HEALER_SEED=28` plays that one alone.
+TEST_CASE("whatever happens, healing keeps its promises", "[healing][property]") { play(false); }
+
+TEST_CASE("whatever happens, healing keeps its promises where claims are answered late or denied",
+          "[healing][property][claims]") {
+  play(true);
 }

@@ -7,6 +7,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_start_test {
 
@@ -14,11 +15,6 @@ using namespace healer;
 using namespace healer::test;
 
 namespace {
-
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
-}
 
 void say(FleetWorld& world, event::Command::Kind kind) {
   world.handle(event::Command{.id = CommandId{77}, .kind = kind, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
@@ -100,8 +96,8 @@ TEST_CASE("a guard's word is for now: what was paused, or became well, while it 
   SECTION("paused") {
     say(world, event::Command::Kind::Pause);
     world.end_program(0);
-    CHECK(only(world).stage == Healing::Stage::Held);
-    CHECK(only(world).reason == "pause: n0 was paused by anna");
+    CHECK(only(world).stage() == Healing::Stage::Held);
+    CHECK(only(world).reason() == "pause: n0 was paused by anna");
     world.advance(minutes{5});
     CHECK(world.programs("shutdown") == 0);
     say(world, event::Command::Kind::Resume);
@@ -155,7 +151,7 @@ TEST_CASE("what a guard lets go is held all the same where too much has failed m
   world.end_program(0);
   world.advance(seconds{3});
   CHECK(world.programs("shutdown") == 0);
-  for (const auto& [id, healing] : world.engine->healings().all()) CHECK(healing.held_by == Brake::PauseWhile);
+  for (const auto& [id, healing] : world.engine->healings().all()) CHECK(healing.held_by() == Brake::PauseWhile);
   // It is asked again when the others are well.
   world.heal(1);
   world.heal(2);
@@ -220,7 +216,7 @@ HealingId fail_first_try(FleetWorld& world) {
   world.pass("shutdown");
   world.wait_for("rebuild");
   world.end_program(1);
-  REQUIRE(only(world).stage == Healing::Stage::Between);
+  REQUIRE(only(world).stage() == Healing::Stage::Between);
   return only(world).id;
 }
 
@@ -263,7 +259,7 @@ TEST_CASE("a healing that has begun keeps its lock while its next try waits for 
   world.handle(
       event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 1, .over_all = HealingMode::Approval}))});
   world.advance(minutes{30});
-  REQUIRE(only(world).stage == Healing::Stage::Approval);
+  REQUIRE(only(world).stage() == Healing::Stage::Approval);
   CHECK(only(world).locks());
   CHECK(world.engine->held_back().of(world.id("n0"), world.engine->graph()->at(world.id("n0")).rules[0], {},
                                      ActionKind::Restart, world.now) != Hold::None);
@@ -285,7 +281,7 @@ TEST_CASE("a pause of everything holds a target that is no longer in the rules, 
                               .everything = true});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
-  CHECK(only(world).reason == "pause: everything was paused by anna");
+  CHECK(only(world).reason() == "pause: everything was paused by anna");
 }
 
 TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[healing]") {
@@ -296,7 +292,7 @@ TEST_CASE("a doubted list holds its rows that are gone from the rules, too", "[h
   world.handle(event::ListsDoubted{.names = {"node"}});
   world.advance(hours{1});
   CHECK(world.programs("guard") == 1);
-  CHECK(only(world).reason.starts_with("list: it is not certain yet that the list NODE is right"));
+  CHECK(only(world).reason().starts_with("list: it is not certain yet that the list NODE is right"));
   world.handle(event::ListsDoubted{});
   CHECK(world.wait_for("guard") == "n0");
 }
@@ -307,7 +303,7 @@ TEST_CASE("a row that failed only after it was missing from its list is not heal
   world.fail(0);
   world.advance(minutes{10});
   CHECK(world.programs("guard") == 0);
-  CHECK(only(world).reason == "list: n0 is missing from the list NODE, and was so before it failed");
+  CHECK(only(world).reason() == "list: n0 is missing from the list NODE, and was so before it failed");
   world.fail(1);
   CHECK(world.wait_for("guard") == "n1");
 }
@@ -325,7 +321,7 @@ TEST_CASE("a target that fails when its recovery is awaited is not taken for wel
   world.fail(0);
   world.end_program(0);
   world.advance(minutes{6});
-  CHECK(only(world).stage == Healing::Stage::Between);
+  CHECK(only(world).stage() == Healing::Stage::Between);
   CHECK(world.wait_for("guard") == "n0");
 }
 
@@ -334,7 +330,7 @@ TEST_CASE("A requested healing is dropped when its service is removed from the r
   world.advance(seconds{2});
   say(world, event::Command::Kind::Pause);
   say(world, event::Command::Kind::Heal);
-  REQUIRE(only(world).stage == Healing::Stage::Held);
+  REQUIRE(only(world).stage() == Healing::Stage::Held);
   world.handle(event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2, .absent = {0}}))});
   CHECK(world.engine->healings().idle());
   CHECK(world.alerts_of("Healing dropped") == 1);
@@ -369,7 +365,7 @@ TEST_CASE("a reload with equal rules changes nothing of what waits", "[healing]"
   const Healing waits = only(world);
   CHECK(waits.plan->key == hash128("another"));
   reload(hash128("another"));
-  CHECK(only(world).stage == waits.stage);
+  CHECK(only(world).stage() == waits.stage);
   CHECK(only(world).plan == waits.plan);
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("a step is tried again as often as it says; then the try has failed", 
   CHECK(world.programs("shutdown") == 3);
   CHECK(world.programs("rebuild") == 0);
   CHECK(world.alerts_of("Healing failed") == 0);  // that is told with what comes of it
-  CHECK(world.engine->healings().all().begin()->second.stage == Healing::Stage::Between);
+  CHECK(world.engine->healings().all().begin()->second.stage() == Healing::Stage::Between);
   CHECK(world.engine->healings().rests("n0", world.now));
   world.advance(minutes{11});
   CHECK(world.last_program() == "guard");  // the second try
@@ -186,7 +186,7 @@ TEST_CASE("nothing is healed while it is paused, and then it is, where it still 
   world.fail(0);
   world.advance(minutes{5});
   CHECK(world.programs("guard") == 0);
-  CHECK(world.engine->healings().all().begin()->second.reason == "pause: n0 was paused by anna");
+  CHECK(world.engine->healings().all().begin()->second.reason() == "pause: n0 was paused by anna");
   world.handle(event::Command{
       .id = CommandId{2}, .kind = event::Command::Kind::Resume, .services = {world.id("n0")}, .by = ByPerson{"anna"}});
   CHECK(world.wait_for("guard") == "n0");

@@ -8,6 +8,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_wakes_test {
 
@@ -91,11 +92,6 @@ std::size_t wakes(FleetWorld& world, Duration span) {
   return count;
 }
 
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
-}
-
 struct Brake {
   std::string reason;  ///< what holds target 0
   Fleet fleet{};
@@ -174,7 +170,7 @@ std::vector<Brake> brakes() {
        .hold =
            [](FleetWorld& world) {
              heal(world, 0, false);
-             return only(world).not_before->mono;
+             return only(world).not_before()->mono;
            }},
       {.reason = "again: ",
        .hold =
@@ -202,7 +198,7 @@ TEST_CASE("A healing held back by a time limit continues when the time has come,
     const Duration over = brake.hold(world);
     fail(world, 0);
     world.advance(kSoon);
-    const std::string reason = only(world).reason;
+    const std::string reason = only(world).reason();
     CHECK(reason.substr(0, brake.reason.size()) == brake.reason);
     const std::size_t guards = world.programs("guard");
     const Duration left = over - world.now.mono;
@@ -224,7 +220,7 @@ TEST_CASE("A healing held back forever wakes the engine at most once per cycle",
                               .reason = "moving"});
   fail(world, 0);
   world.advance(kSoon);
-  REQUIRE(only(world).reason == "pause: n0 was paused by anna: moving");
+  REQUIRE(only(world).reason() == "pause: n0 was paused by anna: moving");
   CHECK(wakes(world, hours{40}) <= 40 * 6 + 2 * 40 / 4);
   CHECK(world.programs("guard") == 0);
   world.handle(
@@ -249,7 +245,7 @@ TEST_CASE("a healing goes on as soon as the journal is well again", "[healing]")
   world.handle(event::Committed{.up_to = world.saved.last_sequence, .unjournalled = true, .reason = "disk full"});
   fail(world, 0);
   world.advance(kSoon);
-  REQUIRE(only(world).reason == "doubt: the state cannot be written");
+  REQUIRE(only(world).reason() == "doubt: the state cannot be written");
   world.commits = true;
   world.handle(event::Committed{.up_to = world.saved.last_sequence});
   world.advance(kSoon);

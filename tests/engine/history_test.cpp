@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/granting.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "support/effect_text.hpp"
@@ -138,7 +139,7 @@ class History final : public EffectSink {
 
   void tell(const Event& event) {
     lives_.back().events.emplace_back(event, now_);
-    engine_->handle(event, now_, *this);
+    engine::handle(*engine_, event, now_, *this);
     while (!inbox_.empty()) {
       const Effect effect = std::move(inbox_.front());
       inbox_.pop_front();
@@ -201,6 +202,7 @@ class History final : public EffectSink {
   void take(const effect::Note&) {}
   void take(const effect::Request&) { FAIL("no healing, no request"); }
   void take(const effect::EndRequest&) { FAIL("no healing, no request"); }
+  void take(const effect::Claim&) { FAIL("no healing, no claim"); }
   void take(const effect::EndAction& end) { REQUIRE(cancelled_.erase({lives_.size(), end.action.number()}) == 1); }
   void take(const effect::Watch&) {}
   void take(const effect::Signal&) { FAIL("no job, no signal"); }
@@ -379,7 +381,7 @@ TEST_CASE("the same events at the same instants have the same effects, byte for 
     for (const History::Life& life : history.lives()) {
       Engine engine(life.graph, utc_civil, life.saved, life.begun);
       Scribe scribe;
-      for (const auto& [event, at] : life.events) engine.handle(event, at, scribe);
+      for (const auto& [event, at] : life.events) engine::handle(engine, event, at, scribe);
       REQUIRE(scribe.text == life.effects);
     }
   }

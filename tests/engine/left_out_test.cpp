@@ -113,7 +113,8 @@ TEST_CASE("a healing that waits goes on waiting while its row is left out", "[he
   world.handle(event::ListsDoubted{});
   world.advance(hours{1});
   REQUIRE(world.engine->healings().all().size() == 1);
-  CHECK(world.engine->healings().all().begin()->second.reason.starts_with("list: n0 is left out of the rules for now"));
+  CHECK(
+      world.engine->healings().all().begin()->second.reason().starts_with("list: n0 is left out of the rules for now"));
   CHECK(world.alerts_of("Healing dropped") == 0);
   CHECK(world.programs("guard") == 0);
   world.handle(event::Swap{plan_swap(*world.engine->graph(), fleet_rules({.targets = 2, .listed = true}))});

@@ -16,6 +16,7 @@
 
 #include "engine/healing/healing.hpp"
 #include "engine/healing/step_runs.hpp"
+#include "store/healing_fields.hpp"
 
 namespace healer::store::test {
 
@@ -30,18 +31,16 @@ class AnyHealing {
     fill(healing);
     healing.id = HealingId(id);
     // As it may be in its stage.
-    if (healing.stage == Healing::Stage::Guarding && !healing.plan->guard) healing.stage = Healing::Stage::Between;
-    if (healing.detour) healing.detour->of_plan = false;
-    healing.position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);
-    if (healing.has_place() && healing.stage != Healing::Stage::Guarding) {
-      settle(healing.steps(), healing.position, healing.under_way);
-      if (auto detour = std::exchange(healing.detour, std::nullopt)) {
+    if (healing.stage() == Healing::Stage::Guarding && !healing.plan->guard) healing.at = stage::Between{};
+    if (stage::Progress* const progress = healing.progress()) {
+      auto detour = std::exchange(progress->detour, std::nullopt);
+      progress->position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);
+      settle(healing.steps(), progress->position, progress->under_way);
+      if (detour) {
         settle(healing.steps(), detour->position, detour->under_way);
         detour->of_plan = false;
-        healing.detour = std::move(detour);
       }
-    } else {
-      healing.detour.reset();
+      progress->detour = std::move(detour);
     }
     return healing;
   }
@@ -161,7 +160,12 @@ class AnyHealing {
 
   void fill(StepRun::State& value) { value = static_cast<StepRun::State>(pick(11)); }
   void fill(HealingEnd& value) { value = static_cast<HealingEnd>(pick(11)); }
-  void fill(Healing::Stage& value) { value = static_cast<Healing::Stage>(pick(8)); }
+  /// Not Claiming: a seed makes what it always made.
+  void fill(Healing::Stage& value) {
+    const std::uint32_t stage = pick(8);
+    value =
+        static_cast<Healing::Stage>(stage + (stage >= static_cast<std::uint32_t>(Healing::Stage::Claiming) ? 1 : 0));
+  }
 
   void fill(StepWhat& what) {
     // `parallel` is not within another. What comes behind it is made by step() alone: a seed makes what it always made.
@@ -219,10 +223,14 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
-             hh, ii, jj, kk, ll, mm] = value;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh,
-          ii, jj, kk, ll, mm);
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, at, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff,
+             gg] = value;
+      store::healing_fields::SavedStage stage;
+      auto& [reason, held_by, not_before] = stage.waiting;
+      auto& [position, under_way, detour] = stage.progress;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, stage.stage, reason, held_by, not_before, q, r, s, t, u, v, w,
+          position, under_way, detour, x, y, z, aa, bb, cc, dd, ee, ff, gg);
+      at = stage.restored();
     }
   }
   template <typename T, typename... Ts>
@@ -257,13 +265,12 @@ bool same(const std::shared_ptr<const T>& left, const std::shared_ptr<const T>& 
 inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
-                 asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused,
-                 notified_long, held_since, round, position, under_way, detour, outcomes, saved, begun, failure,
-                 cancelled_by, abandoned, queued, escalated, cleared, in_probation] = healing;
+                 asked, mode, at, approved_by, approved_early, seen, refused, notified_long, held_since, round,
+                 outcomes, saved, begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation] =
+        healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
-                    stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
-                    held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
-                    abandoned, queued, escalated, cleared, in_probation);
+                    at, approved_by, approved_early, seen, refused, notified_long, held_since, round, outcomes, saved,
+                    begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/engine_world.hpp"
 
+#include "engine/granting.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/effect_text.hpp"
 
@@ -59,7 +60,10 @@ World::~World() = default;
 
 void World::handle(const Event& event) {
   const std::size_t before = inbox_.size();
-  engine->handle(event, now, *this);
+  if (grants)
+    engine::handle(*engine, event, now, *this);
+  else
+    engine->handle(event, now, *this);
   if (traces_effects()) trace_turn(now, {inbox_.begin() + static_cast<std::ptrdiff_t>(before), inbox_.end()});
   if (received) received(event);
   if (std::exchange(busy_, true)) return;  // the call further out goes on: effects are taken in order
@@ -127,6 +131,8 @@ void World::take(Effect effect) {
     }
     requests.push_back(*request);
     if (asks) asks(*request);
+  } else if (auto* claim = std::get_if<effect::Claim>(&effect)) {
+    claims.push_back(*claim);
   } else if (auto* end = std::get_if<effect::EndRequest>(&effect)) {
     ended_requests.push_back(end->request);
   } else if (auto* alert = std::get_if<effect::Alert>(&effect)) {

@@ -49,7 +49,9 @@ class World : public EffectSink {
   std::vector<effect::Exec> execs;
   std::vector<effect::Request> requests;
   std::vector<ActionId> ended_requests;
-  std::string secret_trouble;  ///< why secrets cannot be read; empty: they can be
+  bool grants = true;                 ///< what healings claim, at once
+  std::vector<effect::Claim> claims;  ///< where it does not
+  std::string secret_trouble;         ///< why secrets cannot be read; empty: they can be
   std::vector<effect::Alert> alerts;
   std::vector<effect::Reply> replies;
   std::vector<Record> records;

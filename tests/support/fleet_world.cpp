@@ -113,8 +113,10 @@ FleetWorld::FleetWorld(const Fleet& fleet)
     : FleetWorld(make_graph(fleet_rules(fleet)), {}, std::vector<bool>(static_cast<std::size_t>(fleet.targets)),
                  kStart) {}
 
-FleetWorld::FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> states, Instant at)
+FleetWorld::FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> states, Instant at,
+                       bool granted)
     : World(std::move(graph), std::move(left), at), failed(std::move(states)) {
+  grants = granted;
   answer = [this](ServiceId id) -> std::optional<std::int64_t> {
     const std::string& name = engine->graph()->at(id).name;
     const bool is_target = name.starts_with('n');

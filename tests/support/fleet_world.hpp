@@ -43,7 +43,9 @@ RuleSet fleet_rules(const Fleet& fleet);
 class FleetWorld : public World {
  public:
   explicit FleetWorld(const Fleet& fleet);
-  FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> failed, Instant at);
+  /// `granted`: what healings claim, at once.
+  FleetWorld(std::shared_ptr<const Graph> graph, SavedState left, std::vector<bool> failed, Instant at,
+             bool granted = true);
 
   void fail(int target) { failed[static_cast<std::size_t>(target)] = true; }
   void heal(int target) { failed[static_cast<std::size_t>(target)] = false; }

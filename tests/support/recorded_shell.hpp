@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "engine/granting.hpp"
 #include "engine/reload/diff.hpp"
 #include "replay/day_recorder.hpp"
 #include "support/engine_world.hpp"
@@ -46,7 +47,7 @@ class RecordedShell final : public EffectSink {
   void handle(const Event& event) {
     const std::optional<Event> shown = engine_->healing().without_secrets(event);
     observer_.goes_in(shown ? *shown : event, engine_->next_deadline(), now);
-    engine_->handle(event, now, *this);
+    engine::handle(*engine_, event, now, *this);
     for (const Effect& effect : std::exchange(effects_, {})) {
       observer_.comes_out(effect, now);
       for (ActionRecord& action_record : action_records_of(effect)) action_records.push_back(std::move(action_record));

@@ -143,11 +143,11 @@ std::optional<Failure> cannot_heal(const engine::Engine& engine, const Request& 
     if (found == engine.healings().all().end())
       return Failure{"unknown-healing", fmt::format("there is no healing {} (any more)", request.id),
                      "`healerctl healing status` lists them"};
-    if (found->second.stage != engine::Healing::Stage::Approval)
+    if (found->second.stage() != engine::Healing::Stage::Approval)
       return Failure{"no-approval",
                      fmt::format("healing {} does not wait for approval: {}", request.id,
-                                 found->second.reason.empty() ? std::string(to_string(found->second.stage))
-                                                              : found->second.reason),
+                                 found->second.reason().empty() ? std::string(to_string(found->second.stage()))
+                                                                : found->second.reason()),
                      request.verb == Verb::Reject ? fmt::format("`healerctl cancel {}` ends it", request.id) : ""};
     return request.verb == Verb::Approve ? cannot_approve(found->second, request.plan) : std::nullopt;
   }

@@ -19,6 +19,15 @@ namespace healer::engine {
 
 namespace effect {
 
+/// A healing asks for the lock of its target and for a place in the limits. Waits for no commit; the answer is
+/// event::Claimed or event::Denied. An engine that has its targets to itself is driven by handle() of granting.hpp.
+struct Claim {
+  HealingId healing;
+  std::uint64_t claim = 0;  ///< which one it is; of a healing only the last counts
+  std::string target;
+  std::string workflow;  ///< of the plan that it goes by
+};
+
 /// A line for the log alone (debug and progress); nothing durable.
 struct Note {
   Severity severity = Severity::Debug;
@@ -39,7 +48,7 @@ struct Reply {
 
 using Effect = std::variant<effect::Measure, effect::CancelRun, effect::Exec, effect::EndAction, effect::Watch,
                             effect::Signal, effect::Adopt, effect::Alert, effect::Request, effect::EndRequest,
-                            effect::Commit, effect::Note, effect::Reply>;
+                            effect::Claim, effect::Commit, effect::Note, effect::Reply>;
 
 /// Where effects go. Called from within Engine::handle; must not call back into the engine.
 class EffectSink {

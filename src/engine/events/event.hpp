@@ -12,6 +12,7 @@
 #include "engine/events/evidence.hpp"
 #include "engine/events/origin.hpp"
 #include "engine/events/outcome.hpp"
+#include "engine/healing/brake.hpp"
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
 #include "engine/occurrence.hpp"
@@ -192,6 +193,20 @@ struct Answered {
   /// The same as people may see it: without the secrets that the request was made with. Empty: as it is.
   std::vector<std::optional<std::string>> shown{};
   std::vector<std::optional<std::string>> saved{};  ///< the same of what is to be saved, as text
+};
+
+/// A healing has what it has asked for (effect::Claim). Any other than its last claim is ignored.
+struct Claimed {
+  HealingId healing;
+  std::uint64_t claim = 0;
+};
+
+/// It has not: others hold it. It waits again, held back so, and asks anew after a cycle.
+struct Denied {
+  HealingId healing;
+  std::uint64_t claim = 0;
+  Brake by = Brake::OneAtATime;
+  std::string why{};  ///< "it is being healed by web2"
 };
 
 /// The mailer has this alert on its own disk: the engine need not remember it any more.

@@ -24,6 +24,8 @@ struct ActionExtended;
 struct ActionSilent;
 struct ActionEnded;
 struct Answered;
+struct Claimed;
+struct Denied;
 struct AlertTaken;
 struct MailOutcome;
 struct Swap;
@@ -39,7 +41,8 @@ using Event =
     std::variant<event::Started, event::Wake, event::Measured, event::Arrived, event::RowsRead, event::ProcessDied,
                  event::NotSignalled, event::Committed, event::ActionStarted, event::ActionWaits, event::RunWaits,
                  event::RunWrote, event::ActionReady, event::ActionExtended, event::ActionSilent, event::ActionEnded,
-                 event::Answered, event::AlertTaken, event::MailOutcome, event::Swap, event::ReloadFailed,
-                 event::ListReported, event::StateDamaged, event::ListsDoubted, event::Command, event::Stopping>;
+                 event::Answered, event::Claimed, event::Denied, event::AlertTaken, event::MailOutcome, event::Swap,
+                 event::ReloadFailed, event::ListReported, event::StateDamaged, event::ListsDoubted, event::Command,
+                 event::Stopping>;
 
 }  // namespace healer::engine

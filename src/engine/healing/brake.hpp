@@ -4,7 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+
+#include "util/time.hpp"
 
 namespace healer::engine {
 
@@ -29,6 +33,15 @@ enum class Brake : std::uint8_t {
 };
 
 inline constexpr std::size_t kBrakes = static_cast<std::size_t>(Brake::Workflow) + 1;
+
+/// What one guard or brake says to a healing.
+struct BrakeVerdict {
+  Brake brake{};
+  bool lets = true;
+  std::string text;  ///< "2 of 2 at once", "another 4 m"
+  /// After so long it lets it go by time alone; none: something else must happen, or nobody knows.
+  std::optional<Duration> left{};
+};
 
 /// As people and programs read it: "limit", "pause while".
 [[nodiscard]] std::string_view to_string(Brake brake);

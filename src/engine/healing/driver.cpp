@@ -215,6 +215,16 @@ void HealingDriver::answered(const event::Answered& event, Turn& turn) {
   healings_.answered(context, event);
 }
 
+void HealingDriver::claimed(const event::Claimed& event, Turn& turn) {
+  Context context(*this, turn);
+  healings_.claimed(context, event);
+}
+
+void HealingDriver::denied(const event::Denied& event, Turn& turn) {
+  Context context(*this, turn);
+  healings_.denied(context, event);
+}
+
 void HealingDriver::unsettled(const fact::StandingEnded& fact, Turn& turn) {
   if (healings_.idle() || views_.graph->block(fact.service) == nullptr) return;
   Context context(*this, turn);

@@ -107,6 +107,8 @@ class HealingDriver {
   /// A program that was to end has not: people are told, once. Nothing else is done to its target until it has.
   void program_lingers(const effect::Exec& exec, const std::string& what, Turn& turn);
   void answered(const event::Answered& event, Turn& turn);
+  void claimed(const event::Claimed& event, Turn& turn);
+  void denied(const event::Denied& event, Turn& turn);
   /// What its orders have come to.
   void brought(const std::vector<effect::Reply>& replies, Turn& turn);
   /// A rule of the service has recovered: a target whose healing did not help may be healed by rules again.

@@ -181,6 +181,7 @@ class HealingDriver::Context final : public HealingWorld {
   }
   void end_program(ActionId action) override { turn_.programs.end(action, {}, turn_); }
   void request(effect::Request request) override { turn_.acts.emplace_back(std::move(request)); }
+  void claim(effect::Claim claim) override { turn_.releases.pass(std::move(claim), turn_); }
   void ask(effect::Request request) override { turn_.releases.pass(std::move(request), turn_); }
   void end_request(ActionId request) override { turn_.releases.pass(effect::EndRequest{request}, turn_); }
   [[nodiscard]] std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,

@@ -2,6 +2,10 @@
 #include "engine/healing/healing.hpp"
 
 #include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "engine/rules/settings.hpp"
 
@@ -24,18 +28,61 @@ std::string_view to_string(HealingEnd end) {
   return {};
 }
 
-std::string_view to_string(Healing::Stage stage) {
-  switch (stage) {
-    case Healing::Stage::Held: return "held back";
-    case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "checks the target once more";
-    case Healing::Stage::Guarding: return "runs the guard";
-    case Healing::Stage::Stepping: return "under way";
-    case Healing::Stage::Between: return "waits for its next try";
-    case Healing::Stage::Failing: return "on failure";
-    case Healing::Stage::Cancelling: return "on cancel";
-  }
+namespace {
+
+constexpr auto kTexts = []<typename... Stages>(std::type_identity<std::variant<Stages...>>) {
+  return std::array{Stages::kText...};
+}(std::type_identity<HealingStage>{});
+static_assert(kTexts.size() == static_cast<std::size_t>(Healing::Stage::Cancelling) + 1);
+
+}  // namespace
+
+std::string_view to_string(Healing::Stage stage) { return kTexts.at(static_cast<std::size_t>(stage)); }
+
+const std::string& Healing::reason() const {
+  static const std::string none;
+  if (const stage::Waiting* const waits = waiting()) return waits->reason;
+  return stage() == Stage::Confirming ? stage::Confirming::kReason : none;
+}
+
+std::optional<Brake> Healing::held_by() const {
+  const stage::Waiting* const waits = waiting();
+  return waits == nullptr ? std::nullopt : waits->held_by;
+}
+
+std::optional<Deadline> Healing::not_before() const {
+  const stage::Waiting* const waits = waiting();
+  return waits == nullptr ? std::nullopt : waits->not_before;
+}
+
+std::span<StepRun> Healing::under_way() {
+  if (auto* const guarding = std::get_if<stage::Guarding>(&at)) return {&guarding->run, 1};
+  if (stage::Progress* const steps = progress()) return steps->under_way;
   return {};
+}
+
+std::span<const StepRun> Healing::under_way() const {
+  if (const auto* const guarding = std::get_if<stage::Guarding>(&at)) return {&guarding->run, 1};
+  if (const stage::Progress* const steps = progress()) return steps->under_way;
+  return {};
+}
+
+const std::vector<Step>& Healing::steps() const {
+  const stage::Progress* const steps = progress();
+  if (steps != nullptr && steps->detour && steps->detour->of_plan) return plan->steps;
+  return stage() == Stage::Failing ? plan->on_failure : stage() == Stage::Cancelling ? plan->on_cancel : plan->steps;
+}
+
+void Healing::wait_with(stage::Waiting what) {
+  if (has_begun())
+    at = stage::Between{std::move(what)};
+  else
+    at = stage::Held{std::move(what)};
+}
+
+void Healing::ask_anew() {
+  stage::Waiting what{.reason = reason(), .held_by = held_by()};
+  wait_with(std::move(what));
 }
 
 HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run) {

@@ -1,22 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A healing: one target, one plan, from the firing of a rule or a person's word to its end. The same struct is what
-// runs and what the journal holds, written whole at each of its turns.
-//
-//   Held ----brakes let it go----> Approval (where it is wanted) --approved--> Confirming
-//    ^                                                                             | the target fails still
-//    |  refused: after a cooldown            Guarding <----------------------------'
-//    '------------------------------------------'|
-//                                                v the guard lets it go: a try begins
-//      Between <--a step failed, tries left-- Stepping --all steps done--> ended: verified, or done
-//         | after the cooldown, by brakes        |
-//         '----------> Guarding                  | a step failed, no try left; or in probation
-//                                                v
-//                                             Failing (`on failure`) --------> ended: failed, or goes on with another
-//                                             plan
-//      cancel: Cancelling (`on cancel`, between tries when there is a place for it) ----> ended: cancelled
-//      its target is taken away, wherever it is: what is under way goes on to its end, nothing follows ---> abandoned
-//
-// From Guarding on the target is locked. Guarding, Stepping, Failing and Cancelling hold a place in the limits.
+// runs and what the journal holds, written whole at each of its turns. Where it stands is a variant (stage.hpp).
 #pragma once
 
 #include <algorithm>
@@ -24,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,9 +19,9 @@
 #include "engine/healing/brake.hpp"
 #include "engine/healing/deadline.hpp"
 #include "engine/healing/overrides.hpp"
+#include "engine/healing/stage.hpp"
 #include "engine/ids.hpp"
 #include "engine/rules/workflow.hpp"
-#include "engine/steps/step_run.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
 
@@ -46,14 +31,6 @@ namespace healer::engine {
 using Variables = std::map<std::string, std::string, std::less<>>;
 
 struct Settings;
-
-/// A secret that a step had saved is lost, as healer was restarted: that step is run again, and then it goes on here.
-struct Detour {
-  std::uint32_t position = 0;
-  bool of_plan = false;  ///< the step is one of the plan's own, whatever the stage
-  std::vector<StepRun> under_way;
-  bool operator==(const Detour&) const = default;
-};
 
 /// What became of a step, for people.
 struct StepOutcome {
@@ -91,7 +68,18 @@ struct Trigger {
 };
 
 struct Healing {
-  enum class Stage : std::uint8_t { Held, Approval, Confirming, Guarding, Stepping, Between, Failing, Cancelling };
+  /// In the order of the alternatives of HealingStage.
+  enum class Stage : std::uint8_t {
+    Held,
+    Approval,
+    Confirming,
+    Claiming,
+    Guarding,
+    Stepping,
+    Between,
+    Failing,
+    Cancelling
+  };
 
   HealingId id;
   std::string target;                          ///< as written; compared without case
@@ -109,21 +97,16 @@ struct Healing {
   WallTime asked{};                           ///< when it was decided on
   HealingMode mode = HealingMode::Automatic;  ///< as it goes; settled when it leaves Held
 
-  Stage stage = Stage::Held;
-  std::string reason;                    ///< Held, Approval, Between: what it waits for
-  std::optional<Brake> held_by{};        ///< whose reason that is, if a brake's
-  std::optional<Deadline> not_before{};  ///< Held: after a refusal; Between: the cooldown; Approval: the time for it
+  HealingStage at{};  ///< where it stands
+
   std::string approved_by;
   bool approved_early = false;           ///< while a brake held it: the approval lasts until that lets it go
-  bool seen = false;                     ///< Held: its groups have been judged since it was asked for
-  bool refused = false;                  ///< Held: people were told so
-  bool notified_long = false;            ///< Held, Between: people were told that it waits
-  std::optional<WallTime> held_since{};  ///< Held, Between: since when something holds it back
+  bool seen = false;                     ///< its groups have been judged since it was asked for
+  bool refused = false;                  ///< people were told that its guard refused it
+  bool notified_long = false;            ///< people were told that it waits
+  std::optional<WallTime> held_since{};  ///< since when something holds it back
 
-  std::uint32_t round = 0;     ///< of the try; 0: none has begun
-  std::uint32_t position = 0;  ///< in steps()
-  std::vector<StepRun> under_way;
-  std::optional<Detour> detour{};
+  std::uint32_t round = 0;  ///< of the try; 0: none has begun
   std::vector<StepOutcome> outcomes;
   Variables saved;      ///< by steps; what is secret is not in it
   WallTime begun{};     ///< when its first guard was asked
@@ -135,37 +118,48 @@ struct Healing {
   bool cleared = false;       ///< an event has said that all is well since it began
   bool in_probation = false;  ///< its target had been healed so just before: `on failure` is its answer
 
+  [[nodiscard]] Stage stage() const { return static_cast<Stage>(at.index()); }
+  /// Of a stage in which it waits; null: it does not.
+  [[nodiscard]] stage::Waiting* waiting() { return part_of<stage::Waiting>(at); }
+  [[nodiscard]] const stage::Waiting* waiting() const { return part_of<stage::Waiting>(at); }
+  /// Of a stage in which steps are gone through; null: it is in none.
+  [[nodiscard]] stage::Progress* progress() { return part_of<stage::Progress>(at); }
+  [[nodiscard]] const stage::Progress* progress() const { return part_of<stage::Progress>(at); }
+  /// What it waits for, for people; empty: nothing that a stage says.
+  [[nodiscard]] const std::string& reason() const;
+  /// The brake whose reason that is.
+  [[nodiscard]] std::optional<Brake> held_by() const;
+  /// Held: after a refusal; Between: the cooldown; Approval: the time for it.
+  [[nodiscard]] std::optional<Deadline> not_before() const;
+  /// The runs of its guard, or of the step that it is at.
+  [[nodiscard]] std::span<StepRun> under_way();
+  [[nodiscard]] std::span<const StepRun> under_way() const;
   /// Of the stage: what is gone through.
-  [[nodiscard]] const std::vector<Step>& steps() const {
-    if (detour && detour->of_plan) return plan->steps;
-    return stage == Stage::Failing ? plan->on_failure : stage == Stage::Cancelling ? plan->on_cancel : plan->steps;
-  }
+  [[nodiscard]] const std::vector<Step>& steps() const;
+  /// The step that it is at. Requires: something of it is under way.
+  [[nodiscard]] const Step& step() const { return steps()[progress()->position]; }
   /// Whether a person wants it: no rule need stand failed.
   [[nodiscard]] bool by_person() const {
     return rule == Hash128{} || std::ranges::any_of(also, [](const Trigger& one) { return one.rule == Hash128{}; });
   }
   /// Whether something was done to its target: a try has begun, of this plan or of the one before an escalation.
   [[nodiscard]] bool has_begun() const { return round > 0 || escalated; }
-  /// Says what it waits for: where that is a brake, its reason. Nothing, with an empty one.
+  /// Whether nothing of it has begun, nor is its guard asked: by the rules that are in force it may be dropped.
+  [[nodiscard]] bool is_yet_to_begin() const { return stage() < Stage::Guarding && !has_begun(); }
+  /// Says what it waits for: where that is a brake, its reason. Requires: it waits.
   void wait_for(std::string why, std::optional<Brake> brake = {}) {
-    reason = std::move(why);
-    held_by = brake;
+    waiting()->reason = std::move(why);
+    waiting()->held_by = brake;
   }
-  /// The stage in which it waits for brakes.
-  [[nodiscard]] Stage waiting_stage() const { return has_begun() ? Stage::Between : Stage::Held; }
-  /// What people were asked for is asked for anew.
-  void ask_anew() {
-    stage = waiting_stage();
-    not_before.reset();
-  }
+  /// It waits for brakes, where one of its kind does.
+  void wait_with(stage::Waiting what);
+  /// The same for what it waits for already; what people were asked for is asked for anew.
+  void ask_anew();
   /// Whether nothing else may be done to its target.
-  [[nodiscard]] bool locks() const { return !rehearses() && (stage >= Stage::Guarding || has_begun()); }
+  [[nodiscard]] bool locks() const { return !rehearses() && (stage() >= Stage::Claiming || has_begun()); }
   /// Whether it counts as one `at once`.
-  [[nodiscard]] bool has_place() const {
-    return stage == Stage::Guarding || stage == Stage::Stepping || stage == Stage::Failing ||
-           stage == Stage::Cancelling;
-  }
-  [[nodiscard]] bool waits() const { return stage < Stage::Guarding || stage == Stage::Between; }
+  [[nodiscard]] bool has_place() const { return stage() >= Stage::Claiming && stage() != Stage::Between; }
+  [[nodiscard]] bool waits() const { return !has_place(); }
   /// Whether it was cancelled, and waits for a place to undo what it did.
   [[nodiscard]] bool is_to_undo() const { return waits() && !cancelled_by.empty(); }
   /// Whether nothing of it is begun any more.
@@ -182,7 +176,7 @@ struct Healing {
 [[nodiscard]] std::string group_text(std::string_view group);
 /// The variable of the list whose rows the group is; empty: it is one that is written.
 [[nodiscard]] std::string_view list_of(std::string_view group);
-/// "held", "waits for approval", "looked at again", "guard", "steps", "between tries", "on failure", "on cancel".
+/// "held back", "waits for approval", ..., as each stage says it.
 [[nodiscard]] std::string_view to_string(Healing::Stage stage);
 
 /// What is remembered of a target when its healing has ended.

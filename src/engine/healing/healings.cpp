@@ -20,19 +20,24 @@ namespace {
 
 using Stage = Healing::Stage;
 
+constexpr const char* kGuarded = "has begun: its guard is running";
 constexpr const char* kOnlyWatches = "healer only watches (shadow)";
 
 /// What has become of a healing that a person has asked for; null: it has ended.
 std::string came_to(const Healing* healing) {
   if (healing == nullptr) return "has ended: see its history";
-  switch (healing->stage) {
-    case Healing::Stage::Held:
-      if (healing->held_by == Brake::Secrets) return "begins when its secrets have been looked at";
-      return "is held back: " + healing->reason;
-    case Healing::Stage::Approval: return "waits for approval";
-    case Healing::Stage::Confirming: return "is checked once more";
-    case Healing::Stage::Between: return "waits: " + healing->reason;
-    case Healing::Stage::Guarding: return "has begun: its guard is running";
+  switch (healing->stage()) {
+    case Stage::Held:
+      if (healing->held_by() == Brake::Secrets) return "begins when its secrets have been looked at";
+      return "is held back: " + healing->reason();
+    case Stage::Approval: return "waits for approval";
+    case Stage::Confirming: return "is checked once more";
+    case Stage::Between: return "waits: " + healing->reason();
+    case Stage::Claiming: {
+      const bool is_asked = healing->plan->guard && !(healing->plan->guard->once && healing->round > 0);
+      return is_asked && !healing->in_probation ? kGuarded : "has begun";
+    }
+    case Stage::Guarding: return kGuarded;
     default: return "has begun";
   }
 }
@@ -73,25 +78,27 @@ void Healings::resume(HealingWorld& world, const SavedState& found, const std::s
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
     if (watches) {
+      if (healing.stage() == Stage::Claiming) retract(healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
       continue;
     }
-    if (healing.stage == Healing::Stage::Confirming) healing.stage = Healing::Stage::Held;
-    if (healing.stage == Healing::Stage::Approval && healing.not_before && healing.not_before->over(world.now())) {
+    if (healing.stage() == Stage::Confirming) healing.ask_anew();
+    if (healing.stage() == Stage::Claiming) claims_.ask(world, healing);
+    if (healing.stage() == Stage::Approval && healing.not_before() && healing.not_before()->over(world.now())) {
       end(world, healing, HealingEnd::Rejected, "the time for its approval ran out while healer was down");
       continue;
     }
     std::vector<ActionId> lost;
-    if (std::ranges::any_of(healing.under_way,
+    if (std::ranges::any_of(healing.under_way(),
                             [](const StepRun& run) { return run.state == State::Ending && run.action == ActionId{}; }))
       world.leave(healing);
-    for (StepRun& run : healing.under_way) {
+    for (StepRun& run : healing.under_way()) {
       if ((run.state == State::Running || run.state == State::Ending) && !lives.contains(run.action))
         lost.push_back(run.action);
       else if (run.state == State::Ending)
         world.end_program(run.action);
       if (run.state != State::Requesting && run.state != State::Bringing) continue;
-      const Step& step = step_of(healing.steps()[healing.position], index_of(healing, run));
+      const Step& step = step_of(healing.step(), index_of(healing, run));
       if (run.state == State::Requesting)
         request_lost(world, healing, step, run);
       else if (healing.is_abandoned())  // a job that has outlived the daemon goes on by itself
@@ -117,6 +124,7 @@ void Healings::reloaded(HealingWorld& world, const std::set<HealingId>& taken) {
   index(world.graph());
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
+    if (healing.stage() == Stage::Claiming) retract(healing);
     if (world.graph().settings->shadow) {
       if (!healing.waits()) end_others(world, healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
@@ -126,11 +134,11 @@ void Healings::reloaded(HealingWorld& world, const std::set<HealingId>& taken) {
       (void)abandon(world, healing, std::string(kNotInRules));
       continue;
     }
-    if (healing.stage == Stage::Confirming) {  // who was to be looked at may be gone
+    if (healing.stage() == Stage::Confirming) {  // who was to be looked at may be gone
       confirmations_.forget(id);
-      healing.stage = Stage::Held;
+      healing.ask_anew();
     }
-    if (healing.stage < Stage::Guarding && !healing.has_begun()) judge_anew(world, healing);
+    if (healing.is_yet_to_begin()) judge_anew(world, healing);
   }
   verify_all(world);
   reevaluate(world);
@@ -215,6 +223,7 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
   if (!healing->cancelled_by.empty())
     return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
   const std::string what = describe(*healing);
+  if (healing->stage() == Stage::Claiming) retract(*healing);
   healing->cancelled_by = by;
   if (healing->waits() && (healing->round == 0 || healing->plan->on_cancel.empty())) {
     end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));
@@ -225,8 +234,7 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
               fmt::format("{} is to end: cancelled by {}", what, by))
       .subject = id.number();
   if (healing->waits()) {  // between its tries: nothing of it is under way, but it has no place
-    healing->stage = Healing::Stage::Between;
-    healing->not_before.reset();
+    healing->ask_anew();
     world.save(*healing);
     consider(world);
   } else {

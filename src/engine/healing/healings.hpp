@@ -24,6 +24,7 @@
 #include "engine/healing/parts/askers.hpp"
 #include "engine/healing/parts/brakes.hpp"
 #include "engine/healing/parts/census.hpp"
+#include "engine/healing/parts/claims.hpp"
 #include "engine/healing/parts/closed_brakes.hpp"
 #include "engine/healing/parts/confirmations.hpp"
 #include "engine/healing/parts/memories.hpp"
@@ -110,6 +111,9 @@ class Healings {
   void confirm_by(HealingWorld& world, ServiceId service, Duration began);
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   void answered(HealingWorld& world, const event::Answered& answer);
+  /// A healing has the lock and the place that it has asked for; or it has not, and waits again.
+  void claimed(HealingWorld& world, const event::Claimed& answer);
+  void denied(HealingWorld& world, const event::Denied& answer);
   /// What world.bring() was to do is done, or has failed.
   void brought(HealingWorld& world, HealingId healing, std::size_t run, StepEnd how, const std::string& text);
   /// A rule of the service that stood failed does so no more.
@@ -147,7 +151,10 @@ class Healings {
   bool wait_again(HealingWorld& world, Healing& healing);
   void confirm(HealingWorld& world, Healing& healing);
   void confirmed(HealingWorld& world, Healing& healing);
-  void take(HealingWorld& world, Healing& healing);
+  void claim(HealingWorld& world, Healing& healing, stage::Claiming::For next);
+  void retract(Healing& healing);
+  void take(HealingWorld& world, Healing& healing, stage::Claiming::For next);
+  [[nodiscard]] std::optional<BrakeVerdict> closed_since(HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
 
   // approval (healings_approval.cpp)
@@ -185,6 +192,7 @@ class Healings {
   ClosedBrakes closed_;
   Brakes brakes_;
   Confirmations confirmations_;
+  Claims claims_;
   Recoveries recoveries_;
   HealingSecrets secrets_;
   StepRequests requests_;

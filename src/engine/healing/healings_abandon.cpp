@@ -38,7 +38,7 @@ std::vector<std::string> Healings::taken_away(HealingWorld& world, const std::se
     Healing& healing = running_.at(id);
     if (healing.is_abandoned()) continue;
     const std::vector<ServiceId> own = targets_.services_of(graph, healing.target);
-    if (healing.stage < Stage::Guarding && !healing.has_begun()) {
+    if (healing.is_yet_to_begin()) {
       const auto named = std::ranges::find_if(own, names);
       if (named == own.end()) continue;
       messages.push_back(fmt::format("healing {} of {} with {} is dropped: it had not begun", id.number(),
@@ -62,14 +62,14 @@ std::string Healings::abandon(HealingWorld& world, Healing& healing, const std::
     end_abandoned(world, healing);
     return what;
   }
-  for (StepRun& run : healing.under_way) {
+  for (StepRun& run : healing.under_way()) {
     if (run.over() || is_under_way(run)) continue;
     if (run.state == State::Polling) requests_.stop(world, healing, index_of(healing, run));
     run.event(StepEnd::Failed, kNeverAgain);
     run.failure = "was ended";
   }
   recoveries_.stop(healing);
-  if (std::ranges::none_of(healing.under_way, is_under_way)) {
+  if (std::ranges::none_of(healing.under_way(), is_under_way)) {
     end_abandoned(world, healing);
     return what;
   }

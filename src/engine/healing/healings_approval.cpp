@@ -26,9 +26,7 @@ constexpr std::string_view kNobodyInTime = "nobody in time";
 
 void Healings::ask_for_approval(HealingWorld& world, Healing& healing) {
   const Duration within = healing.plan->approval.value_or(Approval{}).within;
-  healing.stage = Stage::Approval;
-  healing.not_before = Deadline::in(within, world.now());
-  healing.wait_for(std::string(kAskedFor));
+  healing.at = stage::Approval{{.reason = std::string(kAskedFor), .not_before = Deadline::in(within, world.now())}};
   const std::string text =
       fmt::format("{} waits for approval, for {}: `{}` or `healerctl reject {}`", describe(healing),
                   format_duration(within), approval_line(healing), healing.id.number());
@@ -43,14 +41,14 @@ void Healings::ask_for_approval(HealingWorld& world, Healing& healing) {
 /// on without an answer.
 bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::optional<BrakeVerdict>& brake) {
   const Instant now = world.now();
-  if (!healing.not_before || !healing.not_before->over(now)) {
+  if (!healing.not_before() || !healing.not_before()->over(now)) {
     std::string reason(kAskedFor);
     if (brake) reason += "; " + reason_of(*brake);
-    if ((reason == kAskedFor) != (healing.reason == kAskedFor)) world.save(healing);
+    if ((reason == kAskedFor) != (healing.reason() == kAskedFor)) world.save(healing);
     healing.wait_for(std::move(reason));
     return false;
   }
-  const bool here = now.mono >= healing.not_before->mono && healing.not_before->boot == now.boot;
+  const bool here = now.mono >= healing.not_before()->mono && healing.not_before()->boot == now.boot;
   const bool runs = healing.plan->approval && healing.plan->approval->else_run && healing.mode != HealingMode::Approval;
   if (!here || !runs) {
     end(world, healing, HealingEnd::Rejected, "nobody has approved it in time");
@@ -71,9 +69,7 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   next.queued = healing.place_in_queue();
   next.approved_by.clear();
   next.approved_early = false;
-  next.stage = Stage::Held;
-  next.not_before.reset();
-  next.wait_for({});
+  next.at = stage::Held{};
   const HealingId former = healing.id;
   end(world, healing, HealingEnd::Dropped,
       fmt::format("its plan has changed, so that its request for approval is void; it is requested as healing {}",
@@ -91,7 +87,7 @@ void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
 
 Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std::string& by, std::string_view plan) {
   Healing* const healing = running_.find(id);
-  if (healing == nullptr || healing->stage != Stage::Approval)
+  if (healing == nullptr || healing->stage() != Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   if (const std::string hash = hash_of_plan(*healing); !hash.starts_with(to_lower(plan)))
     return {false, fmt::format("nothing was approved: the plan of healing {} is {}, not {}; `healerctl healing status` "
@@ -109,13 +105,13 @@ Healings::Answer Healings::approve(HealingWorld& world, HealingId id, const std:
   consider(world);
   const Healing* const now = running_.find(id);
   return {true, early && now != nullptr && now->waits()
-                    ? fmt::format("{}; it begins when nothing holds it back any more ({})", text, now->reason)
+                    ? fmt::format("{}; it begins when nothing holds it back any more ({})", text, now->reason())
                     : text};
 }
 
 Healings::Answer Healings::reject(HealingWorld& world, HealingId id, const std::string& by) {
   Healing* const healing = running_.find(id);
-  if (healing == nullptr || healing->stage != Stage::Approval)
+  if (healing == nullptr || healing->stage() != Stage::Approval)
     return {false, fmt::format("no healing {} waits for approval", id.number())};
   const std::string text = describe(*healing);
   end(world, *healing, HealingEnd::Rejected, fmt::format("rejected by {}", by));

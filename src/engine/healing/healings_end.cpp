@@ -26,6 +26,7 @@ void Healings::end(HealingWorld& world, Healing& healing, HealingEnd how, const 
   record.subject = healing.id.number();
   recoveries_.stop(healing);
   confirmations_.forget(healing.id);
+  claims_.forget(healing.id);
 
   memories_.reached(world, healing, how);
   memories_.ended(world, healing, how, brakes);

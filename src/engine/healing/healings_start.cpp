@@ -20,6 +20,10 @@ namespace healer::engine {
 namespace {
 
 using Stage = Healing::Stage;
+using For = stage::Claiming::For;
+
+/// What a healing that nothing holds back any more is to begin with.
+For next_of(const Healing& healing) { return healing.in_probation ? For::OnFailure : For::Try; }
 
 }  // namespace
 
@@ -138,7 +142,7 @@ void Healings::consider(HealingWorld& world) {
 
 /// One that waits. Whether it has gone on, or ended.
 bool Healings::consider(HealingWorld& world, Healing& healing) {
-  if (healing.stage == Stage::Confirming) {
+  if (healing.stage() == Stage::Confirming) {
     if (confirmations_.awaits(world, healing)) return false;
     confirmed(world, healing);
     return true;
@@ -160,15 +164,16 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   }
   if (const HealingMode mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run); mode != healing.mode) {
     healing.mode = mode;
-    if (healing.stage == Stage::Approval && !brakes_.wants_approval(world, healing)) healing.ask_anew();
+    if (healing.stage() == Stage::Approval && !brakes_.wants_approval(world, healing)) healing.ask_anew();
     census_.count_again(world, healing.target);
   }
   if (healing.mode == HealingMode::Shadow) {
     end(world, healing, HealingEnd::WouldRun, "shadow");
     return true;
   }
-  const std::optional<BrakeVerdict> brake = brakes_.first(world, healing);
-  if (healing.stage == Stage::Approval && !await_approval(world, healing, brake)) return false;
+  std::optional<BrakeVerdict> brake = brakes_.first(world, healing);
+  if (!brake) brake = claims_.denial(id, world.now());
+  if (healing.stage() == Stage::Approval && !await_approval(world, healing, brake)) return false;
   if (running_.find(id) == nullptr) return true;
   if (brake) {
     // Doubt passes, and is no reason to ask people twice.
@@ -192,8 +197,8 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     return true;
   }
   if (!secrets_.are_there(world, healing)) return false;
-  if (healing.stage == Stage::Between || healing.by_person() || healing.plan->only_alerts())
-    take(world, healing);
+  if (healing.stage() == Stage::Between || healing.by_person() || healing.plan->only_alerts())
+    claim(world, healing, next_of(healing));
   else
     confirm(world, healing);
   return true;
@@ -207,40 +212,35 @@ bool Healings::consider_place(HealingWorld& world, Healing& healing) {
     brakes_.hold(world, healing, limit);
     return false;
   }
-  if (healing.is_to_undo()) {
-    undo(world, healing);
-    return true;
+  if (const std::optional<BrakeVerdict> denied = claims_.denial(healing.id, world.now())) {
+    brakes_.hold(world, healing, *denied);
+    return false;
   }
-  healing.failure += "; it is not tried again, as its target is well";
-  give_up(world, healing);
+  claim(world, healing, healing.is_to_undo() ? For::Undo : For::OnFailure);
   return true;
 }
 
 /// Goes through `on cancel`, or ends where nothing is written there. Nothing of it is under way, and it has a place.
 void Healings::undo(HealingWorld& world, Healing& healing) {
-  healing.wait_for({});
-  healing.not_before.reset();
-  healing.stage = Stage::Stepping;
-  healing.under_way.clear();
+  healing.at = stage::Stepping{};
   go_on(world, healing);
 }
 
 /// From its guard back to where it waits. Whether it stays: the rules may have changed while the guard was asked.
 bool Healings::wait_again(HealingWorld& world, Healing& healing) {
-  healing.stage = healing.waiting_stage();
-  return healing.stage != Stage::Held || judge_anew(world, healing);
+  healing.wait_with({});
+  return healing.has_begun() || judge_anew(world, healing);
 }
 
 /// The target is checked once more.
 void Healings::confirm(HealingWorld& world, Healing& healing) {
-  healing.stage = Stage::Confirming;
-  healing.wait_for("its target is checked once more");
+  healing.at = stage::Confirming{};
   if (!confirmations_.begin(world, healing)) confirmed(world, healing);
 }
 
 void Healings::confirmed(HealingWorld& world, Healing& healing) {
   confirmations_.forget(healing.id);
-  healing.stage = Stage::Held;
+  healing.ask_anew();
   // One of those that asked for it is enough.
   std::optional<bool> holds;
   const auto ask = [&](const Trigger& one) {
@@ -255,7 +255,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     return;
   }
   if (holds != true) {
-    healing.not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
+    healing.waiting()->not_before = Deadline::in(world.graph().settings->cycle_length(), world.now());
     healing.failure =
         holds ? "it did not fail when it was checked once more" : "its state was unknown when it was checked once more";
     brakes_.hold(world, healing, {.brake = Brake::Check, .lets = false, .text = healing.failure});
@@ -269,28 +269,82 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return;
   }
-  take(world, healing);
+  claim(world, healing, next_of(healing));
 }
 
-/// Lock and place are taken; the guard is asked, or the try begins.
-void Healings::take(HealingWorld& world, Healing& healing) {
-  healing.wait_for({});
-  healing.not_before.reset();
+/// Lock and place are asked for. What does nothing to its target takes neither.
+void Healings::claim(HealingWorld& world, Healing& healing, For next) {
+  healing.at = stage::Claiming{next};
+  if (healing.rehearses() || healing.plan->only_alerts()) return take(world, healing, next);
+  claims_.ask(world, healing);
+  world.save(healing);
+}
+
+/// What waited for lock and place waits for its brakes again.
+void Healings::retract(Healing& healing) {
+  claims_.forget(healing.id);
+  healing.wait_with({});
+}
+
+void Healings::claimed(HealingWorld& world, const event::Claimed& answer) {
+  if (stopping_ || !claims_.answered(answer.healing, answer.claim)) return;
+  Healing& healing = running_.at(answer.healing);
+  const For next = std::get<stage::Claiming>(healing.at).next;
+  const bool begins = next == For::Try || healing.in_probation;
+  if (const std::optional<BrakeVerdict> brake = begins ? closed_since(world, healing) : std::nullopt) {
+    healing.wait_with({});
+    brakes_.hold(world, healing, *brake);
+    world.save(healing);
+    return reevaluate(world);
+  }
+  take(world, healing, next);
+}
+
+void Healings::denied(HealingWorld& world, const event::Denied& answer) {
+  if (!claims_.answered(answer.healing, answer.claim)) return;
+  Healing& healing = running_.at(answer.healing);
+  const BrakeVerdict why{.brake = answer.by, .lets = false, .text = answer.why};
+  claims_.denied(healing.id, why, world);
+  healing.wait_with({});
+  brakes_.hold(world, healing, why);
+  world.save(healing);
+  reevaluate(world);
+}
+
+/// Lock and place are taken; what they were asked for begins.
+void Healings::take(HealingWorld& world, Healing& healing, For next) {
+  if (next == For::Undo) return undo(world, healing);
+  if (next == For::OnFailure && !healing.in_probation) {
+    healing.failure += "; it is not tried again, as its target is well";
+    return give_up(world, healing);
+  }
   healing.failure.clear();
   if (healing.begun == WallTime{}) healing.begun = world.now().wall;
   if (healing.in_probation) {
     if (healing.rehearses()) return end(world, healing, HealingEnd::WouldRun, "dry run: its `on failure`");
-    healing.stage = Stage::Failing;
-    healing.position = 0;
+    healing.at = stage::Failing{};
     healing.failure = "it has failed again in its probation";
     const std::string text = fmt::format("{}: {}", describe(healing), healing.failure);
     world.record(RecordKind::HealingBegun, Severity::Error, healing.service, text).subject = healing.id.number();
     world.save(healing);
     return go_on(world, healing);
   }
-  healing.stage = Stage::Guarding;
   if (!healing.plan->guard || (healing.plan->guard->once && healing.round > 0)) return begin_try(world, healing);
   begin_guard(world, healing);
+}
+
+/// What holds it back although it was let go: while its guard or its place was asked for, or healer was away, a person
+/// may have paused it, the target may be well again, or others may have failed, too: then it is too much.
+std::optional<BrakeVerdict> Healings::closed_since(HealingWorld& world, const Healing& healing) const {
+  census_.forget();
+  if (!condition_stands(world, targets_, healing))
+    return BrakeVerdict{.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
+  // Its place it has: to ask for that again could hold up all for ever.
+  constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
+                                   Brake::List,  Brake::Breaker, Brake::PauseWhile};
+  for (const BrakeVerdict& verdict : brakes_.verdicts(world, healing))
+    if (!verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain)) return verdict;
+  return std::nullopt;
 }
 
 /// One that has not begun, by the rules that are in force now. Whether it stays.
@@ -322,7 +376,7 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
   if (plan == nullptr) return drop(fmt::format("workflow {} is no longer in the rules", workflow));
   if (plan->key == healing.plan->key && dry_run == healing.dry_run) return true;
   const std::string before = hash_of_plan(healing);
-  const bool was_asked = healing.stage == Stage::Approval || !healing.approved_by.empty();
+  const bool was_asked = healing.stage() == Stage::Approval || !healing.approved_by.empty();
   healing.workflow = plan->name;
   healing.dry_run = dry_run;
   if (!healing.in_probation) healing.plan = plan;
@@ -334,8 +388,7 @@ bool Healings::judge_anew(HealingWorld& world, Healing& healing) {
     ask_for_another_plan(world, healing);
     return false;
   }
-  healing.stage = Stage::Held;
-  healing.not_before.reset();
+  healing.ask_anew();
   world.save(healing);
   return true;
 }

@@ -57,7 +57,7 @@ HealingEnd end_of(const Healing& healing) {
 /// The run that has failed, and is to blame: of `parallel` not one that was ended, but the one for which it was. Null:
 /// none has failed.
 const StepRun* failed_run(const Healing& healing) {
-  const std::vector<StepRun>& runs = healing.under_way;
+  const std::span<const StepRun> runs = healing.under_way();
   const auto failed = std::ranges::find(runs, State::Failed, &StepRun::state);
   if (failed == runs.end()) return nullptr;
   const auto guilty = std::find_if(
@@ -123,42 +123,29 @@ void begin_kind(const Step& step, StepWork& work) {
 // ---- guard and try ------------------------------------------------------------------------------------------------
 
 void Healings::begin_guard(HealingWorld& world, Healing& healing, std::uint32_t doubts) {
-  healing.stage = Stage::Guarding;
   const Guard& guard = *healing.plan->guard;
   const Variables values = variables_of(world, healing, "guard");
   const FilledProgram filled = fill(guard.program, values, secrets_.of(healing));
-  healing.under_way = {StepRun{.state = State::Running, .doubts = doubts, .begun = world.now().wall}};
+  healing.at = stage::Guarding{{.state = State::Running, .doubts = doubts, .begun = world.now().wall}};
   if (std::string why = why_not_filled(filled.missing, filled.refused); !why.empty()) {
     world.save(healing);
     return guard_ended(world, healing, {.text = std::move(why), .output = {}});
   }
-  healing.under_way.front().action = world.run(healing, filled.program, guard.timeout,
-                                               place_of(filled.program, values, secrets_.of(healing)), "guard");
+  healing.under_way().front().action = world.run(healing, filled.program, guard.timeout,
+                                                 place_of(filled.program, values, secrets_.of(healing)), "guard");
   world.save(healing);
 }
 
 /// Refused: it uses no try, and is asked again after the cooldown while the condition stands.
 void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramEnd& end_of_guard) {
-  StepRun run = healing.under_way.empty() ? StepRun{} : healing.under_way.front();
-  healing.under_way.clear();
+  StepRun run = std::get<stage::Guarding>(healing.at).run;
   if (healing.is_abandoned()) return end_abandoned(world, healing);
   if (!healing.cancelled_by.empty()) {
     if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
   }
   if (end_of_guard.end == StepEnd::Done) {
-    // While it was asked, or healer was away, a person may have paused it, the target may be well again, or others may
-    // have failed, too: then it is too much.
-    census_.forget();
-    std::optional<BrakeVerdict> brake;
-    if (!condition_stands(world, targets_, healing))
-      brake = {.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
-    // Places were taken before the guard was asked: to ask for them again could hold up all for ever.
-    constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
-                                     Brake::List,  Brake::Breaker, Brake::PauseWhile};
-    for (const BrakeVerdict& verdict : brakes_.verdicts(world, healing))
-      if (!brake && !verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain))
-        brake = verdict;
+    const std::optional<BrakeVerdict> brake = closed_since(world, healing);
     if (!brake) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;
     brakes_.hold(world, healing, *brake);
@@ -182,8 +169,8 @@ void Healings::refuse(HealingWorld& world, Healing& healing, const std::string& 
   healing.approved_by.clear();
   if (!wait_again(world, healing)) return;
   healing.failure = fmt::format("{}: {}", by, why);
-  healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
   healing.wait_for("again: " + healing.failure, Brake::Again);
+  healing.waiting()->not_before = Deadline::in(healing.plan->cooldown, world.now());
   world.save(healing);
   reevaluate(world);
 }
@@ -192,9 +179,7 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
   memories_.begun(world, healing);
   ++healing.round;
   if (healing.rehearses()) return end(world, healing, HealingEnd::WouldRun, "dry run");
-  healing.stage = Stage::Stepping;
-  healing.position = 0;
-  healing.under_way.clear();
+  healing.at = stage::Stepping{};
   healing.failure.clear();
   std::string text = describe(healing) + " begins";
   if (healing.plan->tries > 1) text += fmt::format(", try {} of {}", healing.round, healing.plan->tries);
@@ -212,16 +197,14 @@ void Healings::begin_try(HealingWorld& world, Healing& healing) {
 
 /// The try has failed, and nothing of it is under way any more.
 void Healings::try_failed(HealingWorld& world, Healing& healing) {
-  healing.under_way.clear();
-  healing.detour.reset();
   recoveries_.stop(healing);
-  if (healing.stage == Stage::Failing) return end(world, healing, HealingEnd::Failed, healing.failure);
-  if (healing.stage == Stage::Cancelling)
+  if (healing.stage() == Stage::Failing) return end(world, healing, HealingEnd::Failed, healing.failure);
+  if (healing.stage() == Stage::Cancelling)
     return end(world, healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", healing.cancelled_by));
   if (healing.round < healing.plan->tries) {
-    healing.stage = Stage::Between;
-    healing.not_before = Deadline::in(healing.plan->cooldown, world.now());
-    healing.wait_for(fmt::format("again: try {} failed", healing.round), Brake::Again);
+    healing.at = stage::Between{{.reason = fmt::format("again: try {} failed", healing.round),
+                                 .held_by = Brake::Again,
+                                 .not_before = Deadline::in(healing.plan->cooldown, world.now())}};
     const std::string text = fmt::format("{}: try {} of {} failed: {}", describe(healing), healing.round,
                                          healing.plan->tries, healing.failure);
     world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
@@ -236,12 +219,9 @@ void Healings::try_failed(HealingWorld& world, Healing& healing) {
 /// No try is left: `on failure`, or the end.
 void Healings::give_up(HealingWorld& world, Healing& healing) {
   if (healing.plan->on_failure.empty()) return end(world, healing, HealingEnd::Failed, healing.failure);
-  healing.wait_for({});
-  healing.not_before.reset();
   const std::string text = fmt::format("{} failed: {}", describe(healing), healing.failure);
   world.record(RecordKind::HealingStep, Severity::Error, healing.service, text).subject = healing.id.number();
-  healing.stage = Stage::Failing;
-  healing.position = 0;
+  healing.at = stage::Failing{};
   world.save(healing);
   go_on(world, healing);
 }
@@ -253,37 +233,37 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
   const HealingId id = healing.id;
   while (Healing* const known = running_.find(id)) {
     Healing& now = *known;
-    if (now.stage != Stage::Stepping && now.stage != Stage::Failing && now.stage != Stage::Cancelling) return;
+    stage::Progress* const progress = now.progress();
+    if (progress == nullptr) return;
     if (now.is_abandoned()) {
-      if (!std::ranges::all_of(now.under_way, &StepRun::over)) return waking_.plan(world);
+      if (!std::ranges::all_of(progress->under_way, &StepRun::over)) return waking_.plan(world);
       return end_abandoned(world, now);
     }
-    const bool cancelled = !now.cancelled_by.empty() && now.stage != Stage::Cancelling;
-    if (now.under_way.empty()) {
+    const bool cancelled = !now.cancelled_by.empty() && now.stage() != Stage::Cancelling;
+    if (progress->under_way.empty()) {
       if (cancelled) {
         if (now.plan->on_cancel.empty())
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
-        now.stage = Stage::Cancelling;
-        now.position = 0;
+        now.at = stage::Cancelling{};
         world.save(now);
         continue;
       }
-      if (now.position >= now.steps().size()) {
-        if (now.stage == Stage::Failing)
+      if (progress->position >= now.steps().size()) {
+        if (now.stage() == Stage::Failing)
           return end(world, now, HealingEnd::Failed, now.failure + "; its 'on failure' is done");
-        if (now.stage == Stage::Cancelling)
+        if (now.stage() == Stage::Cancelling)
           return end(world, now, HealingEnd::Cancelled, fmt::format("cancelled by {}", now.cancelled_by));
         return end(world, now, end_of(now), {});
       }
-      now.under_way.resize(runs_of(now.steps()[now.position]));
+      progress->under_way.resize(runs_of(now.step()));
       world.save(now);
     }
-    const std::uint32_t position = now.position;
-    const bool away = now.detour.has_value();
-    const Step& step = now.steps()[position];
+    const std::uint32_t position = progress->position;
+    const bool away = progress->detour.has_value();
+    const Step& step = now.step();
     bool turned = false;  // to a step whose secret was lost
-    for (std::size_t i = 0; i < now.under_way.size(); ++i) {
-      StepRun& run = now.under_way[i];
+    for (std::size_t i = 0; i < progress->under_way.size(); ++i) {
+      StepRun& run = progress->under_way[i];
       const Step& its = step_of(step, i);
       if (stopping_) continue;
       if (run.due && run.due->over(world.now()))
@@ -297,31 +277,32 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       else
         continue;
       const Healing* const still = running_.find(id);
-      turned = still != nullptr && (still->position != position || still->detour.has_value() != away);
-      if (still == nullptr || still->under_way.empty() || turned) break;
+      const stage::Progress* const its_own = still == nullptr ? nullptr : still->progress();
+      turned = its_own == nullptr || its_own->position != position || its_own->detour.has_value() != away;
+      if (turned || its_own->under_way.empty()) break;
     }
-    Healing* const still = running_.find(id);
-    if (still == nullptr || still->under_way.empty() || turned) continue;  // gone, or another's step or plan now
-    if (std::ranges::any_of(still->under_way, [](const StepRun& run) { return run.state == State::Failed; }))
+    Healing* const still = turned ? nullptr : running_.find(id);
+    if (still == nullptr || still->under_way().empty()) continue;  // gone, or another's step or plan now
+    if (std::ranges::any_of(still->under_way(), [](const StepRun& run) { return run.state == State::Failed; }))
       end_others(world, *still);
-    if (!std::ranges::all_of(still->under_way, &StepRun::over)) return waking_.plan(world);
+    if (!std::ranges::all_of(still->under_way(), &StepRun::over)) return waking_.plan(world);
     if (const StepRun* const failed = failed_run(*still)) {
       if (cancelled) {
-        still->under_way.clear();
-        still->detour.reset();
+        progress->under_way.clear();
+        progress->detour.reset();
         continue;
       }
       const std::string why =
           fmt::format("step \"{}\" {}", step_of(step, index_of(*still, *failed)).name, failed->failure);
-      still->failure = still->stage == Stage::Failing ? fmt::format("{}; on failure: {}", still->failure, why) : why;
+      still->failure = still->stage() == Stage::Failing ? fmt::format("{}; on failure: {}", still->failure, why) : why;
       try_failed(world, *still);
       continue;
     }
-    if (still->detour) {
-      come_back(*still);
+    if (progress->detour) {
+      come_back(*progress);
     } else {
-      still->under_way.clear();
-      ++still->position;
+      progress->under_way.clear();
+      ++progress->position;
     }
     world.save(*still);
   }
@@ -384,11 +365,8 @@ void Healings::escalate(HealingWorld& world, Healing& healing, const std::shared
   healing.escalated = true;
   healing.in_probation = false;
   healing.approved_by.clear();
-  healing.stage = Stage::Between;
   healing.round = 0;
-  healing.position = 0;
-  healing.under_way.clear();
-  healing.wait_for("brakes of " + plan->name);
+  healing.at = stage::Between{{.reason = "brakes of " + plan->name}};
   memories_.proposed(world, plan->name);
   world.save(healing);
   reevaluate(world);
@@ -397,7 +375,7 @@ void Healings::escalate(HealingWorld& world, Healing& healing, const std::shared
 /// The first failure ends the others, and so does a person.
 void Healings::end_others(HealingWorld& world, Healing& healing) {
   bool leaves = false;
-  for (StepRun& run : healing.under_way) {
+  for (StepRun& run : healing.under_way()) {
     if (run.state == State::Running) {
       run.begin(State::Ending);
       world.end_program(run.action);
@@ -422,10 +400,10 @@ void Healings::end_others(HealingWorld& world, Healing& healing) {
 void Healings::program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end_of_program) {
   Healing* const healing = running_.of_action(action);
   if (healing == nullptr) return;
-  if (healing->stage == Stage::Guarding) return guard_ended(world, *healing, end_of_program);
-  const Step& all = healing->steps()[healing->position];
-  for (std::size_t i = 0; i < healing->under_way.size(); ++i) {
-    StepRun& run = healing->under_way[i];
+  if (healing->stage() == Stage::Guarding) return guard_ended(world, *healing, end_of_program);
+  const Step& all = healing->step();
+  for (std::size_t i = 0; i < healing->under_way().size(); ++i) {
+    StepRun& run = healing->under_way()[i];
     if (run.action != action || run.over()) continue;
     const Step& step = step_of(all, i);
     std::optional<StepEnd> end = end_of_program.end;
@@ -468,11 +446,11 @@ void Healings::answered(HealingWorld& world, const event::Answered& answer) {
   }
   for (const auto& [id, known] : running_.all()) {
     Healing& healing = running_.at(id);
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      StepRun& run = healing.under_way[i];
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
+      StepRun& run = healing.under_way()[i];
       const bool is_poll = run.state == State::Polling && requests_.is_question(answer.request, id, i);
       if (!is_poll && (run.state != State::Requesting || run.action != answer.request)) continue;
-      const Step& step = step_of(healing.steps()[healing.position], i);
+      const Step& step = step_of(healing.step(), i);
       if (is_poll)
         requests_.polled(world, healing, step, i, answer);
       else
@@ -484,19 +462,19 @@ void Healings::answered(HealingWorld& world, const event::Answered& answer) {
 
 void Healings::brought(HealingWorld& world, HealingId id, std::size_t run, StepEnd how, const std::string& text) {
   Healing* const healing = running_.find(id);
-  if (healing == nullptr || run >= healing->under_way.size()) return;
-  StepRun& its = healing->under_way[run];
+  if (healing == nullptr || run >= healing->under_way().size()) return;
+  StepRun& its = healing->under_way()[run];
   if (its.state != State::Bringing && (its.state != State::Ending || its.action != ActionId{})) return;
-  run_over(world, *healing, step_of(healing->steps()[healing->position], run), its, how,
+  run_over(world, *healing, step_of(healing->step(), run), its, how,
            its.state == State::Ending ? std::string(kWasEnded) : text);
   go_on(world, *healing);
 }
 
 /// Whether the recovery has come that its step awaits.
 void Healings::verify(HealingWorld& world, Healing& healing) {
-  if (healing.under_way.size() != 1 || healing.under_way.front().state != State::Verifying) return;
-  const Step& step = healing.steps()[healing.position];
-  StepOfHealing work(world, healing, step, healing.under_way.front(), targets_, recoveries_);
+  if (healing.under_way().size() != 1 || healing.under_way().front().state != State::Verifying) return;
+  const Step& step = healing.step();
+  StepOfHealing work(world, healing, step, healing.under_way().front(), targets_, recoveries_);
   if (std::visit([&](const auto& kind) { return looked_at(kind, work); }, step.what)) go_on(world, healing);
 }
 

@@ -31,7 +31,7 @@ const Healing* healing_meant(const Healings& healings, std::string_view target, 
   const Healing* first = nullptr;
   for (const auto& [id, healing] : healings.all()) {
     if (!iequals(healing.target, target)) continue;
-    if (decides ? healing.stage == Healing::Stage::Approval : !healing.waits()) return &healing;
+    if (decides ? healing.stage() == Healing::Stage::Approval : !healing.waits()) return &healing;
     if (!decides && first == nullptr) first = &healing;
   }
   return first;

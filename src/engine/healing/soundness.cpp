@@ -28,16 +28,15 @@ std::string problem_of(const std::vector<Step>& steps, std::uint32_t position, c
 std::string problem_of(const Healing& healing) {
   if (healing.id == HealingId{}) return "it has no id";
   if (!healing.plan) return "it has no plan";
-  if (healing.stage == Healing::Stage::Guarding && !healing.plan->guard) return "stage: its plan has no guard";
-  if (healing.stage == Healing::Stage::Guarding || !healing.has_place())
-    return healing.detour ? "detour: no step is under way" : "";
-  if (std::string problem = problem_of(healing.steps(), healing.position, healing.under_way); !problem.empty())
+  if (healing.stage() == Healing::Stage::Guarding && !healing.plan->guard) return "stage: its plan has no guard";
+  const stage::Progress* const progress = healing.progress();
+  if (progress == nullptr) return {};
+  if (std::string problem = problem_of(healing.steps(), progress->position, progress->under_way); !problem.empty())
     return problem;
-  if (!healing.detour) return {};
-  Healing before;  // without the detour
-  before.plan = healing.plan;
-  before.stage = healing.stage;
-  const std::string problem = problem_of(before.steps(), healing.detour->position, healing.detour->under_way);
+  if (!progress->detour) return {};
+  Healing before = healing;
+  before.progress()->detour.reset();
+  const std::string problem = problem_of(before.steps(), progress->detour->position, progress->detour->under_way);
   return problem.empty() ? "" : "detour: " + problem;
 }
 

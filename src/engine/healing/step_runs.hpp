@@ -22,7 +22,7 @@ namespace healer::engine {
 
 /// Which of the runs that are under way it is.
 [[nodiscard]] inline std::size_t index_of(const Healing& healing, const StepRun& run) {
-  return static_cast<std::size_t>(&run - healing.under_way.data());
+  return static_cast<std::size_t>(&run - healing.under_way().data());
 }
 
 }  // namespace healer::engine

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/events/act.hpp"
+#include "engine/events/effect.hpp"
 #include "engine/events/record.hpp"
 #include "engine/healing/healing.hpp"
 #include "engine/ids.hpp"
@@ -71,6 +72,8 @@ class HealingWorld {
   virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                        std::shared_ptr<const effect::Place> place, std::string_view step) = 0;
   virtual void end_program(ActionId action) = 0;
+  /// Asks for a lock and a place; Healings::claimed() or denied() tells of the answer.
+  virtual void claim(effect::Claim claim) = 0;
   /// Makes a request of a healing when the journal knows of it; Healings::answered() tells of the end.
   virtual void request(effect::Request request) = 0;
   /// The same at once: for one that may be made as often as one likes.

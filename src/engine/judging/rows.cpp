@@ -41,8 +41,8 @@ namespace {
 
 /// Whether it waits for its target to be well or to leave.
 bool may_leave(const Healing& healing) {
-  if (healing.under_way.size() != 1 || healing.under_way.front().state != StepRun::State::Verifying) return false;
-  return std::visit([](const auto& kind) { return lets_leave(kind); }, healing.steps()[healing.position].what);
+  if (healing.under_way().size() != 1 || healing.under_way().front().state != StepRun::State::Verifying) return false;
+  return std::visit([](const auto& kind) { return lets_leave(kind); }, healing.step().what);
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ class Releases {
   void number(effect::Commit& commit);
   /// The acts and replies of a turn wait for its commit.
   void hold(Sequence commit, Turn& turn);
-  /// An act that has no gate to wait at: a question that may be asked as often as one likes, what ends one, and what
-  /// the journal of an earlier daemon holds already.
+  /// An act that has no gate to wait at: a question that may be asked as often as one likes, what ends one, a claim,
+  /// and what the journal of an earlier daemon holds already.
   void pass(Effect act, Turn& turn) const;
   /// Whether the journal is sick, as it was told with a commit.
   void hear_journal(const event::Committed& event, Turn& turn);

@@ -111,9 +111,9 @@ class DaemonMetrics {
 
   /// What holds a healing back, in a word.
   static std::string_view reason_of(const Healing& healing) {
-    if (healing.held_by) return to_string(*healing.held_by);
-    if (healing.stage == Healing::Stage::Approval) return "approval";
-    return healing.stage == Healing::Stage::Confirming ? "look" : "other";
+    if (healing.held_by()) return to_string(*healing.held_by());
+    if (healing.stage() == Healing::Stage::Approval) return "approval";
+    return healing.stage() == Healing::Stage::Confirming ? "look" : "other";
   }
 
   /// What waits, what runs, and what keeps all of it back.

@@ -30,11 +30,11 @@ void empty_secrets(std::vector<std::optional<std::string>>& values, const std::v
 
 std::optional<ActionContext> Askers::context_of(ActionId action) const {
   for (const auto& [id, healing] : healings_.all())
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
       const bool polls = requests_.is_question(action, id, i);
-      if (!polls && healing.under_way[i].action != action) continue;
-      if (healing.stage == Healing::Stage::Guarding) return ActionContext{.healing = &healing};
-      return ActionContext{.healing = &healing, .step = &step_of(healing.steps()[healing.position], i), .polls = polls};
+      if (!polls && healing.under_way()[i].action != action) continue;
+      if (healing.stage() == Healing::Stage::Guarding) return ActionContext{.healing = &healing};
+      return ActionContext{.healing = &healing, .step = &step_of(healing.step(), i), .polls = polls};
     }
   return std::nullopt;
 }
@@ -42,7 +42,7 @@ std::optional<ActionContext> Askers::context_of(ActionId action) const {
 bool Askers::awaits(ActionId request) const {
   return std::ranges::any_of(healings_.all(),
                              [&](const auto& entry) {
-                               return std::ranges::any_of(entry.second.under_way, [&](const StepRun& run) {
+                               return std::ranges::any_of(entry.second.under_way(), [&](const StepRun& run) {
                                  return run.action == request && run.state == StepRun::State::Requesting;
                                });
                              }) ||
@@ -52,20 +52,20 @@ bool Askers::awaits(ActionId request) const {
 std::vector<std::string> Askers::awaited() const {
   std::vector<std::string> all;
   for (const auto& [id, healing] : healings_.all())
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-      if (const StepRun& run = healing.under_way[i]; run.state == StepRun::State::Requesting)
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i)
+      if (const StepRun& run = healing.under_way()[i]; run.state == StepRun::State::Requesting)
         all.push_back(fmt::format("the answer to {} ({}, step \"{}\")", run.request, describe(healing),
-                                  step_of(healing.steps()[healing.position], i).name));
+                                  step_of(healing.step(), i).name));
   return all;
 }
 
 /// Whose program, request or question it is; null: no step's.
 const Step* Askers::asker(ActionId action) const {
   for (const auto& [id, healing] : healings_.all()) {
-    if (healing.stage == Healing::Stage::Guarding || healing.position >= healing.steps().size()) continue;
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      if (healing.under_way[i].action == action || requests_.is_question(action, id, i))
-        return &step_of(healing.steps()[healing.position], i);
+    if (healing.progress() == nullptr || healing.progress()->position >= healing.steps().size()) continue;
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
+      if (healing.under_way()[i].action == action || requests_.is_question(action, id, i))
+        return &step_of(healing.step(), i);
     }
   }
   return nullptr;
@@ -113,7 +113,7 @@ bool Askers::leave_out_secrets(event::Answered& answer) const {
 
 bool Askers::ends(ActionId action) const {
   return std::ranges::any_of(healings_.all(), [&](const auto& entry) {
-    return std::ranges::any_of(entry.second.under_way, [&](const StepRun& run) {
+    return std::ranges::any_of(entry.second.under_way(), [&](const StepRun& run) {
       return run.action == action && run.state == StepRun::State::Ending;
     });
   });
@@ -121,11 +121,11 @@ bool Askers::ends(ActionId action) const {
 
 bool Askers::complete(const HealingWorld& world, effect::Exec& exec) const {
   for (const auto& [id, healing] : healings_.all()) {
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      if (healing.under_way[i].action != exec.action) continue;
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
+      if (healing.under_way()[i].action != exec.action) continue;
       exec.healing = id;
-      const bool is_guard = healing.stage == Healing::Stage::Guarding;
-      const Step* const step = is_guard ? nullptr : &step_of(healing.steps()[healing.position], i);
+      const bool is_guard = healing.stage() == Healing::Stage::Guarding;
+      const Step* const step = is_guard ? nullptr : &step_of(healing.step(), i);
       const auto* const program = is_guard ? &healing.plan->guard->program : std::get_if<step::Program>(&step->what);
       if (program == nullptr) return true;
       const Variables values = variables_of(world, healing, is_guard ? "guard" : step->name);
@@ -140,9 +140,9 @@ bool Askers::complete(const HealingWorld& world, effect::Exec& exec) const {
 std::vector<Saving> Askers::savings_of(const HealingWorld& world, ActionId action) const {
   std::vector<Saving> saves;
   for (const auto& [id, healing] : healings_.all())
-    for (std::size_t i = 0; i < healing.under_way.size(); ++i) {
-      if (healing.under_way[i].action != action || healing.stage == Healing::Stage::Guarding) continue;
-      const Step& step = step_of(healing.steps()[healing.position], i);
+    for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
+      if (healing.under_way()[i].action != action || healing.stage() == Healing::Stage::Guarding) continue;
+      const Step& step = step_of(healing.step(), i);
       const auto* const program = std::get_if<step::Program>(&step.what);
       if (program == nullptr) return saves;
       const Variables values = variables_of(world, healing, step.name);

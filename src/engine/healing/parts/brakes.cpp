@@ -87,7 +87,7 @@ BrakeVerdict Brakes::verdict_of(const HealingWorld& world, const Healing& healin
   const std::string& plan = healing.plan->name;
   // One that was asked for before and is checked once more goes first.
   const auto goes_first = [&](const Healing& other) {
-    return other.stage == Stage::Confirming && other.place_in_queue() < healing.place_in_queue();
+    return other.stage() == Stage::Confirming && other.place_in_queue() < healing.place_in_queue();
   };
   const auto counts = [&](const Healing& other) {
     return other.id != healing.id && other.rehearses() == healing.rehearses() && !other.plan->only_alerts() &&
@@ -103,9 +103,10 @@ BrakeVerdict Brakes::verdict_of(const HealingWorld& world, const Healing& healin
             .lets = false,
             .text = fmt::format("{} of {} running{}", count, most, in_group_text(limit.group))};
   }
-  // Whose guard is asked may begin at any time.
+  // Whose guard is asked, or whose place is, may begin at any time.
   for (const auto& [id, other] : healings_.all())
-    if ((other.stage == Stage::Guarding || goes_first(other)) && counts(other)) ++count;
+    if ((other.stage() == Stage::Claiming || other.stage() == Stage::Guarding || goes_first(other)) && counts(other))
+      ++count;
   std::vector<WallTime> begun;
   for (const WorkflowMemory& memory : memories_.workflows()) {
     if (of_workflow && !iequals(memory.workflow, plan)) continue;
@@ -154,7 +155,7 @@ std::string Brakes::rival_of(const Healing& healing) const {
     if (rival.locks())
       other = fmt::format("{} is being healed (healing {})", rival.target, rival.id.number());
     else if (iequals(rival.target, healing.target) &&
-             (rival.place_in_queue() < healing.place_in_queue() || rival.stage == Stage::Confirming) &&
+             (rival.place_in_queue() < healing.place_in_queue() || rival.stage() == Stage::Confirming) &&
              !rival.plan->only_alerts() && other.empty())
       other = fmt::format("healing {} of it was requested before", rival.id.number());
   });
@@ -206,8 +207,8 @@ std::vector<BrakeVerdict> Brakes::verdicts(const HealingWorld& world, const Heal
     say(all_verdicts, Brake::PauseWhile, std::move(closed));
   all_verdicts.push_back(limit(world, healing));
   const TargetMemory* const rest = memories_.target(healing.target, healing.rehearses());
-  const Duration left = rest == nullptr || healing.stage == Stage::Between ? Duration{0} : rest->cooldown.left(now);
-  if (rest != nullptr && healing.stage == Stage::Held && !healing.by_person() && rest->in_vain())
+  const Duration left = rest == nullptr || healing.stage() == Stage::Between ? Duration{0} : rest->cooldown.left(now);
+  if (rest != nullptr && healing.stage() == Stage::Held && !healing.by_person() && rest->in_vain())
     say(all_verdicts, Brake::Recovery,
         fmt::format("healing {} did not help: no rule heals it again until it has recovered; `healerctl heal {}` heals "
                     "it before that",
@@ -220,11 +221,11 @@ std::vector<BrakeVerdict> Brakes::verdicts(const HealingWorld& world, const Heal
     say(all_verdicts, Brake::Cooldown, {}, left > Duration{0} ? "overridden by " + healing.overridden_by : "");
   else
     lasts(Brake::Cooldown, left, left == Duration{0} ? "" : fmt::format("another {}", format_duration(left)));
-  if (healing.not_before && healing.stage != Stage::Approval && !healing.not_before->over(now))
-    lasts(Brake::Again, healing.not_before->left(now),
+  if (healing.not_before() && healing.stage() != Stage::Approval && !healing.not_before()->over(now))
+    lasts(Brake::Again, healing.not_before()->left(now),
           fmt::format("{}; asked again in {}", healing.failure.empty() ? "refused" : healing.failure,
-                      format_duration(healing.not_before->left(now))));
-  if (healing.stage == Stage::Held && !healing.seen)
+                      format_duration(healing.not_before()->left(now))));
+  if (healing.stage() == Stage::Held && !healing.seen)
     lasts(Brake::Storm, healing.asked + world.graph().settings->cycle_length() - now.wall,
           census_.judged_since(world, healing) ? "" : "waits up to one cycle to see whether others fail, too");
   return all_verdicts;
@@ -272,7 +273,7 @@ std::optional<Duration> Brakes::asked_again(const HealingWorld& world) const {
   for (const auto& [id, healing] : healings_.all()) {
     if (!healing.waits()) continue;
     waits = true;
-    if (healing.stage == Stage::Held && !healing.seen)
+    if (healing.stage() == Stage::Held && !healing.seen)
       in(healing.asked + world.graph().settings->cycle_length() - now.wall);
     if (!healing.notified_long) in(healing.held_since.value_or(healing.asked) + kLongHeld - now.wall);
     add_spans(healing.plan->limits);
@@ -288,7 +289,7 @@ std::optional<Duration> Brakes::asked_again(const HealingWorld& world) const {
 }
 
 void Brakes::hold(HealingWorld& world, Healing& healing, const BrakeVerdict& brake) const {
-  const bool other = healing.held_by != brake.brake;
+  const bool other = healing.held_by() != brake.brake;
   const std::string reason = reason_of(brake);
   healing.wait_for(reason, brake.brake);
   if (other) {
@@ -300,7 +301,7 @@ void Brakes::hold(HealingWorld& world, Healing& healing, const BrakeVerdict& bra
   }
   // Its next try is a matter of its plan, and a refusal was told. That a breaker has stopped it nobody would expect.
   const WallTime now = world.now().wall;
-  const bool by_plan = brake.brake == Brake::Again && (healing.stage == Stage::Between || healing.refused);
+  const bool by_plan = brake.brake == Brake::Again && (healing.stage() == Stage::Between || healing.refused);
   if (!healing.held_since && !by_plan) healing.held_since = now;
   const bool stopped = brake.brake == Brake::Breaker;
   if (healing.notified_long || by_plan || (!stopped && now - *healing.held_since < kLongHeld)) return;

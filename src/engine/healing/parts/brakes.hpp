@@ -22,15 +22,6 @@ class HealingWorld;
 class RunningHealings;
 class TargetIndex;
 
-/// What one guard or brake says to a healing.
-struct BrakeVerdict {
-  Brake brake{};
-  bool lets = true;
-  std::string text;  ///< "2 of 2 at once", "another 4 m"
-  /// After so long it lets it go by time alone; none: something else must happen, or nobody knows.
-  std::optional<Duration> left{};
-};
-
 /// The reason of a healing that this brake holds back: "limit reached: 1 of 1 running".
 [[nodiscard]] std::string reason_of(const BrakeVerdict& verdict);
 /// What opens a brake that holds a healing back, and what a person can do, for people: "it can begin in 4 m"; or empty.

@@ -27,10 +27,10 @@ std::string quoted(const std::vector<std::string>& names) {
 
 /// The steps that are under way.
 std::string names_of(const Healing& healing) {
-  if (healing.stage == Stage::Guarding) return "its guard";
+  if (healing.stage() == Stage::Guarding) return "its guard";
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-    if (is_under_way(healing.under_way[i])) names.push_back(step_of(healing.steps()[healing.position], i).name);
+  for (std::size_t i = 0; i < healing.under_way().size(); ++i)
+    if (is_under_way(healing.under_way()[i])) names.push_back(step_of(healing.step(), i).name);
   return (names.size() == 1 ? "step " : "steps ") + quoted(names);
 }
 
@@ -80,7 +80,7 @@ std::set<HealingId> taken_by(const std::map<HealingId, Healing>& healings, const
                              const Graph& next) {
   std::set<HealingId> taken;
   for (const auto& [id, healing] : healings) {
-    if (healing.is_abandoned() || (healing.stage < Stage::Guarding && !healing.has_begun())) continue;
+    if (healing.is_abandoned() || healing.is_yet_to_begin()) continue;
     const std::vector<ServiceId> before = index.services_of(now, healing.target);
     // A row that is not in its list says nothing of the rules: the list goes by what is healed, or was not read yet.
     const bool of_list = std::ranges::any_of(before, [&](ServiceId service) {
@@ -101,10 +101,10 @@ std::vector<std::string> lost_to(const std::map<HealingId, Healing>& healings, c
     const Healing& healing = healings.at(id);
     lost.push_back(fmt::format(
         "healing {} of {} with {}: abandoned, as {}{}", id.number(), healing.target, healing.plan->name, kNotInRules,
-        std::ranges::any_of(healing.under_way, is_under_way) ? "; " + what_goes_on(healing) : ""));
+        std::ranges::any_of(healing.under_way(), is_under_way) ? "; " + what_goes_on(healing) : ""));
   }
   for (const auto& [id, healing] : healings) {
-    if (healing.stage >= Stage::Guarding || healing.has_begun()) continue;
+    if (!healing.is_yet_to_begin()) continue;
     const auto gone = [&](const Trigger& one) { return is_gone(next, one) && !next.left_out.holds(healing.row); };
     const bool asked = !gone({healing.service, healing.rule}) || !std::ranges::all_of(healing.also, gone);
     if (asked && next.workflow(healing.workflow) != nullptr) continue;
@@ -117,7 +117,7 @@ std::vector<std::string> lost_to(const std::map<HealingId, Healing>& healings, c
 
 bool has_lost_target(const HealingWorld& world, const TargetIndex& index, const Healing& healing) {
   const Graph& graph = world.graph();
-  if (healing.is_abandoned() || (healing.stage < Stage::Guarding && !healing.has_begun())) return false;
+  if (healing.is_abandoned() || healing.is_yet_to_begin()) return false;
   const bool of_list =
       std::ranges::any_of(healing.row, [&](const auto& variable) { return graph.reads(variable.first); });
   return (!of_list || has_lost_written_row(graph, healing.row)) && !graph.find(healing.service) &&

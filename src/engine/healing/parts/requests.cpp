@@ -170,7 +170,7 @@ void StepRequests::stop_all(HealingWorld& world) {
 
 void StepRequests::poll(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
                         const HealingSecrets& secrets) {
-  StepRun& its = healing.under_way[run];
+  StepRun& its = healing.under_way()[run];
   const step::Until& until = *std::get<step::Http>(step.what).until;
   Poll& questions = polls_[{healing.id, run}];
   if (its.due->over(world.now())) {
@@ -204,7 +204,7 @@ void StepRequests::poll(HealingWorld& world, Healing& healing, const Step& step,
 
 void StepRequests::polled(HealingWorld& world, Healing& healing, const Step& step, std::size_t run,
                           const event::Answered& answer) {
-  StepRun& its = healing.under_way[run];
+  StepRun& its = healing.under_way()[run];
   const step::Until& until = *std::get<step::Http>(step.what).until;
   Poll& questions = polls_.at({healing.id, run});
   questions.flight = {};
@@ -257,22 +257,23 @@ bool StepRequests::save_again(HealingWorld& world, Healing& healing, const std::
   const auto found = saver(steps);
   if (found == steps.end()) return false;
   const auto position = static_cast<std::uint32_t>(found - steps.begin());
-  if (own && position >= healing.position) return false;  // it is yet to be run
+  stage::Progress& progress = *healing.progress();
+  if (own && position >= progress.position) return false;  // it is yet to be run
   for (std::size_t i = 0; i < runs_of(*found); ++i)
     if (const Step& one = step_of(*found, i); is_to_save_secret(one) && !one.repeatable) return false;
   // What is under way beside this step ends first; then all of it is put aside.
-  const bool busy = std::ranges::any_of(healing.under_way, [](const StepRun& run) {
+  const bool busy = std::ranges::any_of(healing.under_way(), [](const StepRun& run) {
     return run.state == State::Running || run.state == State::Requesting || run.state == State::Bringing ||
            run.state == State::Ending;
   });
   if (busy) return true;
-  for (std::size_t i = 0; i < healing.under_way.size(); ++i) stop(world, healing, i);
-  if (!healing.detour) healing.detour = Detour{.position = healing.position, .under_way = std::move(healing.under_way)};
-  healing.detour->of_plan = healing.detour->of_plan || !own;
-  healing.under_way.assign(runs_of(*found), {});
-  for (std::size_t i = 0; i < healing.under_way.size(); ++i)
-    if (!is_to_save_secret(step_of(*found, i))) healing.under_way[i].state = State::Done;
-  healing.position = position;
+  for (std::size_t i = 0; i < healing.under_way().size(); ++i) stop(world, healing, i);
+  if (!progress.detour) progress.detour = Detour{progress.position, false, std::move(progress.under_way)};
+  progress.detour->of_plan = progress.detour->of_plan || !own;
+  progress.under_way.assign(runs_of(*found), {});
+  for (std::size_t i = 0; i < progress.under_way.size(); ++i)
+    if (!is_to_save_secret(step_of(*found, i))) progress.under_way[i].state = State::Done;
+  progress.position = position;
   world
       .record(RecordKind::HealingStep, Severity::Warning, healing.service,
               fmt::format("{}: {} was lost when healer was restarted; re-running step \"{}\" to get its value",
@@ -282,10 +283,10 @@ bool StepRequests::save_again(HealingWorld& world, Healing& healing, const std::
   return true;
 }
 
-void come_back(Healing& healing) {
-  healing.position = healing.detour->position;
-  healing.under_way = std::move(healing.detour->under_way);
-  healing.detour.reset();
+void come_back(stage::Progress& progress) {
+  progress.position = progress.detour->position;
+  progress.under_way = std::move(progress.detour->under_way);
+  progress.detour.reset();
 }
 
 }  // namespace healer::engine

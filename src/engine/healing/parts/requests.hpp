@@ -65,6 +65,6 @@ class StepRequests {
 /// Nobody knows what came of the request of a step: the daemon that had sent it has ended.
 void request_lost(HealingWorld& world, Healing& healing, const Step& step, StepRun& run);
 /// The secret is there again for whose sake an earlier step was run once more. Requires: the healing has a detour.
-void come_back(Healing& healing);
+void come_back(stage::Progress& progress);
 
 }  // namespace healer::engine

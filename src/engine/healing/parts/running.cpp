@@ -54,7 +54,7 @@ Healing* RunningHealings::find(HealingId id) {
 
 Healing* RunningHealings::of_action(ActionId action) {
   for (auto& [id, healing] : healings_)
-    for (const StepRun& run : healing.under_way)
+    for (const StepRun& run : healing.under_way())
       if (run.action == action && (run.state == StepRun::State::Running || run.state == StepRun::State::Ending))
         return &healing;
   return nullptr;
@@ -81,8 +81,9 @@ void RunningHealings::carry(HealingWorld& world, WallTime seen) {
   const Instant now = world.now();
   // The time for an approval goes on while healer is down, and that of a step by the clock.
   for (auto& [id, healing] : healings_) {
-    if (!healing.not_before || healing.stage == Healing::Stage::Approval) continue;
-    healing.not_before = healing.not_before->carried_on(seen, now);
+    stage::Waiting* const waits = healing.waiting();
+    if (waits == nullptr || !waits->not_before || healing.stage() == Healing::Stage::Approval) continue;
+    waits->not_before = waits->not_before->carried_on(seen, now);
     world.save(healing);
   }
 }

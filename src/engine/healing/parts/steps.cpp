@@ -28,7 +28,7 @@ Variables variables_of(const HealingWorld& world, const Healing& healing, std::s
   all.insert_or_assign("TARGET", healing.target);
   all.insert_or_assign("EVENT", healing.cause->event_text);
   all.insert_or_assign("REASON",
-                       healing.stage == Healing::Stage::Failing ? healing.failure : healing.cause->description);
+                       healing.stage() == Healing::Stage::Failing ? healing.failure : healing.cause->description);
   all.insert_or_assign("DATE", format_iso(healing.cause->when));
   all.insert_or_assign("HOST", world.host());
   all.insert_or_assign("HEALING", uuid_of(id));

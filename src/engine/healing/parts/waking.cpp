@@ -33,7 +33,7 @@ void WakeTimes::reevaluate(const HealingWorld& world) {
 bool WakeTimes::is_to_consider(const HealingWorld& world) {
   if (consider_at_ && *consider_at_ <= world.now().mono) must_reevaluate_ = true;
   for (const auto& [id, healing] : healings_.all())
-    if (healing.not_before && healing.not_before->over(world.now())) must_reevaluate_ = true;
+    if (healing.not_before() && healing.not_before()->over(world.now())) must_reevaluate_ = true;
   return must_reevaluate_;
 }
 
@@ -50,9 +50,9 @@ void WakeTimes::plan(const HealingWorld& world) {
   const auto at = [&](Duration when) { next_ = next_ ? std::min(*next_, when) : when; };
   if (consider_at_) at(*consider_at_);
   for (const auto& [id, healing] : healings_.all()) {
-    if (healing.not_before && healing.waits() && !healing.not_before->over(now))
-      at(now.mono + healing.not_before->left(now));
-    for (const StepRun& run : healing.under_way)
+    if (healing.not_before() && healing.waits() && !healing.not_before()->over(now))
+      at(now.mono + healing.not_before()->left(now));
+    for (const StepRun& run : healing.under_way())
       if (run.due && !run.over()) at(now.mono + std::max(run.due->left(now), Duration{1}));
   }
   if (const auto question = requests_.next_question()) at(std::max(*question, now.mono + Duration{1}));
