@@ -80,7 +80,7 @@ TEST_CASE("what a later healer has added is passed over, what is missing has its
     if (GENERATE(true, false)) json["held_by"] = "moon";
     const auto back = healing_from_json(json.dump());
     REQUIRE(back);
-    CHECK(back->held_by == Brake::Limit);
+    CHECK(back->held_by() == Brake::Limit);
   }
   SECTION("less") {
     const auto back = healing_from_json(R"({"id": 12, "target": "web1", "plan": {"name": "heal", "steps": [
