@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <iostream>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -42,7 +44,11 @@ void Daemon::handle(const Event& event) {
   std::vector<Effect> effects = std::exchange(effects_, std::exchange(spare_, {}));
   for (Effect& effect : effects) {
     publisher_.publish(happening::Asked{.effect = effect, .now = now});
-    std::visit([this](auto& known) { perform(known); }, effect);
+    std::visit(
+        [this]<typename Known>(Known& known) {
+          if constexpr (!std::is_same_v<Known, effect::Claim>) perform(known);  // which is granted already
+        },
+        effect);
   }
   if (effects.capacity() <= kMostSpare) {
     effects.clear();

@@ -69,7 +69,6 @@ class Daemon : public engine::EffectSink {
   void deliver_last();
   void perform(engine::effect::Request& effect);
   void perform(engine::effect::EndRequest& effect);
-  void perform(engine::effect::Claim&) {}  // granted already
   void perform(engine::effect::Commit& effect);
   void perform(engine::effect::Note&) {}  ///< it is published, and that is all
   void perform(engine::effect::Reply& effect);

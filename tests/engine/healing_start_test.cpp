@@ -121,7 +121,7 @@ TEST_CASE("a guard's word is for now: what was paused, or became well, while it 
     next.handle(event::ActionEnded{
         .action = world.execs.back().action, .outcome = Outcome::Exited, .status = 0, .elapsed = seconds{1}});
     CHECK(next.execs.empty());
-    CHECK(only(next).reason == "doubt: healer has just started");
+    CHECK(only(next).reason() == "doubt: healer has just started");
     CHECK(next.wait_for("guard") == "n0");
     next.end_program(0);
     CHECK(next.wait_for("shutdown") == "n0");
@@ -230,7 +230,7 @@ TEST_CASE("`on cancel` of what is cancelled between its tries waits for a place"
   answer_person(world, event::Command::Kind::Cancel, first);
   world.advance(seconds{1});
   CHECK(world.programs("undo") == 0);
-  CHECK(world.engine->healings().all().at(first).reason == "limit reached: 1 of 1 running");
+  CHECK(world.engine->healings().all().at(first).reason() == "limit reached: 1 of 1 running");
   SECTION("which the other gives back") {
     world.end_program(1);  // its guard refuses
     CHECK(world.wait_for("undo") == "n0");
@@ -365,7 +365,7 @@ TEST_CASE("a reload with equal rules changes nothing of what waits", "[healing]"
   const Healing waits = only(world);
   CHECK(waits.plan->key == hash128("another"));
   reload(hash128("another"));
-  CHECK(only(world).stage() == waits.stage);
+  CHECK(only(world).stage() == waits.stage());
   CHECK(only(world).plan == waits.plan);
 }
 

@@ -217,12 +217,13 @@ void HealingDriver::answered(const event::Answered& event, Turn& turn) {
 
 void HealingDriver::claimed(const event::Claimed& event, Turn& turn) {
   Context context(*this, turn);
-  healings_.claimed(context, event);
+  healings_.claimed(context, event.healing, event.claim);
 }
 
 void HealingDriver::denied(const event::Denied& event, Turn& turn) {
   Context context(*this, turn);
-  healings_.denied(context, event);
+  healings_.claimed(context, event.healing, event.claim,
+                    BrakeVerdict{.brake = event.by, .lets = false, .text = event.why});
 }
 
 void HealingDriver::unsettled(const fact::StandingEnded& fact, Turn& turn) {

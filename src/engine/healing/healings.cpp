@@ -78,7 +78,7 @@ void Healings::resume(HealingWorld& world, const SavedState& found, const std::s
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
     if (watches) {
-      if (healing.stage() == Stage::Claiming) retract(healing);
+      if (healing.stage() == Stage::Claiming) claims_.retract(healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
       continue;
     }
@@ -124,7 +124,7 @@ void Healings::reloaded(HealingWorld& world, const std::set<HealingId>& taken) {
   index(world.graph());
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
-    if (healing.stage() == Stage::Claiming) retract(healing);
+    if (healing.stage() == Stage::Claiming) claims_.retract(healing);
     if (world.graph().settings->shadow) {
       if (!healing.waits()) end_others(world, healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
@@ -223,7 +223,7 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
   if (!healing->cancelled_by.empty())
     return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
   const std::string what = describe(*healing);
-  if (healing->stage() == Stage::Claiming) retract(*healing);
+  if (healing->stage() == Stage::Claiming) claims_.retract(*healing);
   healing->cancelled_by = by;
   if (healing->waits() && (healing->round == 0 || healing->plan->on_cancel.empty())) {
     end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));

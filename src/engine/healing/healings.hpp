@@ -111,9 +111,8 @@ class Healings {
   void confirm_by(HealingWorld& world, ServiceId service, Duration began);
   void program_ended(HealingWorld& world, ActionId action, const ProgramEnd& end);
   void answered(HealingWorld& world, const event::Answered& answer);
-  /// A healing has the lock and the place that it has asked for; or it has not, and waits again.
-  void claimed(HealingWorld& world, const event::Claimed& answer);
-  void denied(HealingWorld& world, const event::Denied& answer);
+  /// A healing has the lock and the place that it has asked for; `denied`: others hold them, and it waits again.
+  void claimed(HealingWorld& world, HealingId healing, std::uint64_t claim, std::optional<BrakeVerdict> denied = {});
   /// What world.bring() was to do is done, or has failed.
   void brought(HealingWorld& world, HealingId healing, std::size_t run, StepEnd how, const std::string& text);
   /// A rule of the service that stood failed does so no more.
@@ -147,14 +146,10 @@ class Healings {
   void consider(HealingWorld& world);
   bool consider(HealingWorld& world, Healing& healing);
   bool consider_place(HealingWorld& world, Healing& healing);
-  void undo(HealingWorld& world, Healing& healing);
   bool wait_again(HealingWorld& world, Healing& healing);
-  void confirm(HealingWorld& world, Healing& healing);
   void confirmed(HealingWorld& world, Healing& healing);
   void claim(HealingWorld& world, Healing& healing, stage::Claiming::For next);
-  void retract(Healing& healing);
   void take(HealingWorld& world, Healing& healing, stage::Claiming::For next);
-  [[nodiscard]] std::optional<BrakeVerdict> closed_since(HealingWorld& world, const Healing& healing) const;
   bool judge_anew(HealingWorld& world, Healing& healing);
 
   // approval (healings_approval.cpp)

@@ -197,10 +197,11 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
     return true;
   }
   if (!secrets_.are_there(world, healing)) return false;
+  // What a rule asks for begins when its target was checked once more.
   if (healing.stage() == Stage::Between || healing.by_person() || healing.plan->only_alerts())
     claim(world, healing, next_of(healing));
-  else
-    confirm(world, healing);
+  else if (healing.at = stage::Confirming{}; !confirmations_.begin(world, healing))
+    confirmed(world, healing);
   return true;
 }
 
@@ -220,22 +221,10 @@ bool Healings::consider_place(HealingWorld& world, Healing& healing) {
   return true;
 }
 
-/// Goes through `on cancel`, or ends where nothing is written there. Nothing of it is under way, and it has a place.
-void Healings::undo(HealingWorld& world, Healing& healing) {
-  healing.at = stage::Stepping{};
-  go_on(world, healing);
-}
-
 /// From its guard back to where it waits. Whether it stays: the rules may have changed while the guard was asked.
 bool Healings::wait_again(HealingWorld& world, Healing& healing) {
   healing.wait_with({});
   return healing.has_begun() || judge_anew(world, healing);
-}
-
-/// The target is checked once more.
-void Healings::confirm(HealingWorld& world, Healing& healing) {
-  healing.at = stage::Confirming{};
-  if (!confirmations_.begin(world, healing)) confirmed(world, healing);
 }
 
 void Healings::confirmed(HealingWorld& world, Healing& healing) {
@@ -280,40 +269,25 @@ void Healings::claim(HealingWorld& world, Healing& healing, For next) {
   world.save(healing);
 }
 
-/// What waited for lock and place waits for its brakes again.
-void Healings::retract(Healing& healing) {
-  claims_.forget(healing.id);
-  healing.wait_with({});
-}
-
-void Healings::claimed(HealingWorld& world, const event::Claimed& answer) {
-  if (stopping_ || !claims_.answered(answer.healing, answer.claim)) return;
-  Healing& healing = running_.at(answer.healing);
+void Healings::claimed(HealingWorld& world, HealingId id, std::uint64_t claim, std::optional<BrakeVerdict> denied) {
+  if (stopping_ || !claims_.answered(id, claim)) return;
+  Healing& healing = running_.at(id);
   const For next = std::get<stage::Claiming>(healing.at).next;
-  const bool begins = next == For::Try || healing.in_probation;
-  if (const std::optional<BrakeVerdict> brake = begins ? closed_since(world, healing) : std::nullopt) {
-    healing.wait_with({});
-    brakes_.hold(world, healing, *brake);
-    world.save(healing);
-    return reevaluate(world);
-  }
-  take(world, healing, next);
-}
-
-void Healings::denied(HealingWorld& world, const event::Denied& answer) {
-  if (!claims_.answered(answer.healing, answer.claim)) return;
-  Healing& healing = running_.at(answer.healing);
-  const BrakeVerdict why{.brake = answer.by, .lets = false, .text = answer.why};
-  claims_.denied(healing.id, why, world);
+  if (denied) claims_.denied(id, *denied, world);
+  if (!denied && (next == For::Try || healing.in_probation)) denied = brakes_.closed_since(world, healing);
+  if (!denied) return take(world, healing, next);
   healing.wait_with({});
-  brakes_.hold(world, healing, why);
+  brakes_.hold(world, healing, *denied);
   world.save(healing);
   reevaluate(world);
 }
 
 /// Lock and place are taken; what they were asked for begins.
 void Healings::take(HealingWorld& world, Healing& healing, For next) {
-  if (next == For::Undo) return undo(world, healing);
+  if (next == For::Undo) {  // through `on cancel`; it ends where nothing is written there
+    healing.at = stage::Stepping{};
+    return go_on(world, healing);
+  }
   if (next == For::OnFailure && !healing.in_probation) {
     healing.failure += "; it is not tried again, as its target is well";
     return give_up(world, healing);
@@ -331,20 +305,6 @@ void Healings::take(HealingWorld& world, Healing& healing, For next) {
   }
   if (!healing.plan->guard || (healing.plan->guard->once && healing.round > 0)) return begin_try(world, healing);
   begin_guard(world, healing);
-}
-
-/// What holds it back although it was let go: while its guard or its place was asked for, or healer was away, a person
-/// may have paused it, the target may be well again, or others may have failed, too: then it is too much.
-std::optional<BrakeVerdict> Healings::closed_since(HealingWorld& world, const Healing& healing) const {
-  census_.forget();
-  if (!condition_stands(world, targets_, healing))
-    return BrakeVerdict{.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
-  // Its place it has: to ask for that again could hold up all for ever.
-  constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
-                                   Brake::List,  Brake::Breaker, Brake::PauseWhile};
-  for (const BrakeVerdict& verdict : brakes_.verdicts(world, healing))
-    if (!verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain)) return verdict;
-  return std::nullopt;
 }
 
 /// One that has not begun, by the rules that are in force now. Whether it stays.

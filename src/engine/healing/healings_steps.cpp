@@ -141,11 +141,11 @@ void Healings::guard_ended(HealingWorld& world, Healing& healing, const ProgramE
   StepRun run = std::get<stage::Guarding>(healing.at).run;
   if (healing.is_abandoned()) return end_abandoned(world, healing);
   if (!healing.cancelled_by.empty()) {
-    if (healing.round > 0) return undo(world, healing);  // an earlier try has done something
+    if (healing.round > 0) return take(world, healing, stage::Claiming::For::Undo);  // an earlier try did something
     return end(world, healing, HealingEnd::Cancelled, "cancelled by " + healing.cancelled_by);
   }
   if (end_of_guard.end == StepEnd::Done) {
-    const std::optional<BrakeVerdict> brake = closed_since(world, healing);
+    const std::optional<BrakeVerdict> brake = brakes_.closed_since(world, healing);
     if (!brake) return begin_try(world, healing);
     if (!wait_again(world, healing)) return;
     brakes_.hold(world, healing, *brake);

@@ -231,6 +231,19 @@ std::vector<BrakeVerdict> Brakes::verdicts(const HealingWorld& world, const Heal
   return all_verdicts;
 }
 
+std::optional<BrakeVerdict> Brakes::closed_since(const HealingWorld& world, const Healing& healing) const {
+  census_.forget();
+  if (!condition_stands(world, index_, healing))
+    return BrakeVerdict{.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
+  // Its place it has: to ask for that again could hold up all for ever.
+  constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
+                                   Brake::List,  Brake::Breaker, Brake::PauseWhile};
+  for (BrakeVerdict& verdict : verdicts(world, healing))
+    if (!verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain))
+      return std::move(verdict);
+  return std::nullopt;
+}
+
 std::optional<BrakeVerdict> Brakes::first(const HealingWorld& world, const Healing& healing) const {
   for (BrakeVerdict& verdict : verdicts(world, healing))
     if (!verdict.lets) return std::move(verdict);

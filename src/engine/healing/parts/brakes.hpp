@@ -43,6 +43,9 @@ class Brakes {
                                                   const HealOrder& order) const;
   /// As ClosedBrakes::unwell(), of groups that are counted again.
   [[nodiscard]] std::vector<std::string> unwell_of_closed(const HealingWorld& world) const;
+  /// What holds back one that was let go already: while its guard or its place was asked for, or healer was away, a
+  /// person may have paused it, the target may be well again, or others may have failed, too: then it is too much.
+  [[nodiscard]] std::optional<BrakeVerdict> closed_since(const HealingWorld& world, const Healing& healing) const;
   /// The first that holds it back.
   [[nodiscard]] std::optional<BrakeVerdict> first(const HealingWorld& world, const Healing& healing) const;
   /// Whether there is a place for it.

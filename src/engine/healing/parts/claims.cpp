@@ -31,6 +31,11 @@ std::optional<BrakeVerdict> Claims::denial(HealingId healing, Instant now) const
   return found->second.why;
 }
 
+void Claims::retract(Healing& healing) {
+  forget(healing.id);
+  healing.wait_with({});
+}
+
 void Claims::forget(HealingId healing) {
   asked_.erase(healing);
   denials_.erase(healing);

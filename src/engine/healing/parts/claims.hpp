@@ -26,6 +26,8 @@ class Claims {
   void denied(HealingId healing, BrakeVerdict why, const HealingWorld& world);
   /// What was said to it within the last cycle; nothing: it may ask.
   [[nodiscard]] std::optional<BrakeVerdict> denial(HealingId healing, Instant now) const;
+  /// Lock and place are not wanted any more: it waits for its brakes again.
+  void retract(Healing& healing);
   /// Nothing is wanted for it any more.
   void forget(HealingId healing);
 
