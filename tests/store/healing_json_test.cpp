@@ -38,6 +38,36 @@ TEST_CASE("every field of a healing and its plan is in its text, with every kind
   CHECK(to_json(*back) == text);
 }
 
+TEST_CASE("a healing that claims its place is read with what it claims it for", "[store]") {
+  Healing healing = some_healing();
+  healing.at =
+      stage::Claiming{GENERATE(stage::Claiming::For::Try, stage::Claiming::For::OnFailure, stage::Claiming::For::Undo)};
+  const auto back = healing_from_json(to_json(healing));
+  REQUIRE(back);
+  CHECK(back->at == healing.at);
+}
+
+TEST_CASE("what an earlier healer wrote of another stage is left out", "[store]") {
+  Json json = Json::parse(to_json(some_healing()));
+  json["position"] = 1;
+  json["under_way"] = Json::array();
+  json["not_before"] = {{"wall", 5}, {"mono", 5}, {"boot", 1}, {"length", 5}};
+  json["reason"] = "again: try 1 failed";
+  json["held_by"] = "again";
+  json.erase("detour");
+  const auto read = [&](const char* stage) {
+    json["stage"] = stage;
+    const auto back = healing_from_json(json.dump());
+    REQUIRE(back);
+    return back->at;
+  };
+  const Deadline due{.wall = WallTime{Duration{5}}, .mono = Duration{5}, .boot = 1, .length = Duration{5}};
+  const stage::Waiting waits{.reason = "again: try 1 failed", .held_by = Brake::Again, .not_before = due};
+  CHECK(read("between") == HealingStage(stage::Between{waits}));
+  CHECK(read("confirming") == HealingStage(stage::Confirming{}));
+  CHECK(read("failing") == HealingStage(stage::Failing{{.position = 1}}));
+}
+
 TEST_CASE("every field of what is remembered is in its text", "[store]") {
   const auto seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{101}));
   AnyHealing any(seed);
@@ -75,6 +105,7 @@ TEST_CASE("what a later healer has added is passed over, what is missing has its
     CHECK(same(*back, healing));
   }
   SECTION("a brake, as before there was a word of it, or one of a later healer") {
+    json["stage"] = "held";
     json["reason"] = "limit reached: 1 of 1 running";
     json.erase("held_by");
     if (GENERATE(true, false)) json["held_by"] = "moon";
