@@ -91,6 +91,18 @@ TEST_CASE("one that is denied waits with that reason, and asks again after a cyc
   CHECK(only(*world).stage() == Stage::Guarding);
 }
 
+TEST_CASE("an approval outlasts that others were first", "[healing][claims]") {
+  const auto world = shared({.targets = 1, .mode = HealingMode::Approval});
+  world->fail(0);
+  for (int i = 0; i < 100 && (world->engine->healings().idle() || only(*world).stage() != Stage::Approval); ++i)
+    world->advance(milliseconds{100});
+  say(*world, event::Command::Kind::Approve, JobId{only(*world).id.number()});
+  deny(*world, wait_for_claim(*world));
+  grant(*world, wait_for_claim(*world));
+  CHECK(only(*world).approved_by == "anna");
+  CHECK(world->wait_for("guard") == "n0");
+}
+
 TEST_CASE("what comes between a claim and its answer holds the healing back", "[healing][claims]") {
   const auto world = shared({.targets = 1});
   world->fail(0);

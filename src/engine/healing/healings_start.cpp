@@ -273,7 +273,10 @@ void Healings::claimed(HealingWorld& world, HealingId id, std::uint64_t claim, s
   if (stopping_ || !claims_.answered(id, claim)) return;
   Healing& healing = running_.at(id);
   const For next = std::get<stage::Claiming>(healing.at).next;
-  if (denied) claims_.denied(id, *denied, world);
+  if (denied) {
+    claims_.denied(id, *denied, world);
+    healing.approved_early = !healing.approved_by.empty();  // that others were first does not void an approval
+  }
   if (!denied && (next == For::Try || healing.in_probation)) denied = brakes_.closed_since(world, healing);
   if (!denied) return take(world, healing, next);
   healing.wait_with({});
