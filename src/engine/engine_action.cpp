@@ -61,6 +61,11 @@ void acknowledge(const event::Command& command, const Graph& graph, RuleStates& 
   turn.replies.push_back({command.id, !done.empty(), text.empty() ? "no service acknowledged" : std::move(text)});
 }
 
+ActionKind kind_of(event::Command::Kind kind) {
+  using Kind = event::Command::Kind;
+  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
+}
+
 /// A program was ended since its time was over, and its step has failed; only now is known what it said.
 void note_last_words(const effect::Exec& exec, const event::ActionEnded& end, const Graph& graph, Starts& starts,
                      ActionFailures& failures, Turn& turn) {
@@ -127,7 +132,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 // ---- commands -----------------------------------------------------------------------------------------------------
 
 void Engine::validate(const event::Command& event, Turn& turn) {
-  PendingCommand pending{.command = event};
+  PendingCommand pending{.order = {.asker = event.id, .services = event.services, .by = event.by}};
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     if (!services_[id.index()].monitored) {
@@ -160,7 +165,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
   healing_.reevaluate(turn);
   if (event.kind == Kind::Validate) return validate(event, turn);
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
-    return command_jobs(event, turn);
+    return command_jobs({.asker = event.id, .kind = kind_of(event.kind), .services = event.services, .by = event.by},
+                        turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
   if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return healing_.command(event, turn);
   switch (event.kind) {

@@ -10,18 +10,13 @@
 
 namespace healer::engine {
 
-/// What commands have come to that a healing gave; and those that it gives.
+/// What orders of healings have come to; and those that they give.
 void Engine::notify_healings(Turn& turn) {
   for (int round = 0; round < 64; ++round) {
-    for (const event::Command& order : std::exchange(turn.orders, {})) command_jobs(order, turn);
-    std::vector<effect::Reply> own;
-    std::erase_if(turn.replies, [&](effect::Reply& reply) {
-      if (!of_healing(reply.command)) return false;
-      own.push_back(std::move(reply));
-      return true;
-    });
-    if (own.empty() && turn.orders.empty()) return;
-    healing_.brought(own, turn);
+    for (Order& order : std::exchange(turn.orders, {})) command_jobs(std::move(order), turn);
+    const std::vector<OrderEnded> ended = std::exchange(turn.orders_ended, {});
+    if (ended.empty() && turn.orders.empty()) return;
+    healing_.brought(ended, turn);
     drain(turn);
   }
 }

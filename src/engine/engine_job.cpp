@@ -16,11 +16,6 @@
 namespace healer::engine {
 namespace {
 
-ActionKind kind_of(event::Command::Kind kind) {
-  using Kind = event::Command::Kind;
-  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
-}
-
 /// Of a job that a person, or a healing, asks for.
 std::shared_ptr<const effect::Cause> cause_of(ActionKind kind, const std::string& service, const Origin& by,
                                               Instant now) {
@@ -80,11 +75,11 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
   if (order.kind == ActionKind::Stop && is_person(order.by))
     for (const JobStep& step : plan.steps) stopped.insert(step.service);
   const std::string by = words_of(order.by);
-  const std::optional<CommandId> command = order.asked_by;
+  const std::optional<Asker> asker = order.asked_by;
   const JobId job = jobs_.begin(std::move(order), std::move(plan.steps), turn);
   if (!stopped.empty()) {
     const std::vector<std::string> ended = healing_.take_away(stopped, fmt::format("stopped by {}", by), turn);
-    if (command) commands_.note_ended(*command, ended);
+    if (asker) commands_.note_ended(*asker, ended);
     drain(turn);
   }
   jobs_.go(job, turn);
@@ -92,65 +87,61 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
 }
 
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
-void Engine::command_jobs(const event::Command& command, Turn& turn) {
-  const ActionKind kind = kind_of(command.kind);
+void Engine::command_jobs(Order order, Turn& turn) {
   if (graph_->settings->shadow || graph_->settings->dry_run) {
-    turn.replies.push_back({command.id, false,
-                            graph_->settings->shadow ? "healer only watches (shadow): nothing is started or stopped"
-                                                     : "this is a dry run: nothing is started or stopped"});
-    return;
+    return turn.answer(order.asker, false,
+                       graph_->settings->shadow ? "healer only watches (shadow): nothing is started or stopped"
+                                                : "this is a dry run: nothing is started or stopped");
   }
   // The job of a healing's step has outlived a restart of healer: the step waits for its end.
-  if (of_healing(command.id) && jobs_.join_healing(command, kind))
-    return commands_.begin({.command = command, .outstanding = 1});
+  if (std::holds_alternative<HealingRun>(order.asker) && jobs_.join_healing(order))
+    return commands_.begin({.order = std::move(order), .outstanding = 1});
   // Among several, what is no process and has no program is left as it is, as by Monit.
-  const bool nothing = command.services.size() == 1 && graph_->block(command.services.front()) != nullptr &&
-                       starts_nothing(*graph_, command.services.front());
-  if (nothing && kind == ActionKind::Restart) {
-    turn.replies.push_back(
-        {command.id, false, fmt::format("{}: it has no start program", graph_->at(command.services.front()).name)});
-    return;
-  }
+  const bool nothing = order.services.size() == 1 && graph_->block(order.services.front()) != nullptr &&
+                       starts_nothing(*graph_, order.services.front());
+  if (nothing && order.kind == ActionKind::Restart)
+    return turn.answer(order.asker, false,
+                       fmt::format("{}: it has no start program", graph_->at(order.services.front()).name));
   const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
-  std::map<std::uint32_t, std::vector<ServiceId>> orders;
-  for (const ServiceId id : command.services) {
+  std::map<std::uint32_t, std::vector<ServiceId>> by_cluster;
+  for (const ServiceId id : order.services) {
     if (graph_->block(id) == nullptr) continue;
     // Among several, a process that nothing could start again is left running, too.
-    if (kind == ActionKind::Restart && command.services.size() > 1 &&
+    if (order.kind == ActionKind::Restart && order.services.size() > 1 &&
         (!graph_->at(id).can_start() || starts_nothing(*graph_, id)))
-      monitor(id, command.by, turn);
+      monitor(id, order.by, turn);
     else
-      orders[clusters[id.index()]].push_back(id);
+      by_cluster[clusters[id.index()]].push_back(id);
   }
-  PendingCommand pending{.command = command};
-  pending.outstanding = static_cast<std::uint32_t>(orders.size());
-  if (orders.empty()) return commands_.answer_idle(pending, turn);
+  PendingCommand pending{.order = order};
+  pending.outstanding = static_cast<std::uint32_t>(by_cluster.size());
+  if (by_cluster.empty()) return commands_.answer_idle(pending, turn);
   commands_.begin(std::move(pending));
-  for (auto& [cluster, services] : orders) command_cluster(command, kind, std::move(services), turn);
+  for (auto& [cluster, services] : by_cluster) command_cluster(order, std::move(services), turn);
 }
 
 /// Of services that depend on each other.
-void Engine::command_cluster(const event::Command& command, ActionKind kind, std::vector<ServiceId> services,
-                             Turn& turn) {
-  const Jobs::Joined joined = jobs_.join(kind, services, command.id, turn);
-  for (const ServiceId id : joined.services) monitor(id, command.by, turn);  // it may have been taken out meanwhile
-  commands_.await_jobs(command.id, joined.jobs);
-  if (services.empty()) return commands_.await_jobs(command.id, -1);
+void Engine::command_cluster(const Order& order, std::vector<ServiceId> services, Turn& turn) {
+  const ActionKind kind = order.kind;
+  const Jobs::Joined joined = jobs_.join(kind, services, order.asker, turn);
+  for (const ServiceId id : joined.services) monitor(id, order.by, turn);  // it may have been taken out meanwhile
+  commands_.await_jobs(order.asker, joined.jobs);
+  if (services.empty()) return commands_.await_jobs(order.asker, -1);
   if (const std::string why = jobs_.busy_with(kind, services); !why.empty())
-    return commands_.job_ended(command.id, services.front(),
+    return commands_.job_ended(order.asker, services.front(),
                                fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
-  jobs_.end_of_rules(kind, services, command.by, turn);
+  jobs_.end_of_rules(kind, services, order.by, turn);
   drain(turn);
   for (const ServiceId id : services) {
     starts_.begin_afresh(id, turn);
-    if (kind == ActionKind::Restart) monitor(id, command.by, turn);
+    if (kind == ActionKind::Restart) monitor(id, order.by, turn);
   }
-  auto cause = cause_of(kind, graph_->at(services.front()).name, command.by, turn.now);
+  auto cause = cause_of(kind, graph_->at(services.front()).name, order.by, turn.now);
   begin_job({.kind = kind,
              .services = std::move(services),
-             .by = command.by,
+             .by = order.by,
              .cause = std::move(cause),
-             .asked_by = command.id},
+             .asked_by = order.asker},
             turn);
 }
 
@@ -214,8 +205,8 @@ void Engine::on(const fact::JobEnded& fact, Turn& turn) {
   failures_.note(job, fact.good, turn);
   alerts_.report_end(job, fact.good, starts_, turn);
   commands_.note_touched(job, fact.good);
-  for (const CommandId command : job.asked_by)
-    commands_.job_ended(command, job.service,
+  for (const Asker& asker : job.asked_by)
+    commands_.job_ended(asker, job.service,
                         fact.good ? std::string{} : fmt::format("{}: {}", graph_->at(job.service).name, job.failure),
                         turn);
 }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "engine/ids.hpp"
+#include "engine/order.hpp"
 #include "engine/parts/timetable.hpp"
 #include "util/hash.hpp"
 #include "util/time.hpp"
@@ -118,7 +119,7 @@ struct LeftReported {
 
 /// A job goes on without a service that a command has named.
 struct OrderFailed {
-  CommandId command;
+  Asker asker;
   ServiceId service;
   std::string why;
 };

@@ -26,6 +26,7 @@
 #include "engine/events/commit.hpp"
 #include "engine/events/origin.hpp"
 #include "engine/ids.hpp"
+#include "engine/order.hpp"
 #include "util/rare.hpp"
 
 namespace healer::engine {
@@ -80,7 +81,7 @@ struct Job {
   bool unmonitor = false;       ///< SavedJob::unmonitor
   Origin by;                    ///< who wants it
   std::shared_ptr<const effect::Cause> cause;
-  std::vector<CommandId> asked_by;  ///< who waits for its end
+  std::vector<Asker> asked_by;  ///< who waits for its end
 
   [[nodiscard]] const JobStep& step() const { return steps[position]; }
   [[nodiscard]] WallTime begun_at(Instant now) const { return now.wall - (now.mono - begun); }
@@ -92,7 +93,7 @@ struct JobOrder {
   std::vector<ServiceId> services;
   Origin by;
   std::shared_ptr<const effect::Cause> cause;
-  std::optional<CommandId> asked_by{};
+  std::optional<Asker> asked_by{};
 };
 
 /// Everything that must be up before `service`, directly or not: first what the others need. Not itself.

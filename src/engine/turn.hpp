@@ -15,6 +15,7 @@
 #include "engine/events/evidence.hpp"
 #include "engine/facts.hpp"
 #include "engine/ids.hpp"
+#include "engine/order.hpp"
 #include "engine/parts/timetable.hpp"
 #include "engine/state.hpp"
 #include "util/few.hpp"
@@ -42,12 +43,21 @@ struct Turn {
   std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
   std::shared_ptr<const Evidence> before{};             // what was last seen of a service, before what it is told now
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
-  std::vector<event::Command> orders{};                 // of healings, done at the end of the turn
+  std::vector<Order> orders{};                          // of healings, done at the end of the turn
+  std::vector<OrderEnded> orders_ended{};               // which they are told then
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>
       acts{};                             // that the commit sets free
   std::vector<effect::EndAction> ends{};  // that need not wait for it
   std::vector<Fact> facts{};              // that no part has heard yet, in the order in which they were told
+
+  /// What somebody has asked for has come to this.
+  void answer(const Asker& asker, bool good, std::string text) {
+    if (const auto* const command = std::get_if<CommandId>(&asker))
+      replies.push_back({*command, good, std::move(text)});
+    else
+      orders_ended.push_back({std::get<HealingRun>(asker), good, std::move(text)});
+  }
 
   void tell(Fact fact) { facts.push_back(std::move(fact)); }
 

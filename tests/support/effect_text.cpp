@@ -195,8 +195,8 @@ class Text {
 };
 
 constexpr std::array<std::string_view, std::variant_size_v<Effect>> kNames{
-    "measure", "cancel-run", "exec",        "end-action", "watch", "signal", "adopt",
-    "alert",   "request",    "end-request", "commit",     "note",  "reply"};
+    "measure", "cancel-run", "exec",        "end-action", "watch",  "signal", "adopt",
+    "alert",   "request",    "end-request", "claim",      "commit", "note",   "reply"};
 
 const char* file_of_effects() { return std::getenv("HEALER_EFFECTS"); }
 

@@ -232,13 +232,10 @@ void HealingDriver::unsettled(const fact::StandingEnded& fact, Turn& turn) {
   healings_.unsettled(context, {views_.graph->at(fact.service).name, fact.rule}, fact.target, fact.lapsed);
 }
 
-void HealingDriver::brought(const std::vector<effect::Reply>& replies, Turn& turn) {
+void HealingDriver::brought(const std::vector<OrderEnded>& ended, Turn& turn) {
   Context context(*this, turn);
-  for (const effect::Reply& reply : replies) {
-    const std::uint64_t number = reply.command.number() & ~kOfHealing;
-    healings_.brought(context, HealingId{number & ((std::uint64_t{1} << kRunShift) - 1)}, number >> kRunShift,
-                      reply.ok ? StepEnd::Done : StepEnd::Failed, reply.text);
-  }
+  for (const OrderEnded& one : ended)
+    healings_.brought(context, one.run.healing, one.run.run, one.good ? StepEnd::Done : StepEnd::Failed, one.text);
 }
 
 void HealingDriver::recovered(ServiceId id, Turn& turn) {

@@ -28,6 +28,7 @@ namespace healer::engine {
 
 struct Graph;
 struct HealOrder;
+struct OrderEnded;
 struct PendingExec;
 struct Rule;
 struct Turn;
@@ -110,7 +111,7 @@ class HealingDriver {
   void claimed(const event::Claimed& event, Turn& turn);
   void denied(const event::Denied& event, Turn& turn);
   /// What its orders have come to.
-  void brought(const std::vector<effect::Reply>& replies, Turn& turn);
+  void brought(const std::vector<OrderEnded>& ended, Turn& turn);
   /// A rule of the service has recovered: a target whose healing did not help may be healed by rules again.
   void recovered(ServiceId id, Turn& turn);
   /// The condition of a rule of a `check event` does not stand for its target any more.

@@ -39,14 +39,6 @@
 
 namespace healer::engine {
 
-/// Where in the id of a command the run of a step stands.
-inline constexpr int kRunShift = 56;
-
-/// The command by which a healing orders what a run of its step is to bring about.
-inline CommandId command_of(HealingId healing, std::size_t run) {
-  return CommandId{kOfHealing | (static_cast<std::uint64_t>(run) & 0x7F) << kRunShift | healing.number()};
-}
-
 class HealingDriver::Context final : public HealingWorld {
  public:
   Context(const HealingDriver& driver, Turn& turn) : driver_(driver), views_(driver.views_), turn_(turn) {}
@@ -211,18 +203,19 @@ class HealingDriver::Context final : public HealingWorld {
     return {};
   }
   void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
-    using Kind = event::Command::Kind;
-    const Kind kind = what == Bringing::Start ? Kind::Start : what == Bringing::Stop ? Kind::Stop : Kind::Restart;
+    const auto number = static_cast<std::uint32_t>(run);
     // After this turn's other work, for what it says comes back to the healing.
-    turn_.orders.push_back({.id = command_of(healing.id, run),
-                            .kind = kind,
+    turn_.orders.push_back({.asker = HealingRun{healing.id, number},
+                            .kind = what == Bringing::Start  ? ActionKind::Start
+                                    : what == Bringing::Stop ? ActionKind::Stop
+                                                             : ActionKind::Restart,
                             .services = {service},
-                            .by = ByHealing{.id = healing.id, .run = static_cast<std::uint32_t>(run)}});
+                            .by = ByHealing{.id = healing.id, .run = number}});
   }
   void leave(const Healing& healing) override {
-    std::erase_if(turn_.orders, [&](const event::Command& order) {
+    std::erase_if(turn_.orders, [&](const Order& order) {
       if (!is_healing(order.by, healing.id)) return false;
-      turn_.replies.push_back({order.id, false, "was ended"});
+      turn_.answer(order.asker, false, "was ended");
       return true;
     });
     for (const auto& [id, job] : views_.jobs.all())

@@ -43,10 +43,6 @@ struct HealOrder;
 struct Rule;
 struct SavedState;
 
-/// Commands that a healing gives have numbers of their own: no client's reaches so far.
-inline constexpr std::uint64_t kOfHealing = std::uint64_t{1} << 63;
-[[nodiscard]] constexpr bool of_healing(CommandId command) { return (command.number() & kOfHealing) != 0; }
-
 /// Of a program whose end nobody saw.
 inline constexpr std::string_view kCutOff = "was cut off when healer ended, and may be half done";
 

@@ -20,47 +20,41 @@ namespace {
 
 constexpr std::size_t kMostNamed = 20;
 
-ActionKind kind_of(event::Command::Kind kind) {
-  using Kind = event::Command::Kind;
-  return kind == Kind::Start ? ActionKind::Start : kind == Kind::Stop ? ActionKind::Stop : ActionKind::Restart;
-}
-
 std::string_view done(ActionKind kind) {
   return kind == ActionKind::Stop ? "stopped" : kind == ActionKind::Start ? "started" : "restarted";
 }
 
 }  // namespace
 
-const PendingCommand* PendingCommands::find(CommandId id) const {
-  const auto found = commands_.find(id.number());
+const PendingCommand* PendingCommands::find(const Asker& asker) const {
+  const auto found = commands_.find(asker);
   return found == commands_.end() ? nullptr : &found->second;
 }
 
 void PendingCommands::begin(PendingCommand command) {
-  const std::uint64_t number = command.command.id.number();
-  commands_.emplace(number, std::move(command));
+  const Asker asker = command.order.asker;
+  commands_.emplace(asker, std::move(command));
 }
 
 void PendingCommands::begin_validate(PendingCommand command, Turn& turn) {
   if (command.outstanding == 0)
-    turn.replies.push_back(
-        {command.command.id, command.asked == 0 && command.unmonitored.empty(), validated_text(command)});
+    turn.answer(command.order.asker, command.asked == 0 && command.unmonitored.empty(), validated_text(command));
   else
     begin(std::move(command));
 }
 
-void PendingCommands::await_jobs(CommandId id, std::int64_t more) {
-  PendingCommand& command = commands_.at(id.number());
+void PendingCommands::await_jobs(const Asker& asker, std::int64_t more) {
+  PendingCommand& command = commands_.at(asker);
   command.outstanding = static_cast<std::uint32_t>(command.outstanding + more);
 }
 
-void PendingCommands::note_ended(CommandId id, const std::vector<std::string>& healings) {
-  if (const auto found = commands_.find(id.number()); found != commands_.end())
+void PendingCommands::note_ended(const Asker& asker, const std::vector<std::string>& healings) {
+  if (const auto found = commands_.find(asker); found != commands_.end())
     found->second.ended.insert(found->second.ended.end(), healings.begin(), healings.end());
 }
 
 void PendingCommands::answer_idle(const PendingCommand& command, Turn& turn) const {
-  turn.replies.push_back({command.command.id, true, done_text(command)});
+  turn.answer(command.order.asker, true, done_text(command));
 }
 
 /// "2 of 5 services failed: a, b; not monitored: c", "web is in order".
@@ -72,10 +66,10 @@ std::string PendingCommands::validated_text(const PendingCommand& command) const
     text = command.asked == 1
                ? fmt::format("{} failed", failed.front())
                : fmt::format("{} of {} services failed: {}", failed.size(), command.asked, listed(failed));
-  } else if (command.asked > 1 && command.command.services.size() == graph_->order.size()) {
+  } else if (command.asked > 1 && command.order.services.size() == graph_->order.size()) {
     text = fmt::format("all {} services are in order", command.asked);
   } else if (command.asked > 0) {
-    std::vector<std::string> good = names_of(command.command.services);
+    std::vector<std::string> good = names_of(command.order.services);
     std::erase_if(good, [&](const std::string& name) {
       return std::ranges::find(command.unmonitored, name) != command.unmonitored.end();
     });
@@ -93,8 +87,8 @@ std::vector<std::string> PendingCommands::names_of(const std::vector<ServiceId>&
 
 void PendingCommands::note_touched(const Job& job, bool good) {
   const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
-  for (const CommandId command : job.asked_by) {
-    const auto found = commands_.find(command.number());
+  for (const Asker& asker : job.asked_by) {
+    const auto found = commands_.find(asker);
     if (found == commands_.end()) continue;
     for (const JobStep& step : steps) {
       PendingCommand::Touched& touched = found->second.touched[step.service];
@@ -107,7 +101,7 @@ void PendingCommands::note_touched(const Job& job, bool good) {
 /// What was done to whom: "web, db restarted; app started, too". Where some have failed, only what was done to others
 /// of those that were named.
 std::string PendingCommands::done_text(const PendingCommand& command) const {
-  const bool stop = command.command.kind == event::Command::Kind::Stop;
+  const bool stop = command.order.kind == ActionKind::Stop;
   std::map<ActionKind, std::vector<ServiceId>> done_to, done_too;
   std::vector<ServiceId> as_wanted, without, unmonitored;
   const auto verb_of = [](const PendingCommand::Touched& touched) -> std::optional<ActionKind> {
@@ -115,7 +109,7 @@ std::string PendingCommands::done_text(const PendingCommand& command) const {
     if (touched.started) return ActionKind::Start;
     return touched.stopped ? std::optional(ActionKind::Stop) : std::nullopt;
   };
-  for (const ServiceId id : command.command.services) {
+  for (const ServiceId id : command.order.services) {
     if (id.index() >= graph_->slots.size() || !graph_->slots[id.index()]) continue;
     const ServiceBlock& block = graph_->at(id);
     const auto touched = command.touched.find(id);
@@ -128,8 +122,7 @@ std::string PendingCommands::done_text(const PendingCommand& command) const {
   }
   for (const auto& [id, touched] : command.touched)
     if (const auto verb = verb_of(touched);
-        verb && command.failed.empty() &&
-        std::ranges::find(command.command.services, id) == command.command.services.end())
+        verb && command.failed.empty() && std::ranges::find(command.order.services, id) == command.order.services.end())
       done_too[*verb].push_back(id);
   std::vector<std::string> parts;
   const auto add = [&](const std::vector<ServiceId>& services, std::string_view one, std::string_view several) {
@@ -156,12 +149,12 @@ std::string PendingCommands::done_text(const PendingCommand& command) const {
     const std::string too = fmt::format("{}, too", done(verb));
     add(services, too, too);
   }
-  if (parts.empty() && command.failed.empty()) return fmt::format("no service {}", done(kind_of(command.command.kind)));
+  if (parts.empty() && command.failed.empty()) return fmt::format("no service {}", done(command.order.kind));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-void PendingCommands::job_ended(CommandId id, ServiceId service, const std::string& failure, Turn& turn) {
-  const auto found = commands_.find(id.number());
+void PendingCommands::job_ended(const Asker& asker, ServiceId service, const std::string& failure, Turn& turn) {
+  const auto found = commands_.find(asker);
   if (found == commands_.end()) return;
   PendingCommand& pending = found->second;
   if (!failure.empty()) pending.failed.emplace(service, failure);
@@ -179,7 +172,8 @@ void PendingCommands::job_ended(CommandId id, ServiceId service, const std::stri
     if (const std::string also = done_text(pending); !also.empty()) text += "\n" + also;
   }
   for (const std::string& ended : pending.ended) text += "\n" + ended;
-  turn.replies.push_back({id, pending.failed.empty(), text});
+  const bool good = pending.failed.empty();
+  turn.answer(asker, good, std::move(text));
   commands_.erase(found);
 }
 
@@ -194,7 +188,7 @@ void PendingCommands::run_ended(ServiceId id, bool failed, Turn& turn) {
       name += fmt::format(" (not known for {}: {})", format_duration(turn.now.wall - unknown->since), unknown->why);
   }
   for (const CommandId command : waiting.mapped()) {
-    const auto found = commands_.find(command.number());
+    const auto found = commands_.find(command);
     if (found == commands_.end()) continue;
     PendingCommand& pending = found->second;
     if (failed) pending.failed.emplace(id, name);

@@ -89,7 +89,7 @@ class Jobs {
   void go(JobId id, Turn& turn);
   /// The job that a step of a healing has begun and that has outlived a restart: the command waits for its end. False:
   /// there is none.
-  bool join_healing(const event::Command& command, ActionKind kind);
+  bool join_healing(const Order& order);
   /// Who waits for jobs that are under way already, and for how many.
   struct Joined {
     std::vector<ServiceId> services{};  ///< that are taken out of those that were given
@@ -97,7 +97,7 @@ class Jobs {
   };
   /// Where rules start these services already, a person who asks for the same waits for that. So does one who wants
   /// restarts, where one job has them all, and they are not running any more, or are yet to be stopped.
-  [[nodiscard]] Joined join(ActionKind kind, std::vector<ServiceId>& services, CommandId command, Turn& turn);
+  [[nodiscard]] Joined join(ActionKind kind, std::vector<ServiceId>& services, const Asker& asker, Turn& turn);
 
   // ---- what is told
   /// A look is under way for a step.
