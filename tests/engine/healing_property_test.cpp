@@ -26,12 +26,31 @@ using namespace healer::test;
 
 namespace {
 
+using Stage = Healing::Stage;
+
+/// Where a healing can be after a turn, by where it was before: what the table of stage.hpp leads to, through stages in
+/// which it does not rest. From waiting to a place there is no way but a claim.
+const std::map<Stage, std::set<Stage>> kTurns{
+    {Stage::Held, {Stage::Approval, Stage::Confirming, Stage::Claiming}},
+    {Stage::Approval, {Stage::Held, Stage::Between, Stage::Confirming, Stage::Claiming}},
+    {Stage::Confirming, {Stage::Held, Stage::Approval, Stage::Claiming}},
+    {Stage::Claiming,
+     {Stage::Guarding, Stage::Stepping, Stage::Failing, Stage::Cancelling, Stage::Held, Stage::Between}},
+    {Stage::Guarding, {Stage::Stepping, Stage::Held, Stage::Between, Stage::Cancelling}},
+    {Stage::Stepping, {Stage::Between, Stage::Failing, Stage::Cancelling}},
+    {Stage::Between, {Stage::Approval, Stage::Claiming}},
+    {Stage::Failing, {Stage::Between, Stage::Cancelling}},
+    {Stage::Cancelling, {}}};
+
+/// The turns of all healings from stage to stage.
+using Turns = std::set<std::pair<Stage, Stage>>;
+
 /// What the world does to a fleet, and what it knows of it.
 class Storm {
  public:
   /// `shared`: others have the same targets, so that what healings claim is granted late, or denied.
-  explicit Storm(std::uint32_t seed, bool shared = false)
-      : random_(seed), shared_(shared), fleet_(some_fleet()), model_(fleet_) {
+  Storm(std::uint32_t seed, bool shared, Turns& turns)
+      : random_(seed), shared_(shared), turns_(turns), fleet_(some_fleet()), model_(fleet_) {
     take(world_of({}, std::vector<bool>(static_cast<std::size_t>(fleet_.targets)), World::kStart));
   }
 
@@ -101,8 +120,24 @@ class Storm {
       }
       model_.recorded(record);
     };
+    stages_.clear();
+    if (shared_) world_->received = [this](const Event&) { follow_stages(); };
     world_->begins = [this](const effect::Exec& exec) { begins(exec); };
     world_->asks = [this](const effect::Request& request) { asks(request); };
+  }
+
+  /// After each turn.
+  void follow_stages() {
+    std::map<HealingId, Stage> now;
+    for (const auto& [id, healing] : world_->engine->healings().all()) {
+      now[id] = healing.stage();
+      const auto before = stages_.find(id);
+      if (before == stages_.end() || before->second == healing.stage()) continue;
+      INFO(to_string(before->second) << " -> " << to_string(healing.stage()));
+      CHECK(kTurns.at(before->second).contains(healing.stage()));
+      turns_.emplace(before->second, healing.stage());
+    }
+    stages_ = std::move(now);
   }
 
   static Program program_of(const effect::Exec& exec) {
@@ -500,6 +535,8 @@ class Storm {
 
   std::mt19937 random_;
   bool shared_;
+  Turns& turns_;
+  std::map<HealingId, Stage> stages_;  // after the last turn
   Fleet fleet_;
   HealingModel model_;
   std::unique_ptr<FleetWorld> world_;
@@ -522,10 +559,17 @@ void play(bool shared) {
   const char* const wanted = std::getenv("HEALER_SEED");
   const int first = wanted == nullptr ? 1 : std::atoi(wanted);
   const int fleets = wanted == nullptr ? rounds(is_long() ? 250 : kSanitized ? 30 : 60) : 1;
+  Turns turns;
   for (int seed = first; seed < first + fleets; ++seed) {
     INFO("seed " << seed);
-    Storm(static_cast<std::uint32_t>(seed), shared).run(400);
+    Storm(static_cast<std::uint32_t>(seed), shared, turns).run(400);
   }
+  if (!shared || wanted != nullptr) return;
+  for (const auto& [from, all] : kTurns)
+    for (const Stage to : all) {
+      INFO(to_string(from) << " -> " << to_string(to));
+      CHECK(turns.contains({from, to}));
+    }
 }
 
 }  // namespace
