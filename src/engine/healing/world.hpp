@@ -22,16 +22,15 @@
 
 namespace healer::engine {
 
-class HealingWorld {
+/// What healings read: a view, through which nothing is changed.
+class HealingView {
  public:
-  virtual ~HealingWorld() = default;
+  virtual ~HealingView() = default;
 
   [[nodiscard]] virtual Instant now() const = 0;
   [[nodiscard]] virtual const Graph& graph() const = 0;
-
   /// The name of this machine.
   [[nodiscard]] virtual const std::string& host() const = 0;
-
   // What is known of services.
   [[nodiscard]] virtual Health health(ServiceId service) const = 0;
   /// Whether a rule of a service stands failed, as it is written now; of a `check event`: for that target.
@@ -63,8 +62,15 @@ class HealingWorld {
   [[nodiscard]] virtual std::string doubt() const = 0;
   /// Mono: when time alone ends, first, what paused(), all_paused() and doubt() tell of now; none: it ends nothing.
   [[nodiscard]] virtual std::optional<Duration> time_releases() const = 0;
+  /// Why a rule would leave the service alone, and so does a step that is to do this; empty: it would not. `stopped`:
+  /// what the healing has stopped itself.
+  [[nodiscard]] virtual std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
+                                               const std::set<ServiceId>& stopped) const = 0;
+};
 
-  // What is done.
+/// What healings have done, beside what they read.
+class HealingWorld : public HealingView {
+ public:
   [[nodiscard]] virtual IdSource& ids() = 0;
   /// Looks at a service soon, without counting. Healings::checked() tells of the end.
   virtual void check(ServiceId service) = 0;
@@ -80,10 +86,6 @@ class HealingWorld {
   virtual void ask(effect::Request request) = 0;
   /// Nobody waits for it any more.
   virtual void end_request(ActionId request) = 0;
-  /// Why a rule would leave the service alone, and so does a step that is to do this; empty: it would not. `stopped`:
-  /// what the healing has stopped itself.
-  [[nodiscard]] virtual std::string left_alone(const Healing& healing, Bringing what, ServiceId service, bool of_target,
-                                               const std::set<ServiceId>& stopped) const = 0;
   /// Starts, stops or restarts a service; Healings::brought() tells of the end.
   virtual void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) = 0;
   /// Ends what the healing has begun so; Healings::brought() tells of that, too.

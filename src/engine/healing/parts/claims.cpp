@@ -21,7 +21,7 @@ bool Claims::answered(HealingId healing, std::uint64_t claim) {
   return true;
 }
 
-void Claims::denied(HealingId healing, BrakeVerdict why, const HealingWorld& world) {
+void Claims::denied(HealingId healing, BrakeVerdict why, const HealingView& world) {
   denials_[healing] = {std::move(why), world.now().mono + world.graph().settings->cycle_length()};
 }
 

@@ -13,7 +13,7 @@
 namespace healer::engine {
 
 class HealingMemories;
-class HealingWorld;
+class HealingView;
 class Recoveries;
 class RunningHealings;
 class StepRequests;
@@ -32,15 +32,15 @@ class WakeTimes {
 
   // ---- what it hears
   /// What waits is to be asked again soon, once for all that changes meanwhile.
-  void reevaluate(const HealingWorld& world);
+  void reevaluate(const HealingView& world);
   /// Time has passed. Whether all that waits is to be asked again now.
-  [[nodiscard]] bool is_to_consider(const HealingWorld& world);
+  [[nodiscard]] bool is_to_consider(const HealingView& world);
   /// All that waits is asked now.
   void considering();
   /// What waits is to be asked again then, mono, though nothing happens.
   void consider_at(Duration when);
   /// The turn is over: settles when the next is due.
-  void plan(const HealingWorld& world);
+  void plan(const HealingView& world);
 
  private:
   const RunningHealings& healings_;
