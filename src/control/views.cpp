@@ -125,7 +125,7 @@ std::string summary_text(const Engine& engine, ServiceId service, Instant now) {
   if (state.job) {
     const auto job = engine.jobs().find(state.job->number());
     if (job != engine.jobs().end()) {
-      const engine::RunningAction* const lacking = engine.programs().lacking(job->second.action);
+      const engine::RunningAction* const lacking = engine.programs().lacking(job->second.run.action());
       return engine::job_text(*engine.graph(), job->second, now.mono) +
              (lacking != nullptr ? fmt::format(", waits: {}", lacking->waits) : std::string{});
     }
@@ -227,8 +227,8 @@ JobView view(const Engine& engine, const engine::Job& job, Instant now) {
                .by = words_of(job.by),
                .by_kind = std::string(kind_of(job.by)),
                .rule = job.cause ? job.cause->rule : std::string{},
-               .action = job.action_ended ? 0 : job.action.number()};
-  if (job.phase == engine::Job::Phase::Acting) view.left = std::max(job.deadline - now.mono, Duration{0});
+               .action = job.run.running().number()};
+  if (job.run.acting()) view.left = std::max(job.run.deadline - now.mono, Duration{0});
   if (const auto program = engine.programs().all().find(view.action);
       view.action != 0 && program != engine.programs().all().end())
     view.pid = program->second.pid;

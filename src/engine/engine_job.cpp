@@ -200,7 +200,8 @@ void Engine::on(const fact::JobEnded& fact, Turn& turn) {
   }
   if (!fact.good && job.step().kind != Bringing::Stop) {
     if (!job.cancelled) starts_.note_failed(job.step().service, job.failure, turn);
-    if (job.action != ActionId{}) starts_.note_left(job.step().service, job.action, turn.now);
+    if (const ActionId program = job.run.action(); program != ActionId{})
+      starts_.note_left(job.step().service, program, turn.now);
   }
   failures_.note(job, fact.good, turn);
   alerts_.report_end(job, fact.good, starts_, turn);

@@ -45,7 +45,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   if (id.index() >= services_.size()) return;
   ServiceState& state = services_[id.index()];
   const Job* const job = jobs_.of(id);
-  if (job != nullptr ? job->check != event.run || job->step().service != id
+  if (job != nullptr ? job->run.check != event.run || job->step().service != id
                      : !state.flight || state.flight->run != event.run)
     return;
   std::shared_ptr<const Evidence> kept = event.evidence;

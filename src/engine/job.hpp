@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Jobs: whatever takes steps and waits. A start, stop or restart of a service, with the services that depend on it or
 // that it depends on, is one job; a service has at most one. The steps go one after the other; each looks first, does
-// what is to be done, and waits until the service is as it should be:
+// what is to be done, and waits until the service is as it should be (job_step_run.hpp has all its states):
 //
 //   Looking ---it is so already--------------------------------------------> next step
 //      | starts or stops it (committed before it acts)                          ^
 //      v                                                                        |
-//   Acting  ---the process is there / gone, or the program of a service without process has exited with 0
+//   acting  ---the process is there / gone, or the program of a service without process has exited with 0
 //      |
 //      '------ the program failed, or its time is over ----> the job has failed; the steps that follow are not done
 //
@@ -26,6 +26,7 @@
 #include "engine/events/commit.hpp"
 #include "engine/events/origin.hpp"
 #include "engine/ids.hpp"
+#include "engine/job_step_run.hpp"
 #include "engine/order.hpp"
 #include "util/rare.hpp"
 
@@ -51,35 +52,13 @@ struct Job {
   ServiceId service;                      ///< whom it is for (the first, where a person named several)
   std::vector<JobStep> steps;
   std::uint32_t position = 0;  ///< of the step under way
-  enum class Phase : std::uint8_t { Checking, Acting } phase = Phase::Checking;
-  ActionId action;  ///< the step's program; 0: none (yet)
-  bool action_ended = false;
-  std::string program_failure;     ///< why the step's program failed; empty: it succeeded, or has not ended
-  bool signalled = false;          ///< the step stops by signal: SIGTERM was sent
-  bool killed = false;             ///< and SIGKILL
-  std::int64_t signalled_pid = 0;  ///< to whom
-  std::uint64_t signalled_ticks = 0;
-  bool replaced = false;                 ///< another has taken the place of the one that was signalled first
-  bool seen = false;                     ///< a look of this step had an answer
-  std::optional<Duration> held_until{};  ///< mono: how long it waits for what must go first
-  std::optional<ServiceId> after{};      ///< the step waits for what another job does with this service
-  ActionId left_by;                      ///< of what an earlier start has left and was told to end
-  std::int64_t left_pid = 0;             ///< the eldest of it
-  std::uint64_t left_ticks = 0;
-  std::string left_reported{};  ///< in words
-  Duration left_since{0};       ///< mono: when that was seen
-  int left_signal = 0;          ///< the last that it got
+  JobStepRun run{};            ///< the step under way
   bool cancelled = false;
-  bool end_requested = false;   ///< by people or new rules: it has not failed by itself
-  std::optional<RunId> check;   ///< in flight
-  std::optional<Duration> due;  ///< mono: of the next look
-  Duration pause{0};            ///< between looks; doubles
-  Duration deadline{0};         ///< mono: when the step has failed
-  Duration extended{0};         ///< by how much, for what the process has asked for
-  Duration begun{0};            ///< mono
-  std::string failure;          ///< why it has failed
-  bool unmonitor = false;       ///< SavedJob::unmonitor
-  Origin by;                    ///< who wants it
+  bool end_requested = false;  ///< by people or new rules: it has not failed by itself
+  Duration begun{0};           ///< mono
+  std::string failure;         ///< why it has failed
+  bool unmonitor = false;      ///< SavedJob::unmonitor
+  Origin by;                   ///< who wants it
   std::shared_ptr<const effect::Cause> cause;
   std::vector<Asker> asked_by;  ///< who waits for its end
 

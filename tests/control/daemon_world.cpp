@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "control/daemon_world.hpp"
 
+#include "support/job_view.hpp"
+
 namespace healer::test {
 
 void DaemonWorld::act(const std::function<void(World&)>& work) {
@@ -91,11 +93,10 @@ Job& add_restart(World& world) {
           .service = web,
           .steps = {{web, Bringing::Stop}, {db, Bringing::Start}, {web, Bringing::Start}},
           .position = 1,
-          .phase = Job::Phase::Acting,
-          .action = ActionId{71},
-          .deadline = world.now.mono + seconds{30},
           .begun = world.now.mono - seconds{3},
           .by = ByPerson{"root"}};
+  let_run(job, ActionId{71});
+  set_deadline(job, world.now.mono + seconds{30});
   state_of(world, "web").job = state_of(world, "db").job = job.id;
   auto& jobs = const_cast<std::map<std::uint64_t, Job>&>(world.engine->jobs());
   return jobs.insert_or_assign(70, std::move(job)).first->second;

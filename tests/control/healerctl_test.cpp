@@ -16,6 +16,7 @@
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/job_view.hpp"
 #include "support/paths.hpp"
 
 namespace healerctl_test {
@@ -411,7 +412,7 @@ TEST_CASE("healerctl follows the output of programs", "[control][healerctl]") {
     world.act([](World& engine) {
       Job& job = add_restart(engine);
       job.position = 2;
-      job.action = ActionId{72};
+      let_run(job, ActionId{72});
     });
     wait_for("web comes");
     world.act([](World& engine) { const_cast<std::map<std::uint64_t, Job>&>(engine.engine->jobs()).clear(); });

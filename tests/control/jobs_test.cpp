@@ -11,6 +11,7 @@
 #include "control/daemon_world.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "support/job_view.hpp"
 #include "support/process_world.hpp"
 
 namespace jobs_test {
@@ -110,20 +111,20 @@ TEST_CASE("a job says what its step waits for", "[control][jobs]") {
     return ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for").get<std::string>();
   };
   CHECK(waits([](Job&) {}) == "its program to end");
-  CHECK(waits([](Job& job) { job.phase = Job::Phase::Checking; }) == "a check of db");
-  CHECK(waits([](Job& job) { job.action_ended = true; }) == "the process of db to appear");
+  CHECK(waits(let_look) == "a check of db");
+  CHECK(waits(let_end) == "the process of db to appear");
   const auto stops = [](Job& job) {
     job.position = 0;
-    job.action = {};
+    let_follow(job);
   };
   CHECK(waits(stops) == "the process of web to end");
   CHECK(waits([&](Job& job) {
           stops(job);
-          job.signalled = true;
+          let_signal(job);
         }) == "the process of web to end (SIGTERM was sent)");
   CHECK(waits([&](Job& job) {
           stops(job);
-          job.signalled = job.killed = true;
+          let_signal(job, true);
         }) == "the process of web to end (SIGKILL was sent)");
 }
 
@@ -172,7 +173,7 @@ TEST_CASE("the start of a foreground process waits until that is ready", "[contr
   world.act([](World& engine) {
     Job& stops = add_restart(engine);
     stops.steps[1].kind = Bringing::Stop;
-    stops.action = {};
+    let_follow(stops);
   });
   CHECK(ask(world, {.verb = Verb::Jobs}).items.at(0).at("waits_for") == "the process of db to end");
 }
@@ -555,8 +556,8 @@ TEST_CASE("the output of a service is followed from program to program, to an or
 
 TEST_CASE("a followed job is followed from program to program", "[control][jobs]") {
   DaemonWorld world(two_services());
-  world.act([](World& engine) { add_restart(engine).phase = Job::Phase::Checking; });
-  world.act([](World& engine) { add_restart(engine).action = ActionId{0}; });
+  world.act([](World& engine) { let_look(add_restart(engine)); });
+  world.act([](World& engine) { let_follow(add_restart(engine)); });
   RawClient client(world.path());
   client.send(to_line(Request{.verb = Verb::Follow, .id = 70}) + "\n");
   CHECK(client.lines(1).find("\"follow\"") != std::string::npos);
@@ -575,7 +576,7 @@ TEST_CASE("a followed job is followed from program to program", "[control][jobs]
   world.act([](World& engine) {
     Job& job = add_restart(engine);
     job.position = 2;
-    job.action = ActionId{72};
+    let_run(job, ActionId{72});
   });
   CHECK(stage() == "start web: its program to end");
   CHECK(client.lines(1) == item_line(OutputView{72, "web", "start web", "web comes up\n"}));

@@ -6,6 +6,7 @@
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
 #include "support/engine_world.hpp"
+#include "support/job_view.hpp"
 #include "support/process_world.hpp"
 
 namespace explain_test {
@@ -256,24 +257,23 @@ TEST_CASE("what is under way, held back or paused is told first, also of what is
           .kind = ActionKind::Restart,
           .service = world.id("db"),
           .steps = {{world.id("db"), Bringing::Stop}, {world.id("db"), Bringing::Start}},
-          .phase = Job::Phase::Checking,
-          .deadline = world.now.mono + seconds{27},
           .begun = world.now.mono - seconds{3},
           .by = ByRule{}};
+  set_deadline(job, world.now.mono + seconds{27});
   CHECK(first_note(job) ==
         "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for a check of db. A rule requested it; runs "
         "are not "
         "counted meanwhile.");
   job.by = ByPerson{"root"};
-  job.phase = Job::Phase::Acting;
-  job.signalled = true;
+  let_signal(job);
   CHECK(first_note(job) ==
         "Under way: restart db: step 1 of 2, stop db, for 3 s; it waits for the process of db to end (SIGTERM was "
         "sent), at most 27 s more. root requested it; runs are not counted meanwhile.");
   job.position = 1;
+  let_follow(job);
   CHECK(first_note(job).find("step 2 of 2, start db, for 3 s; it waits for the process of db to appear, at most "
                              "27 s more.") != std::string::npos);
-  job.action = ActionId{9};
+  let_run(job, ActionId{9});
   CHECK(first_note(job).find("it waits for its program to end, at most 27 s more.") != std::string::npos);
 
   auto& web = const_cast<ServiceState&>(world.engine->service(world.id("web")));

@@ -7,6 +7,7 @@
 
 #include "engine/rules/rule_set.hpp"
 #include "engine/rules/service.hpp"
+#include "support/job_view.hpp"
 #include "support/process_world.hpp"
 #include "support/rounds.hpp"
 
@@ -62,7 +63,7 @@ bool is_saved(const ProcessWorld& world, const Job& job) {
   const Graph& graph = *world.engine->graph();
   const auto saved = std::ranges::find(world.saved.jobs, job.id, &effect::SavedJob::job);
   return saved != world.saved.jobs.end() && saved->position == job.position &&
-         (saved->action == job.action || job.action == ActionId{}) &&
+         (saved->action == program_of_step(job) || program_of_step(job) == ActionId{}) &&
          std::ranges::equal(saved->steps, job.steps, [&](const effect::SavedStep& then, const JobStep& now) {
            return then.service == graph.at(now.service).name && then.kind == now.kind && then.named == now.named;
          });

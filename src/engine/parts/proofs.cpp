@@ -86,7 +86,7 @@ bool ProcessProofs::was_just_started(ServiceId id) const {
   const Job* const job = jobs_.of(id);
   if (job == nullptr || services_[id.index()].presence.is_up()) return false;
   return job->position < job->steps.size() && job->step().service == id && job->step().kind == Bringing::Start &&
-         job->phase == Job::Phase::Acting;
+         job->run.acting();
 }
 
 /// What people are told of the process that a pid file names where it is in doubt; empty: it is not.

@@ -149,7 +149,7 @@ void add_affairs(const Engine& engine, ServiceId service, Instant now, std::vect
       const Job& job = found->second;
       std::string text = fmt::format("Under way: {}; it waits for {}", job_text(*engine.graph(), job, now.mono),
                                      job_waits_for(engine, job));
-      if (job.phase == Job::Phase::Acting) text += fmt::format(", at most {} more", lasting(job.deadline - now.mono));
+      if (job.run.acting()) text += fmt::format(", at most {} more", lasting(job.run.deadline - now.mono));
       text += is_rule(job.by) ? ". A rule requested it" : fmt::format(". {} requested it", words_of(job.by));
       notes.push_back(text + "; runs are not counted meanwhile.");
     }
@@ -435,17 +435,22 @@ std::string job_waits_for(const Engine& engine, const Job& job) {
   if (job.position >= job.steps.size()) return "its end";
   const JobStep& step = job.step();
   const ServiceBlock& block = graph.at(step.service);
-  if (job.after) return fmt::format("the job of {}, which it depends on", graph.at(*job.after).name);
-  if (const RunningAction* const lacking = engine.programs().lacking(job.action)) return action_waits_for(*lacking);
-  if (job.held_until && !job.left_reported.empty())
-    return fmt::format("{}, which an earlier start has left, to {}", job.left_reported,
-                       job.left_signal != 0 ? "end" : "come up or end");
-  if (job.phase == Job::Phase::Checking) return fmt::format("a check of {}", block.name);
+  if (const auto other = job.run.awaited())
+    return fmt::format("the job of {}, which it depends on", graph.at(*other).name);
+  if (const RunningAction* const lacking = engine.programs().lacking(job.run.action()))
+    return action_waits_for(*lacking);
+  if (const JobStepRun::Held* const held = job.run.held(); held != nullptr && held->left)
+    return fmt::format("{}, which an earlier start has left, to {}", held->left->processes,
+                       held->left->signal != 0 ? "end" : "come up or end");
+  if (!job.run.acting()) return fmt::format("a check of {}", block.name);
   if (block.foreground() && step.kind != Bringing::Stop) return fmt::format("{} to be ready", block.name);
-  if (job.action != ActionId{} && !job.action_ended) return "its program to end";
+  if (job.run.running() != ActionId{}) return "its program to end";
   if (step.kind != Bringing::Stop) return fmt::format("the process of {} to appear", block.name);
-  const std::string_view sent = job.killed ? " (SIGKILL was sent)" : job.signalled ? " (SIGTERM was sent)" : "";
-  return fmt::format("the process of {} to end{}", block.name, sent);
+  const JobStepRun::Signalled* const sent = job.run.signalled();
+  return fmt::format("the process of {} to end{}", block.name,
+                     sent == nullptr ? ""
+                     : sent->killed  ? " (SIGKILL was sent)"
+                                     : " (SIGTERM was sent)");
 }
 
 Explanation explain(const Engine& engine, ServiceId service, Instant now) {

@@ -37,9 +37,9 @@ Jobs::Progress Jobs::begin_child_step(Job& job, Turn& turn) {
   const ServiceBlock& block = graph_->at(job.step().service);
   const Duration time = step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
   const RunningAction* const own =
-      programs_.find(job.action);  // that an earlier daemon has begun: its time counts from then
-  job.deadline = own == nullptr ? turn.now.mono + time : std::max(own->since + time, turn.now.mono + kLeastTime);
-  job.extended = {};
+      programs_.find(job.run.action());  // that an earlier daemon has begun: its time counts from then
+  job.run.deadline = own == nullptr ? turn.now.mono + time : std::max(own->since + time, turn.now.mono + kLeastTime);
+  job.run.extended = {};
   return judge_child_step(job, turn);
 }
 
@@ -50,29 +50,29 @@ Jobs::Progress Jobs::judge_child_step(Job& job, Turn& turn, bool lasted) {
   const ForegroundSpec& spec = *block.process->foreground;
   const ServiceState& state = services_[id.index()];
   const Child& child = *state.child;
-  const bool acting = std::exchange(job.phase, Job::Phase::Acting) == Job::Phase::Acting;
+  const bool acting = job.run.acting();
   const auto done = [&](std::string text) {
     if (acting) turn.record(RecordKind::JobStep, Severity::Info, block.name, std::move(text)).subject = job.id.number();
     return StepEnd::Done;
   };
-  set_due(job, job.deadline);
+  set_due(job, job.run.deadline);
   if (job.step().kind == Bringing::Stop) return child.exists() ? stop_child(job, turn) : done("stopped");
   if (!child.exists()) {
-    if (job.action == ActionId{}) return start_child(job, turn);
+    if (job.run.action() == ActionId{}) return start_child(job, turn);
     set_cause(job, "failed to start: it " + child.last_end());
     return StepEnd::Failed;
   }
-  if (!child.is_living()) return kWaits;                // its end, or its number, is told
-  if (child.is_former() && !state.last && !job.seen) {  // only an earlier daemon has seen it
-    job.phase = Job::Phase::Checking;
+  if (child.is_former() && !state.last && !job.run.seen) {  // only an earlier daemon has seen it
     check(job, turn);
     return kWaits;
   }
+  job.run.follow();
+  if (!child.is_living()) return kWaits;  // its end, or its number, is told
   const Duration ready_at = child.about().since + spec.ready_after;
   if (!spec.by_notice && turn.now.mono >= ready_at) lasted = true;
   if (lasted) turn.tell(fact::ChildLasted{id});
   if (!child.is_ready() && !lasted) {
-    if (!spec.by_notice) set_due(job, std::min(ready_at, job.deadline));
+    if (!spec.by_notice) set_due(job, std::min(ready_at, job.run.deadline));
     return kWaits;
   }
   if (acting) turn.tell(fact::ServiceStarted{id, {}});
@@ -84,6 +84,7 @@ Jobs::Progress Jobs::stop_child(Job& job, Turn& turn) {
   const Child& child = *services_[job.step().service.index()].child;
   job.steps[job.position].acted = true;
   if (child.is_former()) return stop_former(job, turn);
+  job.run.follow();
   turn.tell(fact::EndWanted{child.about().action});
   return kWaits;
 }
@@ -94,16 +95,17 @@ Jobs::Progress Jobs::start_child(Job& job, Turn& turn) {
   if (waits_for_needed(job, turn)) return kWaits;
   if (const Progress without = left_out(job, turn)) return without;
   if (!clear_way(job, spec.command, turn)) return kWaits;
-  if (services_[id.index()].starts->left_by != ActionId{} && !job.seen) {
+  if (services_[id.index()].starts->left_by != ActionId{} && !job.run.seen) {
+    job.run.follow();
     check(job, turn);
     return kWaits;
   }
   if (waits_for_left(job, turn)) return kWaits;
-  job.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings->limits);
-  job.extended = {};
-  set_due(job, job.deadline);
+  job.run.deadline = turn.now.mono + step_time(spec, job.step().kind, graph_->settings->limits);
+  job.run.extended = {};
+  set_due(job, job.run.deadline);
   run_program(job, spec.command, turn);
-  turn.tell(fact::ChildBegun{id, job.action});
+  turn.tell(fact::ChildBegun{id, job.run.action()});
   turn.tell(fact::LeftGone{id});
   return kWaits;
 }
@@ -125,12 +127,14 @@ Jobs::Progress Jobs::stop_former(Job& job, Turn& turn) {
       return StepEnd::Failed;
     }
   }
-  if (!std::exchange(job.signalled, true)) {
+  if (const JobStepRun::Signalled* const sent = job.run.signalled(); sent == nullptr) {
+    job.run.signal(former.pid, former.start_ticks);
     send(SIGTERM);
-  } else if (turn.now.mono >= job.deadline - kSeenDeadGrace && !std::exchange(job.killed, true)) {
+  } else if (turn.now.mono >= job.run.deadline - kSeenDeadGrace && !sent->killed) {
+    job.run.kill();
     send(SIGKILL);
   }
-  set_due(job, std::min(turn.now.mono + kFormerPause, job.deadline));
+  set_due(job, std::min(turn.now.mono + kFormerPause, job.run.deadline));
   return kWaits;
 }
 
@@ -141,12 +145,12 @@ void Jobs::child_overdue(Job& job, Turn& turn) {
   // Its word may have come while no healer was there to hear it.
   if (job.step().kind == Bringing::Start && child.state() == ChildState::Living && child.about().adopted)
     return go_on(job, judge_child_step(job, turn, true), turn);
-  const RunningAction* const lacking = programs_.lacking(job.action);
-  const std::string time = format_duration(
-      turn.now.mono -
-      (job.deadline - job.extended - step_time(*block.process->foreground, job.step().kind, graph_->settings->limits)));
-  if (!job.program_failure.empty())
-    set_cause(job, job.program_failure);
+  const RunningAction* const lacking = programs_.lacking(job.run.action());
+  const Duration begun = job.run.deadline - job.run.extended -
+                         step_time(*block.process->foreground, job.step().kind, graph_->settings->limits);
+  const std::string time = format_duration(turn.now.mono - begun);
+  if (const std::string known = job.run.failure(); !known.empty())
+    set_cause(job, known);
   else if (job.step().kind == Bringing::Stop)
     set_cause(
         job, fmt::format("failed to stop within {}: process {} is still there after SIGKILL", time, child.about().pid));
@@ -172,18 +176,18 @@ void Jobs::child_reported(ServiceId id, Turn& turn) {
 
 void Jobs::child_ended(ServiceId id, ActionId action, Turn& turn) {
   Job& job = jobs_.at(services_[id.index()].job->number());
-  const bool own = job.action == action || job.step().kind == Bringing::Stop;
+  const bool own = job.run.action() == action || job.step().kind == Bringing::Stop;
   go_on(job, own ? judge_child_step(job, turn) : begin_step(job, turn), turn);
 }
 
 void Jobs::child_extended(ServiceId id, Duration by, Instant now) {
   if (!is_at(id)) return;
   Job& job = jobs_.at(services_[id.index()].job->number());
-  if (job.phase != Job::Phase::Acting) return;
+  if (!job.run.acting()) return;
   const Duration deadline = now.mono + by + (job.step().kind == Bringing::Stop ? kSeenDeadGrace : Duration{0});
-  if (deadline <= job.deadline) return;
-  const bool waits_for_it = job.due == job.deadline;
-  job.extended += deadline - std::exchange(job.deadline, deadline);
+  if (deadline <= job.run.deadline) return;
+  const bool waits_for_it = job.run.due == job.run.deadline;
+  job.run.extended += deadline - std::exchange(job.run.deadline, deadline);
   if (waits_for_it) set_due(job, deadline);
 }
 

@@ -139,7 +139,7 @@ effect::SavedJob Jobs::saved(const Job& job, Instant now) const {
                        .service = graph_->at(job.service).name,
                        .steps = {},
                        .position = job.position,
-                       .action = job.action,
+                       .action = job.run.action(),
                        .unmonitor = job.unmonitor,
                        .by = job.by,
                        .cause = job.cause,
@@ -161,7 +161,7 @@ void Jobs::save(Turn& turn) const {
   for (const JobId id : turn.moved_jobs)
     if (const Job* const job = find(id); job != nullptr && !std::ranges::binary_search(turn.changed_jobs, id))
       turn.commit.moved_jobs.push_back(
-          {.job = id, .position = job->position, .action = job->action, .begun = job->begun_at(turn.now)});
+          {.job = id, .position = job->position, .action = job->run.action(), .begun = job->begun_at(turn.now)});
 }
 
 // ---- begin --------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ void Jobs::end(Job& living, StepEnd how, Turn& turn) {
   const auto ended = std::make_shared<Job>(std::move(living));
   Job& job = *ended;
   jobs_.erase(job.id.number());
-  if (job.check) turn.sink.emit(effect::CancelRun{job.step().service, *job.check});
+  if (job.run.check) turn.sink.emit(effect::CancelRun{job.step().service, *job.run.check});
   turn.commit.ended_jobs.push_back(job.id);
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
@@ -304,7 +304,7 @@ void Jobs::fail(JobId id, const std::string& why, bool cancelled, Turn& turn) {
   if (found == jobs_.end()) return;
   Job& job = found->second;
   job.cancelled = job.cancelled || cancelled;
-  if (!job.action_ended) turn.tell(fact::EndWanted{job.action});
+  if (const ActionId program = job.run.running(); program != ActionId{}) turn.tell(fact::EndWanted{program});
   job.failure = why;
   job.end_requested = true;
   go_on(job, StepEnd::Failed, turn);
@@ -364,7 +364,6 @@ std::optional<JobId> Jobs::restore(const effect::SavedJob& saved, Turn& turn) {
   Job job{.id = saved.job,
           .kind = saved.kind,
           .service = graph_->find(saved.service).value_or(ServiceId{}),
-          .action = saved.action,
           .unmonitor = saved.unmonitor,
           .by = saved.by,
           .cause = saved.cause};
@@ -382,6 +381,7 @@ std::optional<JobId> Jobs::restore(const effect::SavedJob& saved, Turn& turn) {
     return std::nullopt;
   }
   job.position = saved.position;
+  if (saved.action != ActionId{}) job.run.run(saved.action);
   job.begun = turn.now.mono - std::max(turn.now.wall - saved.begun, Duration{0});
   for (const JobStep& step : job.steps) services_[step.service.index()].job = job.id;
   Job& living = jobs_[saved.job.number()] = std::move(job);
@@ -393,7 +393,8 @@ std::optional<JobId> Jobs::restore(const effect::SavedJob& saved, Turn& turn) {
 
 void Jobs::forget_waits(const std::set<ServiceId>& changed) {
   for (auto& [number, job] : jobs_)
-    if (job.after && changed.contains(*job.after)) job.after.reset();
+    if (const std::optional<ServiceId> other = job.run.awaited(); other && changed.contains(*other))
+      job.run.await_no_more();
 }
 
 }  // namespace healer::engine

@@ -25,13 +25,27 @@ constexpr Duration kLeftGrace{2000};
 constexpr Duration kClearPause{100};
 constexpr Duration kLongestWait{200};  // between the looks at another job
 
+/// A step is held by these processes, which `by` has left. Whether they are others than those that it waited for: the
+/// time that they are given begins then. `may_come`: where another is the eldest of them, it is that which comes up.
+bool note_left(JobStepRun::Held& held, const std::vector<LeftProcess>& left, ActionId by, bool may_come,
+               Duration mono) {
+  const LeftProcess& eldest = left.front();
+  const bool another = !held.left || held.left->pid != eldest.pid || held.left->start_ticks != eldest.start_ticks;
+  const bool others = !held.left || held.left->by != by || (may_come && another);
+  if (others) held.left = LeftBehind{.by = by, .since = mono};
+  held.left->pid = eldest.pid;
+  held.left->start_ticks = eldest.start_ticks;
+  held.left->processes = describe_left(left);
+  return others;
+}
+
 }  // namespace
 
 /// Whether a process that a pattern has found is the start program of the step, or a child of it, and that still runs:
 /// its command line may hold the name of what it is to start. So may one whose number is not told yet.
 bool Jobs::is_own_program(const Job& job, const ProcessFacts& process) const {
   if (job.step().kind == Bringing::Stop || graph_->at(job.step().service).process->pattern.empty()) return false;
-  const RunningAction* const found = programs_.find(job.action);
+  const RunningAction* const found = programs_.find(job.run.action());
   if (found == nullptr) return false;
   const std::int64_t program = found->pid;
   return program == 0 || process.pid == program || process.parent == program;
@@ -50,7 +64,10 @@ std::optional<ServiceId> Jobs::waits_for_job(const Job& job) const {
     if (services_[needed.index()].job == job.id) continue;
     const Job* last = busy_with(needed);
     if (last == nullptr) continue;
-    while (last != nullptr && last->id != job.id) last = last->after ? busy_with(*last->after) : nullptr;
+    while (last != nullptr && last->id != job.id) {
+      const std::optional<ServiceId> next = last->run.awaited();
+      last = next ? busy_with(*next) : nullptr;
+    }
     if (last == nullptr) return needed;
   }
   return std::nullopt;
@@ -59,16 +76,19 @@ std::optional<ServiceId> Jobs::waits_for_job(const Job& job) const {
 /// A start whose service depends on one that another job is about to bring up waits for that.
 bool Jobs::waits_for_needed(Job& job, Turn& turn) {
   const ServiceId id = job.step().service;
-  const std::optional<ServiceId> before = std::exchange(job.after, waits_for_job(job));
-  if (!job.after) return false;
-  if (before != job.after)
+  const std::optional<ServiceId> other = waits_for_job(job);
+  if (!other) {
+    job.run.await_no_more();
+    return false;
+  }
+  if (job.run.awaited() != other)
     turn.record(RecordKind::JobStep, Severity::Info, graph_->at(id).name,
-                fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*job.after).name))
+                fmt::format("its start waits for the job of {}, which it depends on", graph_->at(*other).name))
         .subject = job.id.number();
-  job.phase = Job::Phase::Checking;
-  job.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
-  set_due(job, turn.now.mono + job.pause);
-  job.pause = std::min(job.pause * 2, kLongestWait);
+  job.run.await(*other);
+  job.run.deadline = turn.now.mono + timeout_of(graph_->at(id), job.step().kind, graph_->settings->limits);
+  set_due(job, turn.now.mono + job.run.pause);
+  job.run.pause = std::min(job.run.pause * 2, kLongestWait);
   return true;
 }
 
@@ -108,33 +128,17 @@ bool Jobs::waits_for_left(Job& job, Turn& turn) {
     turn.tell(fact::LeftReported{id, pid});
     why.clear();
   }
-  if (why.empty()) {
-    job.left_by = {};
-    job.left_reported.clear();
-    job.held_until.reset();
-    job.program_failure.clear();
-    return false;
-  }
+  if (why.empty()) return false;
   const std::vector<LeftProcess>& left = leftovers_.of(id);
   const Duration patience = is_rule(job.by) || block.foreground() || block.end_leftovers
                                 ? Duration{0}
                                 : timeout_of(block, Bringing::Start, graph_->settings->limits);
-  const LeftProcess& eldest = left.front();
-  const bool another = job.left_pid != eldest.pid || job.left_ticks != eldest.start_ticks;
-  const bool others = job.left_by != state.last->facts->further->left_by || (may_come && another);
-  job.left_pid = eldest.pid;
-  job.left_ticks = eldest.start_ticks;
-  job.left_reported = describe_left(left);
-  if (others) {
-    job.left_by = state.last->facts->further->left_by;
-    job.left_since = turn.now.mono;
-    job.left_signal = 0;
-    if (!job.held_until) job.held_until = turn.now.mono + patience + 2 * kLeftGrace;
+  JobStepRun::Held& held = job.run.hold(turn.now.mono + patience + 2 * kLeftGrace);
+  if (note_left(held, left, state.last->facts->further->left_by, may_come, turn.now.mono))
     tell("its start waits: " + why);
-  }
-  const Duration waited = turn.now.mono - job.left_since;
+  const Duration waited = turn.now.mono - held.left->since;
   const int signal = waited >= patience + kLeftGrace ? SIGKILL : waited >= patience ? SIGTERM : 0;
-  if (std::exchange(job.left_signal, signal) != signal) {
+  if (std::exchange(held.left->signal, signal) != signal) {
     // Who leads the others ends them as it should; what has no leader any more is ended one and all.
     const auto signalled = std::span(left).first(may_come ? 1 : left.size());
     for (const LeftProcess& one : signalled) turn.acts.emplace_back(effect::Signal{one.pid, one.start_ticks, signal});
@@ -147,11 +151,10 @@ bool Jobs::waits_for_left(Job& job, Turn& turn) {
 
 /// The step waits for something that must go first, at most as long as it may take itself.
 void Jobs::hold_step(Job& job, std::string failure, Duration pause, Turn& turn) {
-  if (!job.held_until) job.held_until = job.deadline;
-  job.program_failure = std::move(failure);
-  job.phase = Job::Phase::Checking;
-  job.deadline = *job.held_until;
-  set_due(job, std::min(turn.now.mono + pause, job.deadline));
+  JobStepRun::Held& held = job.run.hold(job.run.deadline);
+  held.failure = std::move(failure);
+  job.run.deadline = held.until;
+  set_due(job, std::min(turn.now.mono + pause, held.until));
 }
 
 /// Whether nothing that an earlier job has left is in the way of `command`: a start program that has not brought the
@@ -160,18 +163,12 @@ bool Jobs::clear_way(Job& job, const Command& command, Turn& turn) {
   ActionId one;
   for (const ActionId id : programs_.of(graph_->at(job.step().service).name)) {
     const effect::Exec& exec = programs_.find(id)->exec;
-    if (exec.job == JobId{} || id == job.action) continue;
+    if (exec.job == JobId{} || id == job.run.action()) continue;
     if (job.step().kind == Bringing::Stop && exec.command.arguments != command.arguments) continue;
     one = id;
     turn.tell(fact::EndWanted{id});
   }
-  if (one == ActionId{}) {
-    if (job.step().kind == Bringing::Stop) {
-      job.held_until.reset();
-      job.program_failure.clear();
-    }
-    return true;
-  }
+  if (one == ActionId{}) return true;
   hold_step(job,
             fmt::format("its previous program {} does not end", programs_.find(one)->exec.command.arguments.front()),
             kClearPause, turn);
