@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "readings/item_code.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <concepts>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "engine/rules/graph.hpp"
 #include "engine/rules/service.hpp"
 #include "readings/evidence_code.hpp"
-#include "readings/item_tags.hpp"
+#include "readings/recorded_fields.hpp"
+#include "readings/walk.hpp"
 
 namespace healer::readings {
 
@@ -19,101 +23,11 @@ namespace {
 
 /// The wall clock is told again where it is off by more: it is slewed all the time.
 constexpr Duration kSlewed{20};
-constexpr std::size_t kMostOutput = 256;
-constexpr std::size_t kMostValue = (std::size_t{1} << 16) + 1;  // what is longer is refused as this is
-void head(Tag tag, ByteWriter& out) { out.byte(static_cast<std::uint8_t>(tag)); }
+constexpr std::uint64_t kMostServices = 1U << 20;
+constexpr std::uint64_t kMostTexts = 1U << 20;
 
-void put(const std::vector<std::optional<std::string>>& values, ByteWriter& out) {
-  out.number(values.size());
-  for (const std::optional<std::string>& value : values) {
-    out.byte(value ? 1 : 0);
-    if (value) out.text(std::string_view(*value).substr(0, kMostValue));
-  }
-}
-void put(const std::vector<std::string>& names, ByteWriter& out) {
-  out.number(names.size());
-  for (const std::string& name : names) out.text(name);
-}
-void put(const Launched& what, ByteWriter& out) {
-  out.number(what.action.number());
-  out.number(what.what.high);
-  out.number(what.what.low);
-}
-void put(const event::ActionStarted& what, ByteWriter& out) {
-  out.number(what.action.number());
-  out.difference(what.pid);
-  out.number(what.start_ticks);
-}
-void put(const event::ActionReady& what, ByteWriter& out) { out.number(what.action.number()); }
-void put(const event::ActionEnded& what, ByteWriter& out) {
-  out.number(what.action.number());
-  out.byte(static_cast<std::uint8_t>(what.outcome));
-  out.difference(what.status);
-  out.byte(what.unseen ? 1 : 0);
-  out.difference(what.elapsed.count());
-  out.text(std::string_view(what.output).substr(0, kMostOutput));
-  out.difference(what.left);
-  put(what.saved, out);
-}
-void put(const event::NotSignalled& what, ByteWriter& out) {
-  out.difference(what.pid);
-  out.number(what.start_ticks);
-  out.difference(what.number);
-  out.text(what.why);
-}
-void put(const event::ListsDoubted& what, ByteWriter& out) {
-  put(what.names, out);
-  out.number(what.missing.size());
-  for (const event::ListsDoubted::Row& row : what.missing) {
-    out.text(row.list);
-    out.text(row.name);
-  }
-}
-void put(const recorded::Sick& what, ByteWriter& out) { out.text(what.why); }
-void put(const recorded::Begun& what, ByteWriter& out) {
-  out.text(what.version);
-  out.text(what.host);
-  out.number(what.made.boot);
-  out.difference(what.made.mono.count());
-  out.difference(what.made.wall.time_since_epoch().count());
-  out.byte(static_cast<std::uint8_t>((what.goes_on ? 1 : 0) | (what.shadow ? 2 : 0) | (what.cycle ? 4 : 0)));
-  out.difference(what.first.count());
-  if (what.cycle) out.difference(what.cycle->count());
-}
-void put(const recorded::Reloaded&, ByteWriter&) {}
-void put(const event::Stopping&, ByteWriter&) {}
-void put(const recorded::Gap& what, ByteWriter& out) { out.text(what.why); }
-void put(const engine::ActionRecord& what, ByteWriter& out) {
-  out.difference(what.when.time_since_epoch().count());
-  out.text(what.service);
-  out.byte(static_cast<std::uint8_t>(what.kind));
-  out.text(what.text);
-}
-
-void put(const event::Answered& what, ByteWriter& out) {
-  out.number(what.request.number());
-  out.byte(static_cast<std::uint8_t>(what.kind));
-  out.number(what.status);
-  out.text(what.why);
-  out.difference(what.elapsed.count());
-  put(what.values, out);
-  put(what.saved, out);
-}
-
-constexpr Tag tag_of(const Launched&) { return Tag::Launched; }
-constexpr Tag tag_of(const event::ActionStarted&) { return Tag::Started; }
-constexpr Tag tag_of(const event::ActionReady&) { return Tag::Ready; }
-constexpr Tag tag_of(const event::ActionEnded&) { return Tag::Ended; }
-constexpr Tag tag_of(const event::NotSignalled&) { return Tag::NotSignalled; }
-constexpr Tag tag_of(const event::ListsDoubted&) { return Tag::Doubted; }
-constexpr Tag tag_of(const recorded::Sick&) { return Tag::Sick; }
-constexpr Tag tag_of(const recorded::Begun&) { return Tag::Begun; }
-constexpr Tag tag_of(const recorded::Reloaded&) { return Tag::Reloaded; }
-constexpr Tag tag_of(const event::Stopping&) { return Tag::Stopping; }
-constexpr Tag tag_of(const recorded::Gap&) { return Tag::Gap; }
-constexpr Tag tag_of(const engine::ActionRecord&) { return Tag::ActionRecord; }
-constexpr Tag tag_of(const event::Answered&) { return Tag::Answered; }
-Tag tag_of(const Woke& woke) { return woke.deadline ? Tag::Woke : Tag::WokeAtWill; }
+Duration later_by(Duration span, Duration time) { return Duration{sum(time.count(), span.count())}; }
+Duration earlier_by(Duration span, Duration time) { return Duration{difference(time.count(), span.count())}; }
 
 /// The services of `rules` that `others` do not have.
 std::vector<std::string> names_beyond(const Graph& rules, const Graph& others) {
@@ -123,26 +37,33 @@ std::vector<std::string> names_beyond(const Graph& rules, const Graph& others) {
   return names;
 }
 
-void write_command(const event::Command& command, ByteWriter& out) {
-  out.byte(static_cast<std::uint8_t>(command.kind));
-  out.text(engine::saved_text(command.by));
-  out.byte(command.until ? 1 : 0);
-  if (command.until) out.difference(command.until->time_since_epoch().count());
-  out.text(command.reason);
-  out.number(command.job.number());
-  out.text(command.workflow);
-  const Overrides& overrides = command.overrides;
-  out.byte(static_cast<std::uint8_t>((overrides.limit ? 1 : 0) | (overrides.cooldown ? 2 : 0) |
-                                     (overrides.pause ? 4 : 0) | (command.everything ? 8 : 0) |
-                                     (command.groups.empty() ? 0 : 16) | (command.plan.empty() ? 0 : 32)));
-  if (!command.groups.empty()) {
-    out.number(command.groups.size());
-    for (const std::string& group : command.groups) out.text(group);
-  }
-  if (!command.plan.empty()) out.text(command.plan);
-}
-
 }  // namespace
+
+// ---- walks: services are told by their numbers in the chunk ---------------------------------------------------------
+
+class ChunkWriter::Walk : public FieldWriter<Walk> {
+ public:
+  /// `named`: where services are named that were not.
+  Walk(ChunkWriter& chunk, std::string& bytes, std::string& named) : FieldWriter(bytes), chunk_(chunk), named_(named) {}
+
+  void service(Number slot) { bytes().number(chunk_.name(slot, named_).number); }
+
+ private:
+  ChunkWriter& chunk_;
+  std::string& named_;
+};
+
+class ChunkReader::Walk : public FieldReader<Walk> {
+ public:
+  Walk(ChunkReader& chunk, ByteReader& in) : FieldReader(in), chunk_(chunk) {}
+
+  void service(Number& number) { number = chunk_.known(bytes().number(), bytes()).number; }
+
+ private:
+  ChunkReader& chunk_;
+};
+
+// ---- services -------------------------------------------------------------------------------------------------------
 
 void ChunkWriter::take_rules(const std::shared_ptr<const Graph>& rules) {
   if (!rules) return;
@@ -164,142 +85,187 @@ ChunkWriter::Known& ChunkWriter::name(Number slot, std::string& bytes) {
   Known& known = known_[slot];
   if (known.number != 0) return known;
   known.number = ++named_;
-  ByteWriter out(bytes);
-  head(Tag::Named, out);
-  const Service service =
-      slot < rules_->slots.size() && rules_->slots[slot] ? service_of(*rules_->slots[slot]) : Service{};
-  out.text(service.name);
-  out.number(service.patterns.size());
-  for (const std::string& pattern : service.patterns) out.text(pattern);
-  out.number(service.probes.size());
-  for (const Hash128& probe : service.probes) {
-    out.number(probe.high);
-    out.number(probe.low);
-  }
+  const bool is_here = slot < rules_->slots.size() && rules_->slots[slot];
+  PlainWriter{bytes}(Tag::Named, is_here ? service_of(*rules_->slots[slot]) : Service{});
   return known;
 }
 
-void ChunkWriter::tell_time(const Item& item, ByteWriter& out) {
+void ChunkReader::read_named(ByteReader& in) {
+  Service service;
+  PlainReader{in}(service);
+  if (known_.size() >= kMostServices) in.fail();
+  if (!in.ok()) return;
+  // The same as in an earlier chunk keeps its number.
+  const auto found = std::ranges::find(services_, service);
+  known_.push_back({static_cast<Number>(found - services_.begin()), nullptr});
+  if (found == services_.end()) services_.push_back(std::move(service));
+}
+
+ChunkReader::Known& ChunkReader::known(std::uint64_t number, ByteReader& in) {
+  static thread_local Known none;
+  if (number == 0 || number > known_.size()) {
+    in.fail();
+    none = {};
+    return none;
+  }
+  return known_[static_cast<std::size_t>(number) - 1];
+}
+
+/// A run that was cancelled, since a reload has taken its service away, is nobody's; the same of a beat and an event.
+template <typename What>
+bool ChunkWriter::is_nobodys(const What& what) const {
+  if constexpr (std::same_as<What, Ran> || std::same_as<What, recorded::Heard> || std::same_as<What, recorded::Told>)
+    return what.service >= rules_->slots.size() || !rules_->slots[what.service];
+  else
+    return false;
+}
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+void ChunkWriter::write_clock(const Item& item, std::string& bytes) {
   const Duration offset = item.wall.time_since_epoch() - item.mono;
   if (timed_ && std::chrono::abs(offset - offset_) <= kSlewed) return;
   timed_ = true;
   offset_ = offset;
-  head(Tag::Clock, out);
-  out.difference(offset.count());
+  PlainWriter{bytes}(Tag::Clock, offset);
 }
 
-void ChunkWriter::write(const Item& item, std::string& bytes) {
-  ByteWriter out(bytes);
-  const auto* const begun = std::get_if<recorded::Begun>(&item.what);
-  const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what);
-  // A run that was cancelled, since a reload has taken its service away, is nobody's; the same of a beat and an event.
-  const auto is_gone = [this](Number slot) { return slot >= rules_->slots.size() || !rules_->slots[slot]; };
-  if (const auto* const ran = std::get_if<Ran>(&item.what); ran != nullptr && is_gone(ran->service)) return;
-  const auto* const heard = std::get_if<recorded::Heard>(&item.what);
-  if (heard != nullptr && is_gone(heard->service)) return;
-  const auto* const told = std::get_if<recorded::Told>(&item.what);
-  if (told != nullptr && is_gone(told->service)) return;
-  const std::shared_ptr<const Graph> former = rules_;
-  if (begun != nullptr) take_rules(begun->rules);
-  if (reloaded != nullptr) take_rules(reloaded->rules);
-  tell_time(item, out);
-  std::visit([&](const auto& what) { write(what, item, bytes); }, item.what);
-  if (begun != nullptr && rules_) {
-    head(Tag::Services, out);
-    put(names_beyond(*rules_, Graph{}), out);
-  } else if (reloaded != nullptr && former) {
-    head(Tag::Changes, out);
-    out.byte(reloaded->edited ? 1 : 0);
-    put(names_beyond(*rules_, *former), out);
-    put(names_beyond(*former, *rules_), out);
+// ---- rules: what is said of them stands behind the Begun or Reloaded that it is about -------------------------------
+
+void ChunkWriter::write_rules(const Item& item, const Graph* former, std::string& bytes) {
+  PlainWriter walk(bytes);
+  std::optional<TextNumber> text;
+  if (const auto* const begun = std::get_if<recorded::Begun>(&item.what)) {
+    text = begun->number;
+    if (rules_) walk(Tag::Services, names_beyond(*rules_, Graph{}));
+  } else if (const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what)) {
+    text = reloaded->number;
+    if (former != nullptr)
+      walk(Tag::Changes, reloaded->edited,
+           recorded::Reloaded::Difference{names_beyond(*rules_, *former), names_beyond(*former, *rules_)});
   }
-  const std::optional<TextNumber> text = begun != nullptr      ? begun->number
-                                         : reloaded != nullptr ? reloaded->number
-                                                               : std::nullopt;
-  if (text) {
-    head(Tag::Text, out);
-    out.number(*text);
-  }
-  mono_ = item.mono;
+  if (text) walk(Tag::Text, *text);
 }
+
+void ChunkReader::read_rules(Tag tag, ByteReader& in, Item& item) {
+  auto* const begun = std::get_if<recorded::Begun>(&item.what);
+  auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what);
+  PlainReader walk(in);
+  if (tag == Tag::Services && begun != nullptr) return walk(begun->services.emplace());
+  if (tag == Tag::Changes && reloaded != nullptr) return walk(reloaded->edited, reloaded->services.emplace());
+  std::uint64_t number = 0;
+  walk(number);
+  walk.require(tag == Tag::Text && (begun != nullptr || reloaded != nullptr) && number < kMostTexts);
+  if (in.ok()) (begun != nullptr ? begun->number : reloaded->number) = static_cast<TextNumber>(number);
+}
+
+// ---- runs and wakings -----------------------------------------------------------------------------------------------
 
 void ChunkWriter::write(const Ran& ran, const Item& item, std::string& bytes) {
   Known& known = name(ran.service, bytes);
-  std::string difference;
-  const bool other = ran.seen && write_difference(known.seen ? *known.seen : nothing_seen(), *ran.seen, difference);
-  ByteWriter out(bytes);
-  head(!ran.seen ? Tag::Cancelled : other ? Tag::RanOther : Tag::RanSame, out);
-  out.difference((item.mono - mono_).count());
-  out.difference(static_cast<std::int64_t>(known.number) - static_cast<std::int64_t>(last_) - 1);
-  out.difference((item.mono - ran.begun).count());
-  bytes += difference;
+  own_.clear();
+  const bool other = ran.seen && write_difference(known.seen ? *known.seen : nothing_seen(), *ran.seen, own_);
+  const Tag tag = !ran.seen ? Tag::Cancelled : other ? Tag::RanOther : Tag::RanSame;
+  const std::int64_t step = std::int64_t{known.number} - std::int64_t{last_} - 1;
+  PlainWriter{bytes}(tag, item.mono - mono_, step, item.mono - ran.begun);
+  bytes += own_;
   last_ = known.number;
   if (ran.seen) known.seen = ran.seen;  // the engine has it, too
 }
 
-void ChunkWriter::write(const recorded::Died& died, const Item& item, std::string& bytes) {
-  const std::uint32_t number = name(died.service, bytes).number;
-  ByteWriter out(bytes);
-  head(Tag::Died, out);
-  out.difference((item.mono - mono_).count());
-  out.number(number);
-  out.difference(died.pid);
-  out.number(died.start_ticks);
-  out.byte(died.end ? 1 : 0);
-  if (!died.end) return;
-  out.byte(static_cast<std::uint8_t>(died.end->outcome));
-  out.difference(died.end->status);
-}
-
-void ChunkWriter::write(const recorded::Heard& heard, const Item& item, std::string& bytes) {
-  const std::uint32_t number = name(heard.service, bytes).number;
-  ByteWriter out(bytes);
-  head(Tag::Heard, out);
-  out.difference((item.mono - mono_).count());
-  out.number(number);
-  out.text(heard.state);
-  out.difference(heard.status);
-  out.text(std::string_view(heard.text).substr(0, kMostOutput));
-}
-
-void ChunkWriter::write(const recorded::Told& told, const Item& item, std::string& bytes) {
-  const std::uint32_t number = name(told.service, bytes).number;
-  ByteWriter out(bytes);
-  head(Tag::Told, out);
-  out.difference((item.mono - mono_).count());
-  out.number(number);
-  out.text(std::string_view(told.key).substr(0, kMostValue));
-  out.text(std::string_view(told.state).substr(0, kMostValue));
-  out.text(told.document.size() <= kMostValue ? std::string_view(told.document) : std::string_view("{}"));
-  out.number(told.again);
-  out.number(told.fields.size());
-  for (const auto& [field, value] : told.fields) {
-    out.text(field);
-    out.text(std::string_view(value).substr(0, kMostValue));
+void ChunkReader::read_ran(Tag tag, ByteReader& in, Ran& ran) {
+  std::int64_t step = 0;
+  Duration elapsed{0};
+  PlainReader{in}(step, elapsed);
+  const std::uint64_t number = static_cast<std::uint64_t>(step) + last_ + 1;
+  Known& service = known(number, in);
+  if (!in.ok()) return;
+  last_ = static_cast<std::uint32_t>(number);
+  ran.service = service.number;
+  ran.begun = earlier_by(elapsed, mono_);
+  if (tag == Tag::RanOther) {
+    Evidence seen = read_difference(service.seen ? *service.seen : nothing_seen(), in);
+    seen.elapsed = elapsed;
+    service.seen = std::make_shared<const Evidence>(std::move(seen));
+  } else if (!service.seen) {
+    service.seen = std::make_shared<const Evidence>(nothing_seen());
   }
+  if (tag != Tag::Cancelled) ran.seen = service.seen;
 }
 
-void ChunkWriter::write(const recorded::Ordered& ordered, const Item& item, std::string& bytes) {
-  std::vector<std::uint32_t> numbers;
-  for (const Number slot : ordered.services) numbers.push_back(name(slot, bytes).number);
-  ByteWriter out(bytes);
-  head(Tag::Ordered, out);
-  out.difference((item.mono - mono_).count());
-  write_command(ordered.command, out);
-  out.number(numbers.size());
-  for (const std::uint32_t number : numbers) out.number(number);
+void ChunkWriter::write(const Woke& woke, const Item& item, std::string& bytes) {
+  PlainWriter walk(bytes);
+  walk(woke.deadline ? Tag::Woke : Tag::WokeAtWill, item.mono - mono_);
+  if (woke.deadline) walk(item.mono - *woke.deadline);
 }
 
-template <typename Other>
-void ChunkWriter::write(const Other& what, const Item& item, std::string& bytes) {
-  ByteWriter out(bytes);
-  head(tag_of(what), out);
-  out.difference((item.mono - mono_).count());
-  if constexpr (std::is_same_v<Other, Woke>) {
-    if (what.deadline) out.difference((item.mono - *what.deadline).count());
-  } else {
-    put(what, out);
+void ChunkReader::read_woke(Tag tag, ByteReader& in, Woke& woke) {
+  if (tag == Tag::Woke) woke.deadline = earlier_by(Duration{in.difference()}, mono_);
+}
+
+// ---- items ----------------------------------------------------------------------------------------------------------
+
+void ChunkWriter::write(const Item& item, std::string& bytes) {
+  if (std::visit([this](const auto& what) { return is_nobodys(what); }, item.what)) return;
+  const std::shared_ptr<const Graph> former = rules_;
+  if (const auto* const begun = std::get_if<recorded::Begun>(&item.what)) take_rules(begun->rules);
+  if (const auto* const reloaded = std::get_if<recorded::Reloaded>(&item.what)) take_rules(reloaded->rules);
+  write_clock(item, bytes);
+  std::visit([&](const auto& what) { write(what, item, bytes); }, item.what);
+  write_rules(item, former.get(), bytes);
+  mono_ = item.mono;
+}
+
+template <typename What>
+void ChunkWriter::write(const What& what, const Item& item, std::string& bytes) {
+  own_.clear();
+  Walk{*this, own_, bytes}(tag_of(For<What>{}), item.mono - mono_, what);
+  bytes += own_;
+}
+
+bool ChunkReader::read(std::string_view part, std::vector<Item>& items) {
+  ByteReader in(part);
+  while (!in.at_end()) read_item(in, items);
+  return in.ok();
+}
+
+void ChunkReader::read_item(ByteReader& in, std::vector<Item>& items) {
+  Tag tag{};
+  PlainReader{in}(tag);
+  switch (tag) {
+    case Tag::Named: return read_named(in);
+    case Tag::Clock: offset_ = Duration{in.difference()}; return;
+    case Tag::Services:
+    case Tag::Changes:
+    case Tag::Text: return items.empty() ? in.fail() : read_rules(tag, in, items.back());
+    default: break;
   }
+  mono_ = later_by(Duration{in.difference()}, mono_);
+  Item item{.mono = mono_, .wall = WallTime{later_by(offset_, mono_)}, .what = {}};
+  read_what(tag, in, item.what);
+  if (in.ok()) items.push_back(std::move(item));
+}
+
+void ChunkReader::read_what(Tag tag, ByteReader& in, What& what) {
+  switch (tag) {
+    case Tag::RanSame:
+    case Tag::RanOther:
+    case Tag::Cancelled: return read_ran(tag, in, what.emplace<Ran>());
+    case Tag::Woke:
+    case Tag::WokeAtWill: return read_woke(tag, in, what.emplace<Woke>());
+    default: break;
+  }
+  Walk walk(*this, in);
+  const auto read = [&]<typename Kind>(For<Kind> kind) {
+    if constexpr (requires { tag_of(kind); }) {
+      if (tag_of(kind) != tag) return false;
+      walk(what.emplace<Kind>());
+      return true;
+    }
+    return false;
+  };
+  const auto read_one_of = [&]<typename... Kinds>(For<std::variant<Kinds...>>) { return (read(For<Kinds>{}) || ...); };
+  if (!read_one_of(For<What>{})) in.fail();
 }
 
 }  // namespace healer::readings

@@ -6,16 +6,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "readings/bytes.hpp"
 #include "replay/recorded.hpp"
 
 namespace healer::readings {
+
+enum class Tag : std::uint8_t;
 
 class ChunkWriter {
  public:
@@ -26,24 +27,26 @@ class ChunkWriter {
   void write(const engine::recorded::Item& item, std::string& out);
 
  private:
+  class Walk;
   struct Known {
     std::uint32_t number = 0;  // of the service in this chunk, from 1; 0: not named yet
     std::shared_ptr<const engine::Evidence> seen;
   };
   Known& name(engine::recorded::Number slot, std::string& out);
+  template <typename What>
+  [[nodiscard]] bool is_nobodys(const What& what) const;
   void take_rules(const std::shared_ptr<const engine::Graph>& rules);
-  void tell_time(const engine::recorded::Item& item, ByteWriter& out);
+  void write_clock(const engine::recorded::Item& item, std::string& out);
+  void write_rules(const engine::recorded::Item& item, const engine::Graph* former, std::string& out);
 
   void write(const engine::recorded::Ran& ran, const engine::recorded::Item& item, std::string& out);
-  void write(const engine::recorded::Died& died, const engine::recorded::Item& item, std::string& out);
-  void write(const engine::recorded::Heard& heard, const engine::recorded::Item& item, std::string& out);
-  void write(const engine::recorded::Told& told, const engine::recorded::Item& item, std::string& out);
-  void write(const engine::recorded::Ordered& ordered, const engine::recorded::Item& item, std::string& out);
+  void write(const engine::recorded::Woke& woke, const engine::recorded::Item& item, std::string& out);
   template <typename What>
   void write(const What& what, const engine::recorded::Item& item, std::string& out);
 
   std::shared_ptr<const engine::Graph> rules_;
   std::vector<Known> known_;  // by slot
+  std::string own_;           // the bytes of one item, which stand behind the names of its services
   std::uint32_t named_ = 0;
   std::uint32_t last_ = 0;  // the service of the run before
   Duration mono_{0};
@@ -60,15 +63,17 @@ class ChunkReader {
   bool read(std::string_view part, std::vector<engine::recorded::Item>& items);
 
  private:
+  class Walk;
   struct Known {
     engine::recorded::Number number = 0;
     std::shared_ptr<const engine::Evidence> seen;
   };
   void read_item(ByteReader& in, std::vector<engine::recorded::Item>& items);
-  static void read_services(std::uint8_t tag, ByteReader& in, std::vector<engine::recorded::Item>& items);
-  static void read_text(ByteReader& in, std::vector<engine::recorded::Item>& items);
-  void read_ran(std::uint8_t tag, ByteReader& in, engine::recorded::Item& item);
-  [[nodiscard]] engine::recorded::What read_other(std::uint8_t tag, ByteReader& in);
+  void read_named(ByteReader& in);
+  void read_what(Tag tag, ByteReader& in, engine::recorded::What& what);
+  void read_ran(Tag tag, ByteReader& in, engine::recorded::Ran& ran);
+  void read_woke(Tag tag, ByteReader& in, engine::recorded::Woke& woke);
+  static void read_rules(Tag tag, ByteReader& in, engine::recorded::Item& item);
   [[nodiscard]] Known& known(std::uint64_t number, ByteReader& in);
 
   std::vector<engine::recorded::Service>& services_;
