@@ -225,7 +225,7 @@ void Engine::drain(Turn& turn) {
             [&](const fact::ChildServes& fact) { children_.keep_watch(fact.service, turn); },
             [&](const fact::LeftGone& fact) { starts_.forget_left(fact.service, turn); },
             [&](const fact::LeftReported& fact) { starts_.reported_left(fact.service, fact.pid); },
-            [&](const fact::OrderFailed& fact) { commands_.job_ended(fact.asker, fact.service, fact.why, turn); },
+            [&](const fact::OrderFailed& fact) { commands_.job_ended(fact.requester, fact.service, fact.why, turn); },
             [&](const fact::JobLeft& fact) { jobs_.fail(fact.job, "its healing is ended", false, turn); },
             [&](const auto& fact) { on(fact, turn); },
         },

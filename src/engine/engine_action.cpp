@@ -132,7 +132,7 @@ void Engine::on(const event::ActionEnded& event, Turn& turn) {
 // ---- commands -----------------------------------------------------------------------------------------------------
 
 void Engine::validate(const event::Command& event, Turn& turn) {
-  PendingCommand pending{.order = {.asker = event.id, .services = event.services, .by = event.by}};
+  PendingCommand pending{.order = {.requester = event.id, .services = event.services, .by = event.by}};
   for (const ServiceId id : event.services) {
     if (id.index() >= services_.size() || !graph_->slots[id.index()]) continue;
     if (!services_[id.index()].monitored) {
@@ -165,8 +165,8 @@ void Engine::on(const event::Command& event, Turn& turn) {
   healing_.reevaluate(turn);
   if (event.kind == Kind::Validate) return validate(event, turn);
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
-    return command_jobs({.asker = event.id, .kind = kind_of(event.kind), .services = event.services, .by = event.by},
-                        turn);
+    return command_jobs(
+        {.requester = event.id, .kind = kind_of(event.kind), .services = event.services, .by = event.by}, turn);
   if (event.kind == Kind::Cancel) return cancel_job(event, turn);
   if (event.kind >= Kind::Heal && event.kind <= Kind::ResetHealing) return healing_.command(event, turn);
   switch (event.kind) {

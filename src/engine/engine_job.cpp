@@ -75,11 +75,11 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
   if (order.kind == ActionKind::Stop && is_person(order.by))
     for (const JobStep& step : plan.steps) stopped.insert(step.service);
   const std::string by = words_of(order.by);
-  const std::optional<Asker> asker = order.asked_by;
+  const std::optional<Requester> requester = order.asked_by;
   const JobId job = jobs_.begin(std::move(order), std::move(plan.steps), turn);
   if (!stopped.empty()) {
     const std::vector<std::string> ended = healing_.take_away(stopped, fmt::format("stopped by {}", by), turn);
-    if (asker) commands_.note_ended(*asker, ended);
+    if (requester) commands_.note_ended(*requester, ended);
     drain(turn);
   }
   jobs_.go(job, turn);
@@ -89,18 +89,18 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
 void Engine::command_jobs(Order order, Turn& turn) {
   if (graph_->settings->shadow || graph_->settings->dry_run) {
-    return turn.answer(order.asker, false,
+    return turn.answer(order.requester, false,
                        graph_->settings->shadow ? "healer only watches (shadow): nothing is started or stopped"
                                                 : "this is a dry run: nothing is started or stopped");
   }
   // The job of a healing's step has outlived a restart of healer: the step waits for its end.
-  if (std::holds_alternative<HealingRun>(order.asker) && jobs_.join_healing(order))
+  if (std::holds_alternative<HealingRun>(order.requester) && jobs_.join_healing(order))
     return commands_.begin({.order = std::move(order), .outstanding = 1});
   // Among several, what is no process and has no program is left as it is, as by Monit.
   const bool nothing = order.services.size() == 1 && graph_->block(order.services.front()) != nullptr &&
                        starts_nothing(*graph_, order.services.front());
   if (nothing && order.kind == ActionKind::Restart)
-    return turn.answer(order.asker, false,
+    return turn.answer(order.requester, false,
                        fmt::format("{}: it has no start program", graph_->at(order.services.front()).name));
   const std::vector<std::uint32_t> clusters = clusters_of(*graph_);
   std::map<std::uint32_t, std::vector<ServiceId>> by_cluster;
@@ -123,12 +123,12 @@ void Engine::command_jobs(Order order, Turn& turn) {
 /// Of services that depend on each other.
 void Engine::command_cluster(const Order& order, std::vector<ServiceId> services, Turn& turn) {
   const ActionKind kind = order.kind;
-  const Jobs::Joined joined = jobs_.join(kind, services, order.asker, turn);
+  const Jobs::Joined joined = jobs_.join(kind, services, order.requester, turn);
   for (const ServiceId id : joined.services) monitor(id, order.by, turn);  // it may have been taken out meanwhile
-  commands_.await_jobs(order.asker, joined.jobs);
-  if (services.empty()) return commands_.await_jobs(order.asker, -1);
+  commands_.await_jobs(order.requester, joined.jobs);
+  if (services.empty()) return commands_.await_jobs(order.requester, -1);
   if (const std::string why = jobs_.busy_with(kind, services); !why.empty())
-    return commands_.job_ended(order.asker, services.front(),
+    return commands_.job_ended(order.requester, services.front(),
                                fmt::format("{}: {}", graph_->at(services.front()).name, why), turn);
   jobs_.end_of_rules(kind, services, order.by, turn);
   drain(turn);
@@ -141,7 +141,7 @@ void Engine::command_cluster(const Order& order, std::vector<ServiceId> services
              .services = std::move(services),
              .by = order.by,
              .cause = std::move(cause),
-             .asked_by = order.asker},
+             .asked_by = order.requester},
             turn);
 }
 
@@ -206,8 +206,8 @@ void Engine::on(const fact::JobEnded& fact, Turn& turn) {
   failures_.note(job, fact.good, turn);
   alerts_.report_end(job, fact.good, starts_, turn);
   commands_.note_touched(job, fact.good);
-  for (const Asker& asker : job.asked_by)
-    commands_.job_ended(asker, job.service,
+  for (const Requester& requester : job.asked_by)
+    commands_.job_ended(requester, job.service,
                         fact.good ? std::string{} : fmt::format("{}: {}", graph_->at(job.service).name, job.failure),
                         turn);
 }

@@ -119,7 +119,7 @@ struct LeftReported {
 
 /// A job goes on without a service that a command has named.
 struct OrderFailed {
-  Asker asker;
+  Requester requester;
   ServiceId service;
   std::string why;
 };

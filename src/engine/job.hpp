@@ -60,7 +60,7 @@ struct Job {
   bool unmonitor = false;      ///< SavedJob::unmonitor
   Origin by;                   ///< who wants it
   std::shared_ptr<const effect::Cause> cause;
-  std::vector<Asker> asked_by;  ///< who waits for its end
+  std::vector<Requester> asked_by;  ///< who waits for its end
 
   [[nodiscard]] const JobStep& step() const { return steps[position]; }
   [[nodiscard]] WallTime begun_at(Instant now) const { return now.wall - (now.mono - begun); }
@@ -72,7 +72,7 @@ struct JobOrder {
   std::vector<ServiceId> services;
   Origin by;
   std::shared_ptr<const effect::Cause> cause;
-  std::optional<Asker> asked_by{};
+  std::optional<Requester> asked_by{};
 };
 
 /// Everything that must be up before `service`, directly or not: first what the others need. Not itself.

@@ -23,10 +23,10 @@ struct HealingRun {
 };
 
 /// Who waits for the end of what was ordered: a client, or a healing.
-using Asker = std::variant<CommandId, HealingRun>;
+using Requester = std::variant<CommandId, HealingRun>;
 
 struct Order {
-  Asker asker;
+  Requester requester;
   ActionKind kind = ActionKind::Restart;  ///< Start, Stop or Restart
   std::vector<ServiceId> services;
   Origin by;

@@ -52,11 +52,11 @@ struct Turn {
   std::vector<Fact> facts{};              // that no part has heard yet, in the order in which they were told
 
   /// What somebody has asked for has come to this.
-  void answer(const Asker& asker, bool good, std::string text) {
-    if (const auto* const command = std::get_if<CommandId>(&asker))
+  void answer(const Requester& requester, bool good, std::string text) {
+    if (const auto* const command = std::get_if<CommandId>(&requester))
       replies.push_back({*command, good, std::move(text)});
     else
-      orders_ended.push_back({std::get<HealingRun>(asker), good, std::move(text)});
+      orders_ended.push_back({std::get<HealingRun>(requester), good, std::move(text)});
   }
 
   void tell(Fact fact) { facts.push_back(std::move(fact)); }

@@ -128,7 +128,7 @@ void Simulation::signal_ready(ActionId id) {
 
 std::optional<Bringing> Simulation::step_of(const effect::Exec& exec) const {
   const auto job = engine_->jobs().find(exec.job.number());
-  if (job == engine_->jobs().end() || job->second.action != exec.action) return std::nullopt;
+  if (job == engine_->jobs().end() || job->second.run.action() != exec.action) return std::nullopt;
   return job->second.step().kind;
 }
 

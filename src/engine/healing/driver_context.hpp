@@ -205,7 +205,7 @@ class HealingDriver::Context final : public HealingWorld {
   void bring(const Healing& healing, std::size_t run, Bringing what, ServiceId service) override {
     const auto number = static_cast<std::uint32_t>(run);
     // After this turn's other work, for what it says comes back to the healing.
-    turn_.orders.push_back({.asker = HealingRun{healing.id, number},
+    turn_.orders.push_back({.requester = HealingRun{healing.id, number},
                             .kind = what == Bringing::Start  ? ActionKind::Start
                                     : what == Bringing::Stop ? ActionKind::Stop
                                                              : ActionKind::Restart,
@@ -215,7 +215,7 @@ class HealingDriver::Context final : public HealingWorld {
   void leave(const Healing& healing) override {
     std::erase_if(turn_.orders, [&](const Order& order) {
       if (!is_healing(order.by, healing.id)) return false;
-      turn_.answer(order.asker, false, "was ended");
+      turn_.answer(order.requester, false, "was ended");
       return true;
     });
     for (const auto& [id, job] : views_.jobs.all())

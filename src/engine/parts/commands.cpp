@@ -26,35 +26,35 @@ std::string_view done(ActionKind kind) {
 
 }  // namespace
 
-const PendingCommand* PendingCommands::find(const Asker& asker) const {
-  const auto found = commands_.find(asker);
+const PendingCommand* PendingCommands::find(const Requester& requester) const {
+  const auto found = commands_.find(requester);
   return found == commands_.end() ? nullptr : &found->second;
 }
 
 void PendingCommands::begin(PendingCommand command) {
-  const Asker asker = command.order.asker;
-  commands_.emplace(asker, std::move(command));
+  const Requester requester = command.order.requester;
+  commands_.emplace(requester, std::move(command));
 }
 
 void PendingCommands::begin_validate(PendingCommand command, Turn& turn) {
   if (command.outstanding == 0)
-    turn.answer(command.order.asker, command.asked == 0 && command.unmonitored.empty(), validated_text(command));
+    turn.answer(command.order.requester, command.asked == 0 && command.unmonitored.empty(), validated_text(command));
   else
     begin(std::move(command));
 }
 
-void PendingCommands::await_jobs(const Asker& asker, std::int64_t more) {
-  PendingCommand& command = commands_.at(asker);
+void PendingCommands::await_jobs(const Requester& requester, std::int64_t more) {
+  PendingCommand& command = commands_.at(requester);
   command.outstanding = static_cast<std::uint32_t>(command.outstanding + more);
 }
 
-void PendingCommands::note_ended(const Asker& asker, const std::vector<std::string>& healings) {
-  if (const auto found = commands_.find(asker); found != commands_.end())
+void PendingCommands::note_ended(const Requester& requester, const std::vector<std::string>& healings) {
+  if (const auto found = commands_.find(requester); found != commands_.end())
     found->second.ended.insert(found->second.ended.end(), healings.begin(), healings.end());
 }
 
 void PendingCommands::answer_idle(const PendingCommand& command, Turn& turn) const {
-  turn.answer(command.order.asker, true, done_text(command));
+  turn.answer(command.order.requester, true, done_text(command));
 }
 
 /// "2 of 5 services failed: a, b; not monitored: c", "web is in order".
@@ -87,8 +87,8 @@ std::vector<std::string> PendingCommands::names_of(const std::vector<ServiceId>&
 
 void PendingCommands::note_touched(const Job& job, bool good) {
   const auto steps = std::span(job.steps).first(good ? job.steps.size() : job.position);
-  for (const Asker& asker : job.asked_by) {
-    const auto found = commands_.find(asker);
+  for (const Requester& requester : job.asked_by) {
+    const auto found = commands_.find(requester);
     if (found == commands_.end()) continue;
     for (const JobStep& step : steps) {
       PendingCommand::Touched& touched = found->second.touched[step.service];
@@ -153,8 +153,8 @@ std::string PendingCommands::done_text(const PendingCommand& command) const {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-void PendingCommands::job_ended(const Asker& asker, ServiceId service, const std::string& failure, Turn& turn) {
-  const auto found = commands_.find(asker);
+void PendingCommands::job_ended(const Requester& requester, ServiceId service, const std::string& failure, Turn& turn) {
+  const auto found = commands_.find(requester);
   if (found == commands_.end()) return;
   PendingCommand& pending = found->second;
   if (!failure.empty()) pending.failed.emplace(service, failure);
@@ -173,7 +173,7 @@ void PendingCommands::job_ended(const Asker& asker, ServiceId service, const std
   }
   for (const std::string& ended : pending.ended) text += "\n" + ended;
   const bool good = pending.failed.empty();
-  turn.answer(asker, good, std::move(text));
+  turn.answer(requester, good, std::move(text));
   commands_.erase(found);
 }
 

@@ -49,7 +49,7 @@ class PendingCommands {
 
   // ---- view
   /// Null: it is answered, or never waited.
-  [[nodiscard]] const PendingCommand* find(const Asker& asker) const;
+  [[nodiscard]] const PendingCommand* find(const Requester& requester) const;
   [[nodiscard]] bool awaits_run(ServiceId id) const { return validating_.contains(id.number()); }
   /// Of those that are still in the rules.
   [[nodiscard]] std::vector<std::string> names_of(const std::vector<ServiceId>& services) const;
@@ -61,15 +61,15 @@ class PendingCommands {
   /// A validate waits for the run of a service.
   void await_run(ServiceId id, CommandId command) { validating_[id.number()].push_back(command); }
   /// It waits for as many more jobs, or fewer.
-  void await_jobs(const Asker& asker, std::int64_t more);
+  void await_jobs(const Requester& requester, std::int64_t more);
   /// Healings have ended by it.
-  void note_ended(const Asker& asker, const std::vector<std::string>& healings);
+  void note_ended(const Requester& requester, const std::vector<std::string>& healings);
   /// What a job has done, for the people who wait for it: of one that has failed by the steps before its last.
   void note_touched(const Job& job, bool good);
   /// The run of a service has ended, or will not come.
   void run_ended(ServiceId id, bool failed, Turn& turn);
   /// One of a command's jobs has ended, or could not begin: `failure` says why, or is empty.
-  void job_ended(const Asker& asker, ServiceId service, const std::string& failure, Turn& turn);
+  void job_ended(const Requester& requester, ServiceId service, const std::string& failure, Turn& turn);
   /// There was nothing to begin.
   void answer_idle(const PendingCommand& command, Turn& turn) const;
 
@@ -80,7 +80,7 @@ class PendingCommands {
   const std::shared_ptr<const Graph>& graph_;
   const std::vector<ServiceState>& services_;
   const StartLeftovers& leftovers_;
-  std::map<Asker, PendingCommand> commands_;
+  std::map<Requester, PendingCommand> commands_;
   std::unordered_map<std::uint32_t, std::vector<CommandId>> validating_;  // by service
 };
 

@@ -201,13 +201,13 @@ bool Jobs::join_healing(const Order& order) {
     if (!same_healing(job.by, order.by) || job.kind != order.kind ||
         std::ranges::find(order.services, job.service) == order.services.end())
       continue;
-    job.asked_by.push_back(order.asker);
+    job.asked_by.push_back(order.requester);
     return true;
   }
   return false;
 }
 
-Jobs::Joined Jobs::join(ActionKind kind, std::vector<ServiceId>& services, const Asker& asker, Turn& turn) {
+Jobs::Joined Jobs::join(ActionKind kind, std::vector<ServiceId>& services, const Requester& requester, Turn& turn) {
   Joined out;
   if (kind == ActionKind::Stop) return out;
   const Job* const first = of(services.front());
@@ -220,7 +220,7 @@ Jobs::Joined Jobs::join(ActionKind kind, std::vector<ServiceId>& services, const
     Job& known = jobs_.at(services_[id.index()].job->number());
     if (std::ranges::find(joined, known.id) == joined.end()) {
       joined.push_back(known.id);
-      known.asked_by.push_back(asker);
+      known.asked_by.push_back(requester);
     }
     out.services.push_back(id);
     if (kind == ActionKind::Start) return true;
@@ -330,15 +330,15 @@ void Jobs::end_of_rules(ActionKind kind, const std::vector<ServiceId>& services,
 /// Takes these services, by slot, out of a job of which they are neither the reason nor the step under way.
 void Jobs::cut(Job& job, const std::vector<bool>& out, const std::string& why, Turn& turn) {
   const auto goes = [&](ServiceId id) { return out[id.index()]; };
-  std::vector<Asker> waiting;
-  for (const Asker& asker : std::exchange(job.asked_by, {})) {
-    const PendingCommand* const found = commands_.find(asker);
+  std::vector<Requester> waiting;
+  for (const Requester& requester : std::exchange(job.asked_by, {})) {
+    const PendingCommand* const found = commands_.find(requester);
     if (found == nullptr) continue;
     const std::vector<ServiceId>& asked = found->order.services;
     if (const auto gone = std::ranges::find_if(asked, goes); gone == asked.end())
-      waiting.push_back(asker);
+      waiting.push_back(requester);
     else
-      turn.tell(fact::OrderFailed{asker, *gone, fmt::format("{}: {}", graph_->at(*gone).name, why)});
+      turn.tell(fact::OrderFailed{requester, *gone, fmt::format("{}: {}", graph_->at(*gone).name, why)});
   }
   job.asked_by = std::move(waiting);
   const auto done = job.steps.begin() + job.position;

@@ -97,7 +97,7 @@ class Jobs {
   };
   /// Where rules start these services already, a person who asks for the same waits for that. So does one who wants
   /// restarts, where one job has them all, and they are not running any more, or are yet to be stopped.
-  [[nodiscard]] Joined join(ActionKind kind, std::vector<ServiceId>& services, const Asker& asker, Turn& turn);
+  [[nodiscard]] Joined join(ActionKind kind, std::vector<ServiceId>& services, const Requester& requester, Turn& turn);
 
   // ---- what is told
   /// A look is under way for a step.
