@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -105,7 +106,7 @@ class WorkflowCompiler {
     std::vector<engine::Step> result;
     for (const StepSyntax& one : syntax) {
       engine::Step step;
-      step.what = std::visit([this](const auto& what) -> engine::StepWhat { return this->kind(what); }, one.what);
+      step.what = std::visit([this](const auto& what) { return kind_of(what); }, one.what);
       step.name = one.name ? one.name->value : title(title_of(step.what));
       step.timeout = value_or(one.timeout, Duration{0});
       if (one.retries) step.retries = in_bounds(one.retries->value);
@@ -134,11 +135,15 @@ class WorkflowCompiler {
     return result;
   }
 
-  [[nodiscard]] engine::StepWhat kind(const ProgramStepSyntax& syntax) const { return program(syntax); }
-  [[nodiscard]] engine::StepWhat kind(const ParallelStepSyntax& syntax) {
-    return engine::step::Parallel{steps(syntax.steps)};
+  template <typename Syntax>
+  [[nodiscard]] engine::StepWhat kind_of(const Syntax& syntax) {
+    if constexpr (std::is_same_v<Syntax, ProgramStepSyntax>)
+      return program(syntax);
+    else if constexpr (std::is_same_v<Syntax, ParallelStepSyntax>)
+      return engine::step::Parallel{steps(syntax.steps)};
+    else
+      return syntax.compile();
   }
-  [[nodiscard]] static engine::StepWhat kind(const auto& syntax) { return syntax.compile(); }
 
   const Lookups& lookups_;
   const Sources& sources_;
