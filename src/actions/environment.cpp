@@ -86,6 +86,10 @@ std::vector<std::string> action_environment(const BaseEnvironment& base, const e
   return environment;
 }
 
+bool writes_home(const BaseEnvironment& base) {
+  return std::ranges::any_of(base.written, [](const auto& variable) { return variable.first == "HOME"; });
+}
+
 void add_row(std::vector<std::string>& environment, const engine::Row& row) {
   std::vector<std::string> values;
   for (const auto& [name, value] : row.variables) set_variable(values, row_variable(name), value);

@@ -53,6 +53,9 @@ void add_watchdog(std::vector<std::string>& environment, Duration every);
                                                           const engine::effect::Cause& cause, const CivilClock& civil,
                                                           bool of_job = false, engine::ActionId action = {});
 
+/// Whether the rules set HOME for all programs, whoever they run as.
+[[nodiscard]] bool writes_home(const BaseEnvironment& base);
+
 /// Sets NAME, replacing an earlier value. A value ends at its first NUL: that is all a program would see of it.
 void set_variable(std::vector<std::string>& environment, std::string_view name, std::string_view value);
 

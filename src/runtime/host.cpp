@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <grp.h>
-#include <pwd.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "runtime/accounts.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/files/secret_file.hpp"
 
@@ -23,7 +22,6 @@ namespace healer::runtime {
 namespace {
 
 constexpr std::size_t kLargestRulesFile = 64U << 20;
-constexpr std::size_t kLargestEntry = 1U << 20;
 
 std::optional<std::uint32_t> as_number(const std::string& text) {
   std::uint32_t number = 0;
@@ -32,16 +30,10 @@ std::optional<std::uint32_t> as_number(const std::string& text) {
   return number;
 }
 
-/// Calls one of the getpw*_r and getgr*_r functions with a buffer that is large enough.
-template <typename Entry, typename Call>
-bool look_up(Entry& entry, std::vector<char>& buffer, Call call) {
-  for (buffer.resize(4096); buffer.size() <= kLargestEntry; buffer.resize(buffer.size() * 2)) {
-    Entry* found = nullptr;
-    const int error = call(&entry, buffer.data(), buffer.size(), &found);
-    if (error == ERANGE) continue;
-    return error == 0 && found != nullptr;
-  }
-  return false;
+/// Nothing where there is none, or where that cannot be known.
+template <typename Entry>
+std::optional<Entry> known(Result<std::optional<Entry>> found) {
+  return found ? std::move(*found) : std::nullopt;
 }
 
 }  // namespace
@@ -102,25 +94,16 @@ std::string Host::canonical(const std::string& path) const {
 }
 
 std::optional<config::UserEntry> Host::user(const std::string& name_or_uid) const {
-  passwd entry{};
-  std::vector<char> buffer;
-  bool found = look_up(entry, buffer, [&](auto... out) { return ::getpwnam_r(name_or_uid.c_str(), out...); });
-  if (const auto uid = as_number(name_or_uid); !found && uid) {
-    found = look_up(entry, buffer, [&](auto... out) { return ::getpwuid_r(*uid, out...); });
-  }
+  std::optional<Account> found = known(account_of(name_or_uid));
+  if (const auto uid = as_number(name_or_uid); !found && uid) found = known(account_of(*uid));
   if (!found) return std::nullopt;
-  return config::UserEntry{entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir};
+  return config::UserEntry{found->uid, found->gid, std::move(found->name), std::move(found->home)};
 }
 
 std::optional<std::uint32_t> Host::group(const std::string& name_or_gid) const {
-  ::group entry{};
-  std::vector<char> buffer;
-  bool found = look_up(entry, buffer, [&](auto... out) { return ::getgrnam_r(name_or_gid.c_str(), out...); });
-  if (const auto gid = as_number(name_or_gid); !found && gid) {
-    found = look_up(entry, buffer, [&](auto... out) { return ::getgrgid_r(*gid, out...); });
-  }
-  if (!found) return std::nullopt;
-  return entry.gr_gid;
+  std::optional<std::uint32_t> found = known(group_of(name_or_gid));
+  if (const auto gid = as_number(name_or_gid); !found && gid) found = known(group_of(*gid));
+  return found;
 }
 
 bool Host::executable(const std::string& path) const {

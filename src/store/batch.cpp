@@ -72,7 +72,8 @@ std::size_t size_of(const effect::Cause* cause) {
 
 std::size_t size_of(const PendingExec& pending) {
   const Command& command = pending.exec.command;
-  std::size_t bytes = sizeof pending + command.identity->user.size() + command.identity->home.size();
+  std::size_t bytes =
+      sizeof pending + command.identity->user.size() + command.identity->home.size() + command.identity->group.size();
   for (const std::string& argument : command.arguments) bytes += sizeof argument + argument.size();
   return bytes + size_of(pending.exec.cause.get());
 }

@@ -82,8 +82,8 @@ void fields(auto& all, Is<JsonTest> auto& test) {
 }
 
 void fields(auto& all, Is<Identity> auto& identity) {
-  auto& [uid, gid, user, home] = identity;
-  all("uid", uid, "gid", gid, "user", user, "home", home);
+  auto& [uid, gid, user, home, group] = identity;
+  all("uid", uid, "gid", gid, "user", user, "home", home, "group", group);
 }
 
 void fields(auto& all, Is<Command> auto& command) {

@@ -10,7 +10,7 @@ namespace healer::store {
 namespace {
 
 // migrations[i] leads from version i to version i + 1. What is published is never changed, only added to.
-constexpr std::array<const char*, 11> kMigrations{
+constexpr std::array<const char*, 12> kMigrations{
     R"sql(
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
@@ -308,6 +308,11 @@ ALTER TABLE alerts ADD COLUMN cause_occurrence INTEGER;
 ALTER TABLE alerts ADD COLUMN cause_fields TEXT;
 ALTER TABLE jobs ADD COLUMN cause_occurrence INTEGER;
 ALTER TABLE jobs ADD COLUMN cause_fields TEXT;
+)sql",
+    // Version 12: users and groups of programs that are looked up when they begin. An earlier healer, which would take
+    // one without a number for its own user, must not read them.
+    R"sql(
+ALTER TABLE execs ADD COLUMN group_name TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

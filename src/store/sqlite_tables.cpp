@@ -173,10 +173,11 @@ TableWriter::TableWriter(Database& database, Retention retention) : database_(da
   oldest_records_ = prepare(fmt::format("SELECT id, {} FROM records ORDER BY id LIMIT ?", kRecordBytes));
   prune_records_ = prepare("DELETE FROM records WHERE id <= ?");
 
-  add_exec_ = prepare(fmt::format(
-      "INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, job, "
-      "foreground, healing, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
-      kCauseColumns, kCauseParameters));
+  add_exec_ =
+      prepare(fmt::format("INSERT OR REPLACE INTO execs(action, started, slot, rule, recovery, uid, gid, user, home, "
+                          "group_name, timeout_ms, "
+                          "job, foreground, healing, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {})",
+                          kCauseColumns, kCauseParameters));
   add_argument_ = prepare("INSERT OR REPLACE INTO exec_arguments(action, position, text) VALUES(?, ?, ?)");
   cut_arguments_ = prepare("DELETE FROM exec_arguments WHERE action = ? AND position >= ?");
   start_exec_ = prepare("UPDATE execs SET started = 1 WHERE action = ?");
@@ -282,9 +283,9 @@ void TableWriter::write_acts(const Batch& batch) {
     const auto& [exec, started] = pending;
     const auto& [id, service, rule, recovery, command, cause, job, foreground, healing, unsaved] = exec;
     const auto& [arguments, identity, timeout] = command;
-    const auto& [uid, gid, user, home] = *identity;
-    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, timeout, job.number(),
-                   foreground, healing.number());
+    const auto& [uid, gid, user, home, group] = *identity;
+    add_exec_.bind(id.number(), started, service.number(), rule, recovery, uid, gid, user, home, group, timeout,
+                   job.number(), foreground, healing.number());
     bind_cause(add_exec_, cause.get());
     add_exec_.run_bound();
     std::size_t position = 0;
@@ -374,9 +375,10 @@ void read_execs(Database& database, SavedState& state) {
     arguments[action].push_back(std::move(text));
   });
   database
-      .prepare(fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, timeout_ms, "
-                           "job, foreground, healing, {} FROM execs ORDER BY action",
-                           kCauseColumns))
+      .prepare(
+          fmt::format("SELECT action, started, slot, rule, recovery, uid, gid, user, home, group_name, timeout_ms, "
+                      "job, foreground, healing, {} FROM execs ORDER BY action",
+                      kCauseColumns))
       .rows([&](Statement& row) {
         std::uint64_t action = 0;
         std::uint64_t job = 0;
@@ -387,7 +389,7 @@ void read_execs(Database& database, SavedState& state) {
         Identity& identity = exec.command.identity.edit();
         CauseColumns cause;
         cause.read(row, action, pending.started, slot, exec.rule, exec.recovery, identity.uid, identity.gid,
-                   identity.user, identity.home, exec.command.timeout, job, exec.foreground, healing);
+                   identity.user, identity.home, identity.group, exec.command.timeout, job, exec.foreground, healing);
         exec.job = JobId(job);
         exec.healing = HealingId(healing);
         exec.action = ActionId(action);

@@ -44,6 +44,7 @@ TEST_CASE("every field of a block but its place is in the fingerprint", "[finger
       [](ServiceBlock& b) { b.program->command.identity.edit().gid = 0; },
       [](ServiceBlock& b) { b.program->command.identity.edit().user = "u"; },
       [](ServiceBlock& b) { b.program->command.identity.edit().home = "u"; },
+      [](ServiceBlock& b) { b.program->command.identity.edit().group = "u"; },
       [](ServiceBlock& b) { b.program->command.timeout = seconds{1}; },
       [](ServiceBlock& b) {
         b.program->patterns = {"r", "e"};

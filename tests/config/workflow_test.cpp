@@ -129,7 +129,7 @@ TEST_CASE("Steps are compiled as written", "[workflow]") {
       "\"x\" program \"/bin/true -e 'a=${TARGET} b'\" environment A \"b c\" directory \"/var\" as uid nobody save "
       "\"n=([0-9]+)\" as N save json '.id' as ID secret repeatable");
   CHECK(program.command.arguments == std::vector<std::string>{"/bin/true", "-e", "a=${TARGET} b"});
-  CHECK(program.command.identity->user == "nobody");
+  CHECK(program.command.identity == engine::Identity{.user = "nobody"});
   CHECK(program.environment == std::vector<std::pair<std::string, std::string>>{{"A", "b c"}});
   CHECK(program.directory == "/var");
   CHECK(program.saves ==
@@ -409,6 +409,48 @@ TEST_CASE("a workflow's text is read back to the same workflow", "[workflow]") {
   CHECK(print(twice) == printed);
 }
 
+TEST_CASE("users and groups of a workflow's programs are kept as they are written", "[workflow]") {
+  const std::string text =
+      "workflow w {\n  guard program \"/bin/true\" as uid www and gid www\n  step program \"/bin/true\" as uid 33 and "
+      "gid "
+      "33\n  step program \"/bin/true\" as uid www and gid 33\n  step program \"/bin/true\" as gid www\n}\n" +
+      kService + "exec \"/bin/x\" as uid www and gid www";
+  const auto load_text = [&](test::FakeEnvironment machine) {
+    machine.files["/main"] = text;
+    LoadResult result = load("/main", {}, machine);
+    INFO(format_all(result.diagnostics, result.sources, false));
+    REQUIRE(result.ok());
+    return std::move(*result.rules);
+  };
+  const engine::RuleSet made = load_text({});
+  const engine::Workflow& written = *made.workflows.at(0);
+  const auto identity = [&](std::size_t step) {
+    return *std::get<step::Program>(written.steps.at(step).what).command.identity;
+  };
+  CHECK(written.guard->program.command.identity == engine::Identity{.user = "www", .group = "www"});
+  CHECK(identity(0) == engine::Identity{.uid = 33, .gid = 33});
+  CHECK(identity(1) == engine::Identity{.gid = 33, .user = "www"});
+  CHECK(identity(2) == engine::Identity{.group = "www"});
+  // Those of services are numbers, as in Monit.
+  CHECK(made.services.at(0)->rules.at(0)->action.command->identity ==
+        engine::Identity{.uid = 33, .gid = 33, .user = "www", .home = "/var/www"});
+  const std::string printed = print(made);
+  CHECK(printed.find("guard program \"/bin/true\" as uid www and gid www") != std::string::npos);
+  CHECK(printed.find("program \"/bin/true\" as uid 33 and gid 33") != std::string::npos);
+  CHECK(printed.find("program \"/bin/true\" as gid www") != std::string::npos);
+
+  // So it is the same workflow where the machine has given them other numbers, and where nobody is looked up.
+  test::FakeEnvironment other;
+  other.users["www"].uid = 1033;
+  other.users["old"] = {.uid = 33, .gid = 33, .name = "old", .home = "/"};
+  other.groups["www"] = 1033;
+  other.groups["old"] = 33;
+  CHECK(load_text(other).workflows.at(0)->key == written.key);
+  other = {};
+  other.online = false;
+  CHECK(load_text(other).workflows.at(0)->key == written.key);
+}
+
 TEST_CASE("programs of workflows are looked at like those of services", "[workflow]") {
   test::FakeEnvironment machine;
   machine.programs = {"/bin/true", "/srv/tool"};
@@ -416,14 +458,16 @@ TEST_CASE("programs of workflows are looked at like those of services", "[workfl
   machine.files["/main"] =
       "workflow w {\n  guard program \"/srv/tool\"\n  step program \"/no/such\"\n  step program \"${TARGET} x\"\n"
       "  step program \"/bin/true a && b\" environment A \"*****\"\n  step program \"/bin/true\" as uid "
-      "nobody_such\n}\n";
+      "nobody_such and gid no_group\n}\n";
   const LoadResult result = load("/main", {}, machine);
   std::string diagnostics;
   for (const Diagnostic& one : result.diagnostics)
     if (one.range)
       diagnostics += std::to_string(result.sources.position(one.range->file, one.range->begin).line) + " " +
                      std::string(to_string(one.code)) + "\n";
-  CHECK(diagnostics == "2 others-write\n3 missing-program\n5 misread\n5 hidden-secret\n6 unknown-user\n");
+  CHECK(diagnostics ==
+        "2 others-write\n3 missing-program\n5 misread\n5 hidden-secret\n6 unknown-user\n6 unknown-user\n");
+  CHECK_FALSE(result.ok());
 }
 
 }  // namespace workflow_test

@@ -2,6 +2,7 @@
 // The approval of a healing: one request for one plan, whatever brakes do meanwhile.
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -267,6 +268,26 @@ TEST_CASE("the hash of a plan is that of all that its steps say, and of the targ
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[1].what).request.body += " "; });
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[1].what).request.insecure = true; });
   differs(calls, [](Healing&, Workflow& plan) { std::get<step::Http>(plan.steps[2].what).until->met.clear(); });
+}
+
+TEST_CASE("what people approve shows as whom its programs run, by the names that are looked up", "[healing]") {
+  const auto line = [](const Identity& identity) {
+    Workflow plan;
+    plan.steps = {{.name = "fix", .what = step::Program{.command = {{"/bin/fix"}, identity}}}};
+    const Healing healing{.cause = std::make_shared<const effect::Cause>(),
+                          .plan = std::make_shared<const Workflow>(std::move(plan))};
+    return std::pair(lines_of_plan(healing, "here").at(0), hash_of_plan(healing));
+  };
+  const auto shown = [&](const Identity& identity) { return line(identity).first; };
+  CHECK(shown({}) == "step \"fix\": program /bin/fix");
+  CHECK(shown({.user = "deploy", .group = "www"}) == "step \"fix\": program /bin/fix as deploy and group www");
+  CHECK(shown({.uid = 33, .gid = 34}) == "step \"fix\": program /bin/fix as uid 33 and gid 34");
+  CHECK(shown({.group = "www"}) == "step \"fix\": program /bin/fix as group www");
+  std::set<std::string> hashes;
+  for (const Identity& one :
+       {Identity{}, Identity{.user = "deploy"}, Identity{.group = "deploy"},
+        Identity{.user = "deploy", .group = "deploy"}, Identity{.user = "deploy", .home = "deploy"}})
+    CHECK(hashes.insert(line(one).second).second);
 }
 
 TEST_CASE("what people approve shows no login of an address", "[healing]") {

@@ -35,6 +35,7 @@ void ActionBench::start(std::uint64_t id, std::vector<std::string> arguments, Du
   request.command.timeout = timeout;
   request.command.identity = identity;
   request.environment = environment;
+  request.sets_home = sets_home;
   request.foreground = foreground;
   request.grouped = grouped;
   request.waited = waited;

@@ -19,7 +19,7 @@ namespace healer::test {
 
 /// A loop with a runner that can be replaced by a new one, as after a restart of the daemon.
 struct ActionBench {
-  ActionBench() {
+  explicit ActionBench(runtime::Spawner::Options spawner_options = {}) : spawner(loop, std::move(spawner_options)) {
     open_to_all(directory);
     options.waiter = build_folder() + "/healerd";
   }
@@ -32,12 +32,13 @@ struct ActionBench {
 
   TemporaryDirectory directory;
   runtime::Loop loop;
-  runtime::Spawner spawner{loop, {}};
+  runtime::Spawner spawner;
   runtime::ActionRunner::Options options{(directory.path() / "actions").string()};
   runtime::ExitStatusReader exits{loop, {}};  // where a test gives it to `options`
   std::unique_ptr<runtime::ActionRunner> runner;
   std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
   engine::Identity identity;
+  bool sets_home = false;
   bool foreground = false;
   bool grouped = false;
   bool waited = false;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/action_bench.hpp"
+#include "runtime/files/mount_guard.hpp"
 #include "runtime/matcher.hpp"
 #include "runtime/process/spawner.hpp"
 #include "runtime/runner_bench.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/healing_json.hpp"
+#include "engine/healing/plan_text.hpp"
 #include "support/rounds.hpp"
 
 #include <catch2/catch.hpp>
@@ -127,6 +128,32 @@ TEST_CASE("what a later healer has added is passed over, what is missing has its
     expected.cause = std::make_shared<const effect::Cause>();
     CHECK(same(*back, expected));
   }
+}
+
+TEST_CASE("a plan of an earlier healer runs as whom it says, by number", "[store]") {
+  const auto back = healing_from_json(
+      R"({"id": 12, "target": "web1", "plan": {"name": "heal", "steps": [{"name": "fix", "what": {"kind": "program",
+          "command": {"arguments": ["/bin/fix"], "identity":
+              {"uid": 33, "gid": 34, "user": "www-data", "home": "/var/www"}, "timeout": 0}}}]}})");
+  REQUIRE(back);
+  const auto& command = std::get<step::Program>(back->plan->steps.at(0).what).command;
+  CHECK(command.identity == Identity{.uid = 33, .gid = 34, .user = "www-data", .home = "/var/www"});
+  CHECK_FALSE(command.identity->is_open());
+  const auto again = healing_from_json(to_json(*back));
+  REQUIRE(again);
+  CHECK(same(*again, *back));
+  CHECK(hash_of_plan(*again) == hash_of_plan(*back));
+
+  // One of today keeps the names.
+  Healing named = *back;
+  Workflow plan = *named.plan;
+  std::get<step::Program>(plan.steps.at(0).what).command.identity = Identity{.user = "www-data", .group = "www"};
+  named.plan = std::make_shared<const Workflow>(plan);
+  const auto kept = healing_from_json(to_json(named));
+  REQUIRE(kept);
+  CHECK(same(*kept, named));
+  CHECK(hash_of_plan(*kept) == hash_of_plan(named));
+  CHECK(hash_of_plan(named) != hash_of_plan(*back));
 }
 
 TEST_CASE("a text that is not what was written is an error that says where", "[store]") {

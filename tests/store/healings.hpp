@@ -196,11 +196,10 @@ class AnyHealing {
                             WorkflowMemory::Try>) {
       auto& [a, b, c] = value;
       all(a, b, c);
-    } else if constexpr (is<Struct, Saving, JsonTest, Identity, step::Program, HealingLimit, Deadline,
-                            effect::Cause::Process>) {
+    } else if constexpr (is<Struct, Saving, JsonTest, step::Program, HealingLimit, Deadline, effect::Cause::Process>) {
       auto& [a, b, c, d] = value;
       all(a, b, c, d);
-    } else if constexpr (is<Struct, step::Until, step::Http, StepOutcome>) {
+    } else if constexpr (is<Struct, Identity, step::Until, step::Http, StepOutcome>) {
       auto& [a, b, c, d, e] = value;
       all(a, b, c, d, e);
     } else if constexpr (is<Struct, Step, ClosedBrake>) {

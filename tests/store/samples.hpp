@@ -93,7 +93,8 @@ inline std::string describe(const effect::Exec& exec) {
   for (const auto& argument : exec.command.arguments) text += argument + ",";
   const Identity& identity = *exec.command.identity;
   text += "] uid " + (identity.uid ? std::to_string(*identity.uid) : "-") + " gid " +
-          (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home;
+          (identity.gid ? std::to_string(*identity.gid) : "-") + " user " + identity.user + " home " + identity.home +
+          " group " + identity.group;
   return text + " timeout " + std::to_string(exec.command.timeout.count()) + " job " +
          std::to_string(exec.job.number()) + (exec.foreground ? " foreground" : "") + " healing " +
          std::to_string(exec.healing.number()) + " cause " + describe(exec.cause.get());
@@ -207,7 +208,7 @@ inline effect::Exec full_exec(std::uint64_t id) {
   exec.rule = {0xfedcba9876543210, 0x0123456789abcdef};
   exec.recovery = true;
   exec.command.arguments = {"/bin/echo", "", "two words", "it's", "\xff\xfe"};
-  exec.command.identity = Identity{0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www"};
+  exec.command.identity = Identity{0, std::numeric_limits<std::uint32_t>::max(), "www-data", "/var/www", "www \xff"};
   exec.command.timeout = minutes{10};
   exec.cause = full_cause();
   exec.job = JobId(std::numeric_limits<std::uint64_t>::max());

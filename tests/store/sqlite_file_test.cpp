@@ -75,7 +75,7 @@ TEST_CASE("the state is a database that says whose it is", "[store]") {
   fill(in(directory, "state"));
   Raw raw(in(directory, "state"));
   CHECK(raw("PRAGMA application_id") == "1751474540");
-  CHECK(raw("PRAGMA user_version") == "11");
+  CHECK(raw("PRAGMA user_version") == "12");
   CHECK(raw("PRAGMA journal_mode") == "wal");
   CHECK(raw("PRAGMA integrity_check") == "ok");
 }

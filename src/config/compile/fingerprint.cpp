@@ -78,7 +78,10 @@ class Gatherer {
   }
 
   void add(const std::string& text) { add(std::string_view(text)); }
-  void add(const engine::Identity& identity) { all(identity.uid, identity.gid, identity.user, identity.home); }
+  void add(const engine::Identity& identity) {
+    all(identity.uid, identity.gid, identity.user, identity.home);
+    if (!identity.group.empty()) all('G', identity.group);
+  }
   void add(const engine::Command& command) { all(command.arguments, command.identity, command.timeout); }
   void add(const engine::ProgramSpec& spec) { all(spec.command, spec.patterns, spec.output_limit); }
   void add(const engine::LinePattern& pattern) { all(pattern.text, pattern.negated); }

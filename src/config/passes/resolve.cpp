@@ -88,7 +88,7 @@ class Resolver {
       // One that a value names is known when it is run.
       if (!step.command.arguments.empty() && step.command.arguments.front().find("${") == std::string::npos)
         program(step.command, DiagnosticSeverity::Warning, "until it is in place the healing fails");
-      identity(step.command);
+      names(step.command);
     });
   }
 
@@ -230,12 +230,26 @@ class Resolver {
   }
 
   void identity(const CommandSyntax& command) {
+    if (command.uid || command.gid) found_.identities.emplace(&command, looked_up(command));
+  }
+
+  /// Those of a workflow's program must be known as well, and stay as they are written: they are looked up again when
+  /// it begins.
+  void names(const CommandSyntax& command) {
     if (!command.uid && !command.gid) return;
+    (void)looked_up(command);
+    engine::Identity written;
+    if (command.uid && !(written.uid = as_number(command.uid->value))) written.user = command.uid->value;
+    if (command.gid && !(written.gid = as_number(command.gid->value))) written.group = command.gid->value;
+    found_.identities.emplace(&command, std::move(written));
+  }
+
+  engine::Identity looked_up(const CommandSyntax& command) {
     engine::Identity identity;
     if (command.uid) user(*command.uid, identity);
     if (command.gid) identity.gid = group(*command.gid);
     if (command.uid && !command.gid) group_kept(*command.uid, identity);
-    found_.identities.emplace(&command, std::move(identity));
+    return identity;
   }
 
   /// The number of a user or group that a test names.

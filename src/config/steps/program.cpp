@@ -62,11 +62,7 @@ std::string ProgramStepSyntax::title(const engine::step::Program& step) {
 }
 
 std::string ProgramStepSyntax::written_options(const engine::step::Program& step) {
-  std::string text;
-  const engine::Identity& identity = *step.command.identity;
-  const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
-  if (!uid.empty()) text += " as uid " + written_string(uid);
-  if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
+  std::string text = config::written(*step.command.identity);
   for (const auto& [name, value] : step.environment)
     text += fmt::format(" environment {} {}", name, hidden_value(value));
   if (!step.directory.empty()) text += " directory " + written_text(step.directory);

@@ -185,6 +185,18 @@ std::string written(const std::vector<std::string>& arguments) {
   return "\"" + result + "\"";
 }
 
+std::string written(const engine::Identity& identity) {
+  const auto named = [](const std::string& name, const std::optional<std::uint32_t>& number) {
+    return !name.empty() ? written_string(name) : number ? std::to_string(*number) : std::string();
+  };
+  const std::string user = named(identity.user, identity.uid);
+  const std::string group = named(identity.group, identity.gid);
+  std::string text;
+  if (!user.empty()) text += " as uid " + user;
+  if (!group.empty()) text += (user.empty() ? " as gid " : " and gid ") + group;
+  return text;
+}
+
 engine::TlsOptions tls_options(const TlsSyntax& tls) {
   engine::TlsOptions options;
   if (tls.version && tls.version->value != "ssl" && tls.version->value != "tls")

@@ -83,5 +83,7 @@ inline constexpr std::uint64_t kMaxEvery = 1'000'000;
 [[nodiscard]] std::string written(const engine::TlsOptions& options);
 /// A command line in double quotes; arguments with blanks in single quotes.
 [[nodiscard]] std::string written(const std::vector<std::string>& arguments);
+/// " as uid U and gid G", or nothing.
+[[nodiscard]] std::string written(const engine::Identity& identity);
 
 }  // namespace healer::config

@@ -378,19 +378,11 @@ class Printer {
   }
 
   static std::string program_text(const engine::Command& command) {
-    return written(command.arguments) + identity(*command.identity);
+    return written(command.arguments) + written(*command.identity);
   }
 
   static std::string command_text(const engine::Command& command) {
     return program_text(command) + " timeout " + written(command.timeout);
-  }
-
-  static std::string identity(const engine::Identity& identity) {
-    std::string text;
-    const std::string uid = !identity.user.empty() ? identity.user : identity.uid ? std::to_string(*identity.uid) : "";
-    if (!uid.empty()) text += " as uid " + written_string(uid);
-    if (identity.gid) text += fmt::format("{} gid {}", uid.empty() ? " as" : " and", *identity.gid);
-    return text;
   }
 
   /// What `set cycles count polls` made of a tolerance.

@@ -94,6 +94,7 @@ void Acting::start(const effect::Exec& effect) {
       {.action = effect.action,
        .command = effect.command,
        .environment = std::move(environment),
+       .sets_home = !actions::writes_home(parts_.base),
        .foreground = effect.foreground,
        .service = effect.foreground ? effect.cause->service : std::string(),
        .purpose = std::move(purpose),

@@ -51,8 +51,9 @@ class Digest {
   void add(const HttpRequest& request) { fields(*this, request); }
   void add(const Command& command) {
     const auto& [arguments, identity, timeout] = command;
-    const auto& [uid, gid, user, home] = *identity;
+    const auto& [uid, gid, user, home, group] = *identity;
     each(arguments, uid, gid, user, home, timeout);
+    if (!group.empty()) add(group);
   }
   void add(const step::Until& until) { fields(*this, until); }
   void add(const step::Kind auto& kind) { fields(*this, kind); }
@@ -94,10 +95,16 @@ std::string words(const std::vector<std::string>& arguments) {
 
 std::string of_program(const step::Program& program) {
   std::string text = "program " + words(program.command.arguments);
-  if (const Identity& identity = *program.command.identity; !identity.user.empty())
+  const Identity& identity = *program.command.identity;
+  if (!identity.user.empty())
     text += " as " + identity.user;
   else if (identity.uid)
     text += fmt::format(" as uid {}", *identity.uid);
+  const std::string_view joint = identity.user.empty() && !identity.uid ? " as" : " and";
+  if (!identity.group.empty())
+    text += fmt::format("{} group {}", joint, identity.group);
+  else if (identity.gid)
+    text += fmt::format("{} gid {}", joint, *identity.gid);
   for (const auto& [name, value] : program.environment) text += fmt::format(", {}={}", name, value);
   if (!program.directory.empty()) text += " in " + program.directory;
   return text;

@@ -12,12 +12,18 @@
 
 namespace healer::engine {
 
-/// The user and group a program runs as; where absent, those of the daemon. `home` is the user's HOME.
+/// The user and group a program runs as; where absent, those of the daemon. Those of a service's program were looked up
+/// when the rules were loaded, as in Monit: their numbers and the user's HOME are known. Those of a workflow's program
+/// are kept as they are written, and looked up when it begins (runtime/accounts).
 struct Identity {
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t> gid;
-  std::string user;
-  std::string home;
+  std::string user;   ///< of `uid`; where there is none, it is looked up
+  std::string home;   ///< of a user who was looked up
+  std::string group;  ///< to be looked up, in place of `gid`
+
+  /// Whether something is looked up before the program begins: a user's number, a group's, or the HOME of a number.
+  [[nodiscard]] bool is_open() const { return uid.has_value() == user.empty() || !group.empty(); }
 
   bool operator==(const Identity&) const = default;
 };

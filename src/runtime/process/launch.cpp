@@ -18,6 +18,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "runtime/accounts.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/inspection/proc_stat.hpp"
 #include "runtime/process/clone_into.hpp"
@@ -242,6 +243,13 @@ std::string reason(Step step, int code, const std::string& program, const ChildP
 
 }  // namespace
 
+void Launch::run_as(const engine::Identity& identity) {
+  uid = identity.uid;
+  gid = identity.gid;
+  looked_up.reset();
+  if (identity.is_open()) looked_up = identity;
+}
+
 LaunchDefaults LaunchDefaults::capture() {
   LaunchDefaults defaults;
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
@@ -323,6 +331,9 @@ class PickedUp {
 
 Result<Started> Launcher::start(Launch launch, LaunchProgress& progress) {
   if (launch.arguments.empty()) return Error{EINVAL, "no program to start"};
+  // It must not run as healer instead; and the kernel takes that number to mean that nothing is to change.
+  if (launch.looked_up || launch.uid == kNoNumber || launch.gid == kNoNumber)
+    return Error{EINVAL, "it is not known as whom the program is to run"};
   // First, where whoever looks for it finds it however long the rest is.
   const std::size_t mark = launch.mark.size();
   if (mark > 0) launch.environment.insert(launch.environment.begin(), launch.mark + std::string(kMostDigits, '0'));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/ids.hpp"
+#include "engine/rules/command.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/process/launch_slots.hpp"
 #include "runtime/process/own_programs.hpp"
@@ -42,15 +43,20 @@ struct Launch {
   std::string mark;                      ///< "NAME=text": one more variable, the text followed by the program's number
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t>
-      gid;                  ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
-  Descriptor output;        ///< becomes 1
-  Descriptor error;         ///< becomes 2; none: the same as `output`
+      gid;  ///< with uid or gid set, the supplementary groups are this group alone, as in Monit
+  std::optional<engine::Identity> looked_up{};  ///< whose names give `uid` and `gid` first; not for Launcher
+  bool sets_home = false;                       ///< and HOME in the environment
+  Descriptor output;                            ///< becomes 1
+  Descriptor error;                             ///< becomes 2; none: the same as `output`
   Descriptor proof;         ///< the child writes its own /proc/self/stat here before it becomes the program; what it
                             ///< cannot write to it empties
   Descriptor group;         ///< directory of the control group that it is born in, if it can be; none: the daemon's own
   bool must_prove = false;  ///< where it cannot, it does not become the program
   std::optional<WaiterOrder> waiter;  ///< not for Launcher: for start_waited()
   ProgramUse use;                     ///< not for Launcher: what it is started for
+
+  /// As whom: what is still a name is looked up where programs are started.
+  void run_as(const engine::Identity& identity);
 };
 
 /// What all programs get, taken when the daemon starts, before it changes its own limits.
@@ -76,9 +82,10 @@ struct WaiterHandle {
 
 struct Started {
   pid_t pid = -1;
-  Descriptor pidfd;               ///< none where the kernel has none to give
-  std::uint64_t start_ticks = 0;  ///< known where a proof was asked for
-  WaiterHandle waiter{};          ///< whose child the program is, where one was asked for
+  Descriptor pidfd;                    ///< none where the kernel has none to give
+  std::uint64_t start_ticks = 0;       ///< known where a proof was asked for
+  WaiterHandle waiter{};               ///< whose child the program is, where one was asked for
+  std::optional<std::uint32_t> uid{};  ///< as whom; none: as healer
 };
 
 class Launcher {

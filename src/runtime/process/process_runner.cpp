@@ -204,8 +204,7 @@ bool ProcessRunner::begin(Run& run) {
   launch.environment = run.request.environment;
   launch.mark = options_.mark;
   launch.use.kind = ProgramUse::Kind::Check;
-  launch.uid = command.identity->uid;
-  launch.gid = command.identity->gid;
+  launch.run_as(*command.identity);
   launch.output = std::move(output->write);
   launch.error = std::move(error->write);
 

@@ -7,16 +7,22 @@
 // One mount cannot use up the threads (runtime/files/mount_guard): while several spawns from a mount hang, further
 // programs of that mount wait without a thread, and after `mount_patience` they are refused with an error that names
 // it.
+//
+// As whom a program runs may be a name, which is looked up there just before the start: a directory service may be
+// asked, which can take for ever, too. Where it has not answered within `lookup_patience` the start has failed, and
+// nothing is started when the answer comes. While several look-ups hang, further ones wait without a thread, and are
+// refused as late. Of a name that is unknown, or cannot be looked up, nothing is started.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/files/mount_guard.hpp"
+#include "runtime/accounts.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/process/launch.hpp"
 #include "runtime/process/session.hpp"
@@ -38,6 +44,8 @@ class Spawner {
     unsigned max_lost = 16;
     Duration patience{1000};  ///< after which a spawn hangs, and its thread is replaced
     Duration mount_patience{10'000};
+    Duration lookup_patience{10'000};
+    std::function<Result<RunsAs>(const engine::Identity&)> look_up = &runtime::look_up;
     LaunchDefaults defaults = LaunchDefaults::capture();
     /// Is told of each program that runs; whoever sees its end tells that.
     std::shared_ptr<OwnPrograms> programs = std::make_shared<OwnPrograms>();
@@ -46,13 +54,15 @@ class Spawner {
   using Ticket = std::uint64_t;
   /// Told on the loop how it went, exactly once for every start(), unless the spawn hangs for ever or the Spawner goes.
   using Done = std::function<void(Result<Started>)>;
-  /// Runs on the spawner's thread just before the start, where slow disks may be waited for; an Error ends the spawn.
+  /// Runs on the spawner's thread just before the start, when it is known as whom, where slow disks may be waited for;
+  /// an Error ends the spawn.
   using Prepare = std::function<Result<void>(Launch&)>;
 
   Spawner(Loop& loop, Options options);
 
   /// Starts a program. `done` is never called from within start().
-  Ticket start(Launch launch, Done done, Prepare prepare = {});
+  /// `before`, the same before anything is looked up, whatever becomes of that.
+  Ticket start(Launch launch, Done done, Prepare prepare = {}, Prepare before = {});
 
   /// The result is no longer wanted: a spawn that waits is dropped (ECANCELED), one that hangs is killed. `done` is
   /// still called; where the program has started all the same, its owner has it and must end it. May be repeated.
@@ -69,15 +79,19 @@ class Spawner {
 
   void submit(Ticket ticket);
   struct Means;
-  [[nodiscard]] static Result<Started> launch(Spawn& spawn, const Means& means);
+  [[nodiscard]] static std::optional<Error> obstacle(const Spawn& spawn, const Means& means, bool for_long);
+  [[nodiscard]] static Result<void> look_up(Ticket ticket, Spawn& spawn, const Means& means);
+  [[nodiscard]] static Result<Started> launch(Ticket ticket, Spawn& spawn, const Means& means);
+  void end_late_lookups();
   void finish(Ticket ticket, Result<Started> result);
 
   Options options_;
   std::shared_ptr<const Means> means_;  // of the threads
   std::unordered_map<Ticket, std::shared_ptr<Spawn>> spawns_;
-  std::shared_ptr<MountGuard> launching_;  // what the threads start now
-  std::vector<Ticket> parked_;             // by a mount that hangs
+  std::vector<Ticket> parked_;  // by what hangs for others
   Loop::Timer unpark_;
+  Loop::Timer lookups_;
+  bool looks_ = false;  // it will look
   Ticket next_ticket_ = 1;
   WorkerPool pool_;
   SessionSweeper sweeper_;

@@ -106,6 +106,7 @@ void ActionRunner::found(ActionId id, bool report_start, std::shared_ptr<Found> 
   const ActionFiles::Trace& trace = found->trace;
   Action& action = *actions_.at(id.number());
   guard(id, trace.start.output);
+  if (!action.owner) action.owner = trace.owner;
   action.waited = action.waited || trace.waiter.pid > 0;
   if (trace.never_started(now().boot) && !action.request.command.arguments.empty()) {
     if (action.ending)

@@ -190,10 +190,11 @@ std::string ActionFiles::output_path(engine::ActionId action) const { return pat
 
 std::string ActionFiles::pid_path(engine::ActionId action) const { return path(action, ".pid"); }
 
+bool ActionFiles::was_begun(engine::ActionId action) const { return ::access(output_path(action).c_str(), F_OK) == 0; }
+
 Result<ActionFiles::Opened> ActionFiles::create(engine::ActionId action, const Start& start,
                                                 std::optional<std::uint32_t> uid, bool durable) const {
-  if (::access(output_path(action).c_str(), F_OK) == 0)
-    return system_error(EEXIST, "cannot make " + output_path(action));
+  if (was_begun(action)) return system_error(EEXIST, "cannot make " + output_path(action));
   auto made = create_in(directory_, action, start, uid, durable);
   if (made || spare_.empty()) return made;
   if (made.error().code == ENOENT) {  // the directory could not be made when healer started
@@ -319,6 +320,7 @@ Result<ActionFiles::Trace> ActionFiles::read(engine::ActionId action) const {
       trace.start_ticks = stat->start_ticks;
     }
   }
+  if (::lstat(output_path(action).c_str(), &facts) == 0 && facts.st_uid != ::geteuid()) trace.owner = facts.st_uid;
   if (auto record = read_record(this->path(action, kRecordSuffix))) trace.end = std::move(record);
   trace.starting = locked && trace.pid < 0 && !trace.end;
   return trace;

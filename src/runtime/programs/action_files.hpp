@@ -116,7 +116,8 @@ class ActionFiles {
     bool starting = false;  ///< it is being started just now, and whether it runs is not known yet
     pid_t pid = -1;         ///< -1: it was never started, or nobody could write it down
     std::uint64_t start_ticks = 0;
-    ProcessIdentity waiter;  ///< whose child it is; pid 0: none
+    ProcessIdentity waiter;                ///< whose child it is; pid 0: none
+    std::optional<std::uint32_t> owner{};  ///< as whom it was started, by its output; none: as healer
     std::optional<End> end;
 
     /// Whether it is certain that no program was started, nor is about to be, in this boot.
@@ -148,6 +149,8 @@ class ActionFiles {
   [[nodiscard]] std::string output_path(engine::ActionId action) const;
   [[nodiscard]] std::string pid_path(engine::ActionId action) const;
 
+  /// Whether this action was started before, or was about to be.
+  [[nodiscard]] bool was_begun(engine::ActionId action) const;
   /// Makes both files. An Error with code EEXIST where this action was started before, or was about to be. `durable`:
   /// the power may fail and it is still known; needless for what does not outlive that either.
   [[nodiscard]] Result<Opened> create(engine::ActionId action, const Start& start, std::optional<std::uint32_t> uid,

@@ -101,21 +101,21 @@ void ActionRunner::spawn(Action& action) {
   launch.arguments = command.arguments;
   launch.environment = action.request.environment;
   launch.directory = action.request.directory;
-  launch.uid = command.identity->uid;
-  launch.gid = command.identity->gid;
+  launch.run_as(*command.identity);
+  launch.sets_home = action.request.sets_home;
   launch.must_prove = action.foreground;
   launch.use = action.use;
   if (action.request.output != ActionFiles::Shown::All) guarded_[action.id.number()] = action.request.output;
   auto prepare = [files = files_, id = action.id, made = action.made, service = action.request.service,
-                  purpose = action.request.purpose, timeout = command.timeout, uid = command.identity->uid,
-                  durable = !action.request.repeatable, shown = action.request.output, given = given_,
-                  late = action.request.late, groups = action.request.grouped ? options_.groups : nullptr,
+                  purpose = action.request.purpose, timeout = command.timeout, durable = !action.request.repeatable,
+                  shown = action.request.output, given = given_, late = action.request.late,
+                  groups = action.request.grouped ? options_.groups : nullptr,
                   waiter = action.request.waited ? options_.waiter : std::string(),
                   state = options_.groups->state()](Launch& into) -> Result<void> {
     if (std::exchange(*made, false)) files->forget(id);
     const Instant moment = now();
     const Duration deadline = timeout > Duration{0} ? moment.mono + timeout : Duration{0};
-    auto opened = files->create(id, {moment.boot, deadline, service, shown, purpose}, uid, durable);
+    auto opened = files->create(id, {moment.boot, deadline, service, shown, purpose}, into.uid, durable);
     if (!opened) return opened.error();
     *made = true;
     if (late) {
@@ -130,6 +130,12 @@ void ActionRunner::spawn(Action& action) {
     if (!waiter.empty()) into.waiter = WaiterOrder{waiter, id, deadline, std::move(opened->folder), state};
     return {};
   };
+  // What a former daemon has begun runs, perhaps, whether or not its user is known any more.
+  auto before = [files = files_, id = action.id, made = action.made](Launch&) -> Result<void> {
+    if (!*made && files->was_begun(id)) return system_error(EEXIST, "cannot make " + files->output_path(id));
+    return {};
+  };
+  const bool is_open = launch.looked_up.has_value();
   action.started = mono_now();
   action.timer = {};
   action.waits = false;
@@ -138,7 +144,7 @@ void ActionRunner::spawn(Action& action) {
       [this, id = action.id, alive = std::weak_ptr<char>(alive_)](Result<Started> result) {
         if (!alive.expired()) spawned(id, std::move(result));
       },
-      std::move(prepare));
+      std::move(prepare), is_open ? Spawner::Prepare(std::move(before)) : Spawner::Prepare());
 }
 
 void ActionRunner::spawned(ActionId id, Result<Started> result) {
@@ -167,6 +173,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
     return finish(id, {id, Outcome::NotStarted, kNotStartedStatus, false, Duration{0}, error.what}, false);
   }
   const pid_t pid = result->pid;
+  action.owner = result->uid;
   const std::uint64_t start_ticks = result->start_ticks;
   action.timer = {};
   if (result->waiter.pid > 0) {

@@ -89,6 +89,7 @@ struct ActionRequest {
   engine::ActionId action;
   engine::Command command;
   std::vector<std::string> environment;  ///< NAME=value, complete
+  bool sets_home = false;                ///< HOME in it becomes that of a user who is looked up for the start
   bool foreground = false;               ///< a foreground process: the timeout of its command counts for nothing
   std::string service;                   ///< whose foreground process it is; written down
   std::optional<ActionFiles::Purpose> purpose{};  ///< written down, too

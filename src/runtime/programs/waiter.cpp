@@ -34,6 +34,7 @@ void abandon(pid_t pid) {
 }  // namespace
 
 Result<Started> start_waited(Launch launch, const LaunchDefaults& defaults, LaunchProgress& progress) {
+  if (launch.looked_up) return Error{EINVAL, "it is not known as whom the program is to run"};
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0)
     return system_error(errno, "cannot make a socket for a waiter");
