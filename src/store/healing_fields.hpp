@@ -203,7 +203,7 @@ void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
          mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
          held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by, abandoned,
-         queued, escalated, cleared, in_probation] = healing;
+         queued, escalated, cleared, in_probation, identity] = healing;
   all("id", id, "target", target, "service", service, "rule", rule, "by", by, "cause", cause, "workflow", workflow,
       "plan", plan, "dry_run", dry_run, "overrides", overrides, "overridden_by", overridden_by, "also", also, "row",
       row, "asked", asked, "mode", mode, "stage", stage, "reason", reason, "held_by", held_by, "not_before", not_before,
@@ -211,7 +211,7 @@ void fields(auto& all, Is<Healing> auto& healing) {
       notified_long, "held_since", held_since, "round", round, "position", position, "under_way", under_way, "detour",
       detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure, "cancelled_by", cancelled_by,
       "abandoned", abandoned, "queued", queued, "escalated", escalated, "cleared", cleared, "in_probation",
-      in_probation);
+      in_probation, "identity", identity);
 }
 
 void fields(auto& all, Is<TargetMemory> auto& memory) {

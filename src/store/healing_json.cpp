@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/healing/soundness.hpp"
+#include "engine/healing/variables.hpp"
 #include "store/healing_fields.hpp"
 #include "util/text.hpp"
 
@@ -369,6 +370,7 @@ void check_healing(Healing& healing) {
   if (const std::string problem = problem_of(healing); !problem.empty()) damaged(problem);
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
   if (!healing.held_by) healing.held_by = brake_in(healing.reason);
+  if (healing.identity == Hash128{}) healing.identity = identity_of(healing, {});  // as an older healer made it
 }
 
 }  // namespace

@@ -220,9 +220,9 @@ class AnyHealing {
     } else {
       static_assert(is<Struct, Healing>);
       auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
-             hh, ii, jj, kk, ll, mm] = value;
+             hh, ii, jj, kk, ll, mm, nn] = value;
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh,
-          ii, jj, kk, ll, mm);
+          ii, jj, kk, ll, mm, nn);
     }
   }
   template <typename T, typename... Ts>
@@ -259,11 +259,11 @@ inline bool same(const Healing& left, const Healing& right) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
                  asked, mode, stage, reason, held_by, not_before, approved_by, approved_early, seen, refused,
                  notified_long, held_since, round, position, under_way, detour, outcomes, saved, begun, failure,
-                 cancelled_by, abandoned, queued, escalated, cleared, in_probation] = healing;
+                 cancelled_by, abandoned, queued, escalated, cleared, in_probation, identity] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
                     stage, reason, held_by, not_before, approved_by, approved_early, seen, refused, notified_long,
                     held_since, round, position, under_way, detour, outcomes, saved, begun, failure, cancelled_by,
-                    abandoned, queued, escalated, cleared, in_probation);
+                    abandoned, queued, escalated, cleared, in_probation, identity);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }
