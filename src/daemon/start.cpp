@@ -255,6 +255,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
   const auto groups = take_over_actions(*saved, *graph, paths_);
   if (!groups) return groups.error();
 
+  const Hash128 word = saved->word;
   const Instant now = runtime::now();
   open_recorder(graph, text, *saved, now);
   engine_ = std::make_unique<Engine>(graph, runtime::local_civil, std::move(*saved), now);
@@ -273,7 +274,7 @@ Result<void> Daemon::start(LoadedRules loaded) {
 
   journal_.log_notes();
   warn_of_unknown_operators(*graph->settings, log_);
-  handle(event::Started{.version = HEALER_VERSION, .host = base_.host});
+  handle(event::Started{.version = HEALER_VERSION, .host = base_.host, .state_word = word});
   journal_.begin_reports();
   reload_->started_with(loaded, broken);
   background_.up();

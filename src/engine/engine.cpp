@@ -22,7 +22,7 @@ namespace healer::engine {
 
 Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState saved, Instant now)
     : graph_(std::move(graph)),
-      life_{.civil = std::move(civil), .found = std::move(saved), .host = {}, .started_at = now},
+      life_{.civil = std::move(civil), .found = std::move(saved), .host = {}, .state_word = {}, .started_at = now},
       // Not below the time: a store that was sick, or lost, may not know the last ids that were issued.
       ids_(std::max(life_.found.last_id + 1,
                     static_cast<std::uint64_t>(std::max<std::int64_t>(now.wall.time_since_epoch().count(), 0)))),
@@ -44,6 +44,7 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
                 .doubts = doubts_,
                 .releases = releases_,
                 .host = life_.host,
+                .state_word = life_.state_word,
                 .started_at = life_.started_at},
                ids_),
       timetable_(life_.civil, now),

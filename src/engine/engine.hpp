@@ -63,6 +63,7 @@
 #include "engine/rules/graph.hpp"
 #include "engine/service_state.hpp"
 #include "engine/state.hpp"
+#include "util/hash.hpp"
 #include "util/rare.hpp"
 
 namespace healer::engine {
@@ -79,6 +80,7 @@ struct Life {
   CivilClock civil;
   SavedState found;    ///< what an earlier engine has left, until event::Started
   std::string host;    ///< the name of this machine
+  Hash128 state_word;  ///< as event::Started has it
   Instant started_at;  ///< until event::Started: when it was made
   Stage stage = Stage::Loaded;
   [[nodiscard]] bool runs() const { return stage == Stage::Running; }

@@ -42,6 +42,7 @@ void Engine::on(const event::Started& event, Turn& turn) {
       turn.now.boot;
 
   life_.host = event.host;  // for programs that are released again
+  life_.state_word = event.state_word;
   restore_acts(turn);
   for (const auto& [name, saved] : life_.found.services) {
     const std::optional<ServiceId> id = graph_->find(name);

@@ -253,7 +253,7 @@ class Player final : public EffectSink {
     const auto begin = [this, made, start, version = begun.version, host = begun.host] {
       engine_ = std::make_unique<Engine>(narrowed(*loaded_now_, present_), civil_, saved_, made);
       now_ = start;
-      tell(event::Started{version, host});
+      tell(event::Started{version, host, saved_.word});
       if (doubted_) tell(*doubted_);
     };
     if (start.mono == item.mono) return begin();
@@ -268,6 +268,7 @@ class Player final : public EffectSink {
     saved_.seen = found.seen;
     saved_.died = found.died;
     saved_.boot = found.boot;
+    saved_.word = found.word;
     const std::set<std::string> differ = differing();
     for (const auto& [name, service] : found.services) {
       const auto own = saved_.services.find(name);

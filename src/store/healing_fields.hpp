@@ -238,7 +238,7 @@ struct SavedStage {
 void fields(auto& all, Is<Healing> auto& healing) {
   auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row, asked,
          mode, at, approved_by, approved_early, seen, refused, notified_long, held_since, round, outcomes, saved, begun,
-         failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation] = healing;
+         failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation, identity] = healing;
   SavedStage its(at);
   auto& [reason, held_by, not_before] = its.waiting;
   auto& [position, under_way, detour] = its.progress;
@@ -249,7 +249,7 @@ void fields(auto& all, Is<Healing> auto& healing) {
       "told_long", notified_long, "held_since", held_since, "round", round, "position", position, "under_way",
       under_way, "detour", detour, "outcomes", outcomes, "saved", saved, "begun", begun, "failure", failure,
       "cancelled_by", cancelled_by, "abandoned", abandoned, "queued", queued, "escalated", escalated, "cleared",
-      cleared, "in_probation", in_probation);
+      cleared, "in_probation", in_probation, "identity", identity);
   if (its.stage == Healing::Stage::Claiming) all("claims", its.next);
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(healing)>>) at = its.restored();
 }

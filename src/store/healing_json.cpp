@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/healing/soundness.hpp"
+#include "engine/healing/variables.hpp"
 #include "store/healing_fields.hpp"
 #include "util/text.hpp"
 
@@ -370,6 +371,7 @@ void check_healing(Healing& healing) {
   if (!healing.cause) healing.cause = std::make_shared<const effect::Cause>();
   if (stage::Waiting* const waits = healing.waiting(); waits != nullptr && !waits->held_by)
     waits->held_by = brake_in(waits->reason);
+  if (healing.identity == Hash128{}) healing.identity = identity_of(healing, {});  // as an older healer made it
 }
 
 }  // namespace

@@ -9,7 +9,9 @@ namespace healer::store {
 using namespace engine;
 
 MemoryStore::MemoryStore(Callbacks callbacks, std::size_t max_records)
-    : callbacks_(std::move(callbacks)), max_records_(max_records) {}
+    : callbacks_(std::move(callbacks)), max_records_(max_records) {
+  state_.word = kWord;
+}
 
 Result<SavedState> MemoryStore::load() {
   const std::scoped_lock lock(mutex_);

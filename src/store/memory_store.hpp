@@ -12,11 +12,15 @@
 #include <vector>
 
 #include "store/store.hpp"
+#include "util/hash.hpp"
 
 namespace healer::store {
 
 class MemoryStore : public Store {
  public:
+  /// SavedState::word of each: what is done over it is the same each time.
+  static constexpr Hash128 kWord{.high = 1, .low = 1};
+
   /// `max_records`: how many records of the history are kept.
   explicit MemoryStore(Callbacks callbacks = {}, std::size_t max_records = 100'000);
 

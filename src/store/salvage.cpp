@@ -128,7 +128,7 @@ void salvage_memory(Database& database, engine::effect::Commit& commit, std::vec
 
 Salvaged salvage(const std::string& path) {
   Salvaged salvaged;
-  auto& [batch, healings, notes] = salvaged;
+  auto& [batch, healings, notes, word] = salvaged;
   auto opened = Database::open(path, Database::Mode::Read, kReadBusy);
   if (!opened) {
     healings.emplace_back();
@@ -147,6 +147,8 @@ Salvaged salvage(const std::string& path) {
     commit.sequence = 0;
     commit.ended.clear();
   }
+  word = read_word(database);
+  database.clear_error();
   read_services(database, state);
   if (database.ok()) {
     read_heartbeats(database, state);

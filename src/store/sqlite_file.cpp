@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
@@ -142,11 +145,11 @@ bool is_cut_off(const std::string& path, Database& database) {
   return !unknown && page > 0 && size % static_cast<std::uintmax_t>(page) != 0;
 }
 
-/// Opens a file that exists, and looks it over.
-Result<Opened> open_existing(const std::string& path, Duration busy) {
+/// Opens a file that exists, and looks it over. `word`: as open_state_file() has it.
+Result<Opened> open_existing(const std::string& path, Duration busy, const Hash128& word) {
   auto connected = Database::open(path, Database::Mode::Write, busy);
   if (!connected) return connected.error();
-  Opened opened{std::move(*connected), {}};
+  Opened opened{.database = std::move(*connected), .notes = {}};
   Database& database = *opened.database;
   if (database.read_only()) return Error{EROFS, "state file " + path + ": it is read-only"};
   const auto version = database.number("PRAGMA user_version");
@@ -171,6 +174,9 @@ Result<Opened> open_existing(const std::string& path, Duration busy) {
   }
   if (!has_schema(database)) return database.ok() ? damaged(path, "its schema is not healer's") : database.error();
   if (const std::string row = unsound_row(database); !row.empty() && database.ok()) return damaged(path, row);
+  // An older healer has made none. It is on the disk itself before anybody is told of it: SQLite syncs up to here.
+  opened.word = read_word(database);
+  if (opened.word == Hash128{}) keep_word(database, opened.word = word == Hash128{} ? random_word() : word);
   if (database.text("PRAGMA journal_mode = WAL") != "wal" && database.ok())
     database.fail(Error{0, "state file " + path + ": no write-ahead log is possible here"});
   database.execute("PRAGMA synchronous = NORMAL");
@@ -193,9 +199,15 @@ std::string corrupt_name(const std::string& path) {
 
 }  // namespace
 
-Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged) {
+Hash128 random_word() {
+  std::array<std::uint64_t, 2> halves{};
+  while (::getrandom(halves.data(), sizeof halves, 0) < 0 && errno == EINTR) continue;
+  return {.high = halves[0], .low = halves[1]};
+}
+
+Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged, const Hash128& word) {
   if (auto created = create_file(path); !created) return created.error();
-  Result<Opened> opened = known_damaged ? damaged(path, "it cannot be written") : open_existing(path, busy);
+  Result<Opened> opened = known_damaged ? damaged(path, "it cannot be written") : open_existing(path, busy, word);
   if (opened) return opened;
   if (!is_found_damaged(opened.error())) return opened.error();
 
@@ -220,9 +232,10 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
     return Error{error.code, fmt::format("{}; {}", fmt::join(result.notes, "; "), error.what)};
   };
   if (auto created = create_file(path); !created) return failed(created.error());
-  auto fresh = open_existing(path, busy);
+  auto fresh = open_existing(path, busy, saved.word == Hash128{} ? word : saved.word);
   if (!fresh) return failed(fresh.error());
   result.database = std::move(fresh->database);
+  result.word = fresh->word;
   give_up_healings(*result.database, saved.healings);
   if (!saved.batch.empty() && !TableWriter(*result.database, Retention{}).write(saved.batch))
     return failed(result.database->error());

@@ -11,6 +11,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_db.hpp"
 #include "store/store.hpp"
+#include "util/hash.hpp"
 
 namespace healer::store {
 
@@ -19,15 +20,21 @@ struct Opened {
   std::unique_ptr<Database> database;  ///< with the schema of this healer
   std::vector<std::string> notes;      ///< of a damaged file: what was moved aside, what was recovered
   bool index_rebuilt = false;          ///< an index said something else than its table, and nothing is lost
+  Hash128 word{};                      ///< SavedState::word, which it has from now on
 };
 
 /// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A
 /// damaged file, or one that writing has found so (`known_damaged`), is moved to PATH.corrupt-TIME, and what can be
 /// read of it goes into the new one: states of services and rules, what healing remembers, rules files, the newest
-/// history, the last numbers; open acts are left behind, since one of them may be over, and healings are given up.
-/// Errors: the file cannot be written; or it is refused (is_refused()), and never touched: it was made by a newer
-/// healer, or is a symbolic link or another user's.
-[[nodiscard]] Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged = false);
+/// history, the last numbers, its word; open acts are left behind, since one of them may be over, and healings are
+/// given up. A file that has no word gets `word`, or where that is zero a new one. Errors: the file cannot be written;
+/// or it is refused (is_refused()), and never touched: it was made by a newer healer, or is a symbolic link or another
+/// user's.
+[[nodiscard]] Result<Opened> open_state_file(const std::string& path, Duration busy, bool known_damaged = false,
+                                             const Hash128& word = {});
+
+/// A word for a state file, of the system's random numbers.
+[[nodiscard]] Hash128 random_word();
 
 /// Puts a copy of what `database` holds where its file was, after somebody removed that. The database is closed, unless
 /// an error is returned.

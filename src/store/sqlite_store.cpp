@@ -335,13 +335,19 @@ Result<void> SqliteStore::Writer::find_again() {
 Result<void> SqliteStore::Writer::connect() {
   if (resolve_state_path(path_) != path_) return Error{0, "a file of another program is at " + path_};
   const std::unique_lock replaces(file_mutex_);
-  auto opened = open_state_file(path_, options_.busy, damaged_);
+  Hash128 word;
+  {
+    const std::scoped_lock lock(mutex_);
+    word = word_;
+  }
+  auto opened = open_state_file(path_, options_.busy, damaged_, word);
   if (!opened) return opened.error();
   damaged_ = false;
   opened->database->on_progress([this] { touch(); });
   if (!opened->database->ok()) return opened->database->error();
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
+  if (word_ == Hash128{}) word_ = opened->word;
   if (opened->index_rebuilt) notes_.emplace_back(kIndexRebuilt);
   if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
   if (!opened->notes.empty() && std::exchange(repair_, false)) ++repaired_;  // another file is in its place
@@ -407,6 +413,10 @@ SavedState SqliteStore::Writer::load() {
     forget_acts_ = true;
   }
   state.last_id = std::max(state.last_id, now);
+  const std::scoped_lock lock(mutex_);
+  // A file that could not be read gets this one, if it has none.
+  if (state.word == Hash128{}) state.word = word_ == Hash128{} ? random_word() : word_;
+  word_ = state.word;
   return state;
 }
 

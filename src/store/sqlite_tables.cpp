@@ -349,7 +349,22 @@ bool forget_open(Database& database) {
       "DELETE FROM jobs; DELETE FROM job_steps; DELETE FROM healings; COMMIT");
 }
 
+bool keep_word(Database& database, const Hash128& word) {
+  return database.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('word_high', ?), ('word_low', ?)")
+      .run(word.high, word.low);
+}
+
 // ---- reading ------------------------------------------------------------------------------------------------------
+
+Hash128 read_word(Database& database) {
+  Hash128 word;
+  database
+      .prepare(
+          "SELECT high.value, low.value FROM meta AS high, meta AS low "
+          "WHERE high.name = 'word_high' AND low.name = 'word_low'")
+      .rows([&word](Statement& row) { row.read(word.high, word.low); });
+  return word;
+}
 
 void read_numbers(Database& database, SavedState& state) {
   const auto meta = [&database](std::string_view name) {
@@ -461,6 +476,7 @@ void read_jobs(Database& database, SavedState& state) {
 SavedState read_state(Database& database, DamagedJournal& damaged) {
   SavedState state;
   read_numbers(database, state);
+  state.word = read_word(database);
   read_services(database, state);
   read_heartbeats(database, state);
   read_execs(database, state);

@@ -14,6 +14,7 @@
 #include "store/sqlite_pauses.hpp"
 #include "store/sqlite_services.hpp"
 #include "store/store.hpp"
+#include "util/hash.hpp"
 
 namespace healer::store {
 
@@ -60,9 +61,14 @@ class TableWriter {
 /// Drops all that is open: acts, jobs and healings. False: the error is in the database.
 bool forget_open(Database& database);
 
+/// Keeps SavedState::word, in place of what it was. False: the error is in the database.
+bool keep_word(Database& database, const Hash128& word);
+
 // Reading: the error, if any, is in the database.
 [[nodiscard]] engine::SavedState read_state(Database& database, DamagedJournal& damaged);
 void read_numbers(Database& database, engine::SavedState& state);
+/// SavedState::word; zero: there is none.
+[[nodiscard]] Hash128 read_word(Database& database);
 [[nodiscard]] std::vector<SavedSource> read_sources(Database& database);
 /// What was read before an error is given, newest first come.
 [[nodiscard]] std::vector<engine::Record> read_history(Database& database, const HistoryQuery& query);

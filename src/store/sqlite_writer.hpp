@@ -19,6 +19,7 @@
 #include "store/batch.hpp"
 #include "store/sqlite_store.hpp"
 #include "store/steps_file.hpp"
+#include "util/hash.hpp"
 
 namespace healer::store {
 
@@ -95,6 +96,7 @@ class SqliteStore::Writer {
   bool overflowed_ = false;
   bool forget_acts_ = false;  ///< nobody could read the open acts in the file
   DamagedJournal damaged_journal_;
+  Hash128 word_{};              ///< SavedState::word: what was told, or else that of the file; zero: there was no file
   bool repair_ = false;         ///< a reader has found the file damaged
   std::uint64_t repaired_ = 0;  ///< how often that was seen to
   bool watchdog_sleeps_ = false;

@@ -56,6 +56,7 @@ Result<std::string> image_of(const SavedState& state) {
           "INSERT OR REPLACE INTO meta(name, value) VALUES('last_id', ?), ('image_died', ?), ('image_boot', ?), "
           "('image_seen', ?)")
       .run(state.last_id, number_of(state.died), state.boot, number_of(state.seen));
+  if (state.word != Hash128{}) keep_word(**database, state.word);
   if (!(*database)->ok()) return (*database)->error();
   std::string image = (*database)->image();
   if (image.empty()) return Error{0, "no memory for the image of the state"};

@@ -150,6 +150,7 @@ TEST_CASE("a daemon that comes back asks again", "[healing][claims]") {
   CHECK(only(*world).stage() == Stage::Claiming);
   REQUIRE(world->claims.size() == 1);
   CHECK(world->claims.front().healing == claim.healing);
+  CHECK(world->claims.front().identity == claim.identity);
   world->advance(seconds{3});  // it trusts what it sees again
   grant(*world, world->claims.front());
   CHECK(world->wait_for("guard") == "n0");

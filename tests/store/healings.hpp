@@ -222,13 +222,13 @@ class AnyHealing {
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else {
       static_assert(is<Struct, Healing>);
-      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, at, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff,
-             gg] = value;
+      auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, at, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, ff, gg,
+             hh] = value;
       store::healing_fields::SavedStage stage;
       auto& [reason, held_by, not_before] = stage.waiting;
       auto& [position, under_way, detour] = stage.progress;
       all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, stage.stage, reason, held_by, not_before, q, r, s, t, u, v, w,
-          position, under_way, detour, x, y, z, aa, bb, cc, dd, ee, ff, gg);
+          position, under_way, detour, x, y, z, aa, bb, cc, dd, ee, ff, gg, hh);
       at = stage.restored();
     }
   }
@@ -265,11 +265,11 @@ inline bool same(const Healing& left, const Healing& right) {
   const auto tied = [](const Healing& healing) {
     const auto& [id, target, service, rule, by, cause, workflow, plan, dry_run, overrides, overridden_by, also, row,
                  asked, mode, at, approved_by, approved_early, seen, refused, notified_long, held_since, round,
-                 outcomes, saved, begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation] =
-        healing;
+                 outcomes, saved, begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation,
+                 identity] = healing;
     return std::tie(id, target, service, rule, by, workflow, dry_run, overrides, overridden_by, also, row, asked, mode,
                     at, approved_by, approved_early, seen, refused, notified_long, held_since, round, outcomes, saved,
-                    begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation);
+                    begun, failure, cancelled_by, abandoned, queued, escalated, cleared, in_probation, identity);
   };
   return tied(left) == tied(right) && same(left.cause, right.cause) && same(left.plan, right.plan);
 }

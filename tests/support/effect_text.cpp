@@ -132,7 +132,7 @@ class Text {
         expected, wanted, failing, saves, hidden, secrets);
   }
   void add(const effect::EndRequest& one) { all(one.request); }
-  void add(const effect::Claim& one) { all(one.healing, one.claim, one.target, one.workflow); }
+  void add(const effect::Claim& one) { all(one.healing, one.claim, one.target, one.workflow, one.identity); }
   void add(const effect::Note& one) { all(one.severity, one.service, one.text); }
   void add(const effect::Reply& one) { all(one.command, one.ok, one.text); }
 

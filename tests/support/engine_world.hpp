@@ -68,7 +68,7 @@ class World : public EffectSink {
 
   void handle(const Event& event);
 
-  void start() { handle(event::Started{"test", "box"}); }
+  void start() { handle(event::Started{"test", "box", saved.word}); }
 
   /// Lets time pass, waking the engine at each of its deadlines.
   void advance(Duration span);

@@ -26,6 +26,7 @@ class RecordedShell final : public EffectSink {
 
   RecordedShell(RuleSet rules, std::uint32_t seed, DayRecorder::Take take, See see)
       : graph_(make_graph(std::move(rules))), random_(seed), observer_(std::move(take)), see_(std::move(see)) {
+    saved.word = {.high = 5, .low = 6};
     begin();
   }
 
@@ -107,7 +108,7 @@ class RecordedShell final : public EffectSink {
     observer_.made({.made = made, .state = std::make_shared<const SavedState>(saved), .rules = graph_});
     engine_ = std::make_unique<Engine>(graph_, utc_civil, saved, made);
     move_to(now.mono + some(Duration{9}));
-    handle(event::Started{"test"});
+    handle(event::Started{"test", {}, saved.word});
   }
 
   void move_to(Duration mono) {

@@ -21,6 +21,7 @@
 #include "engine/state.hpp"
 #include "engine/steps/bring.hpp"
 #include "util/few.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -158,6 +159,7 @@ struct SavedState {
   /// killed, or the machine went down.
   std::optional<WallTime> died;
   std::uint64_t boot = 0;  ///< Instant::boot of the daemon before, when it started; 0: not known
+  Hash128 word{};          ///< a random one, made with the state file, which event::Started tells; zero: there is none
 };
 
 /// What a store that holds `state` holds after `commit`, the records apart.

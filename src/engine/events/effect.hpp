@@ -14,6 +14,7 @@
 #include "engine/events/measure.hpp"
 #include "engine/events/record.hpp"
 #include "engine/ids.hpp"
+#include "util/hash.hpp"
 
 namespace healer::engine {
 
@@ -26,6 +27,7 @@ struct Claim {
   std::uint64_t claim = 0;  ///< which one it is; of a healing only the last counts
   std::string target;
   std::string workflow;  ///< of the plan that it goes by
+  Hash128 identity;      ///< Healing::identity: who asks, over restarts and lost states
 };
 
 /// A line for the log alone (debug and progress); nothing durable.

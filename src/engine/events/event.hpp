@@ -16,6 +16,7 @@
 #include "engine/healing/overrides.hpp"
 #include "engine/ids.hpp"
 #include "engine/occurrence.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -27,7 +28,8 @@ namespace event {
 /// Supervision begins: first runs are planned, the start is recorded.
 struct Started {
   std::string version;
-  std::string host{};  ///< the name of this machine
+  std::string host{};    ///< the name of this machine
+  Hash128 state_word{};  ///< of SavedState: what tells this daemon's healings from all others'; zero: nothing does
 };
 
 /// The deadline that the engine asked for has come (or the wall clock was stepped). Early or needless ones do no harm.

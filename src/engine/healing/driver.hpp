@@ -22,6 +22,7 @@
 #include "engine/ids.hpp"
 #include "engine/service_state.hpp"
 #include "engine/state.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -64,6 +65,7 @@ struct HealingViews {
   const SelfDoubts& doubts;
   const Releases& releases;
   const std::string& host;
+  const Hash128& state_word;
   const Instant& started_at;
 };
 

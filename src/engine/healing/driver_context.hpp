@@ -46,6 +46,7 @@ class HealingDriver::Context final : public HealingWorld {
   [[nodiscard]] Instant now() const override { return turn_.now; }
   [[nodiscard]] const Graph& graph() const override { return *views_.graph; }
   [[nodiscard]] const std::string& host() const override { return views_.host; }
+  [[nodiscard]] const Hash128& state_word() const override { return views_.state_word; }
   [[nodiscard]] Health health(ServiceId service) const override {
     const Health health = views_.composites.health(service);
     return health == Health::GivenUp ? Health::Unmonitored : health;
@@ -226,7 +227,7 @@ class HealingDriver::Context final : public HealingWorld {
             const std::string& text) override {
     const std::optional<ServiceId> service = graph().find(healing.service);
     mail(service ? *graph().at(*service).recipients : graph().settings->mail.recipients, *healing.cause,
-         healing.service, event, state, text, uuid_of(name_of(healing)));
+         healing.service, event, state, text, uuid_of(healing.identity));
   }
   void notify_everyone(std::string_view event, effect::Cause::State state, const std::string& text) override {
     mail(graph().settings->mail.recipients, {}, "healer", event, state, text);

@@ -117,6 +117,7 @@ struct Healing {
   bool escalated = false;     ///< its plan is that of an escalation
   bool cleared = false;       ///< an event has said that all is well since it began
   bool in_probation = false;  ///< its target had been healed so just before: `on failure` is its answer
+  Hash128 identity{};         ///< made once, at its birth, by identity_of(): ${HEALING} is uuid_of() of it
 
   [[nodiscard]] Stage stage() const { return static_cast<Stage>(at.index()); }
   /// Of a stage in which it waits; null: it does not.

@@ -9,6 +9,7 @@
 #include "engine/healing/healings.hpp"
 #include "engine/healing/parts/steps.hpp"
 #include "engine/healing/plan_text.hpp"
+#include "engine/healing/variables.hpp"
 #include "engine/job.hpp"
 #include "engine/rules/settings.hpp"
 #include "util/text.hpp"
@@ -66,6 +67,7 @@ bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::
 void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   Healing next = healing;
   next.id = world.ids().healing();
+  next.identity = identity_of(next, world.state_word());
   next.queued = healing.place_in_queue();
   next.approved_by.clear();
   next.approved_early = false;

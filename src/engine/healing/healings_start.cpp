@@ -70,6 +70,7 @@ Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rul
       .overridden_by = overrides == Overrides{} ? "" : words_of(by),
       .row = block.row == nullptr ? Variables{} : Variables(block.row->variables.begin(), block.row->variables.end()),
       .asked = world.now().wall};
+  healing.identity = identity_of(healing, world.state_word());
   if (const TargetMemory* const memory = memories_.target(target, false);
       memory != nullptr && rule != nullptr && memory->probation && !memory->probation->over(world.now()) &&
       memory->plan != nullptr) {

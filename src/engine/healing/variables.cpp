@@ -163,9 +163,10 @@ std::shared_ptr<const effect::Place> place_of(const step::Program& program, cons
   return place;
 }
 
-Hash128 name_of(const Healing& healing) {
-  return hash128(
-      fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target)));
+Hash128 identity_of(const Healing& healing, const Hash128& word) {
+  const std::string own =
+      fmt::format("{} {} {}", healing.id.number(), healing.asked.time_since_epoch().count(), to_lower(healing.target));
+  return hash128(word == Hash128{} ? own : fmt::format("{} {}", to_string(word), own));
 }
 
 std::string uuid_of(Hash128 hash) {

@@ -61,8 +61,9 @@ struct FilledProgram {
 
 [[nodiscard]] std::vector<std::string> values_of(const Variables& variables);
 
-/// Names a healing over lost states: uuid_of() of it is ${HEALING}.
-[[nodiscard]] Hash128 name_of(const Healing& healing);
+/// The identity of a healing, made at its birth of its number, when it was decided on, and its target. `word`:
+/// event::Started::state_word; zero: as healers made it that had no such word.
+[[nodiscard]] Hash128 identity_of(const Healing& healing, const Hash128& word);
 
 /// "6ba7b810-9dad-81d1-80b4-00c04fd430c8" of a hash: RFC 9562, version 8.
 [[nodiscard]] std::string uuid_of(Hash128 hash);

@@ -18,6 +18,7 @@
 #include "engine/judging/health.hpp"
 #include "engine/rules/event_kind.hpp"
 #include "engine/rules/graph.hpp"
+#include "util/hash.hpp"
 #include "util/time.hpp"
 
 namespace healer::engine {
@@ -31,6 +32,8 @@ class HealingView {
   [[nodiscard]] virtual const Graph& graph() const = 0;
   /// The name of this machine.
   [[nodiscard]] virtual const std::string& host() const = 0;
+  /// What tells its healings from all others': event::Started::state_word.
+  [[nodiscard]] virtual const Hash128& state_word() const = 0;
   // What is known of services.
   [[nodiscard]] virtual Health health(ServiceId service) const = 0;
   /// Whether a rule of a service stands failed, as it is written now; of a `check event`: for that target.

@@ -23,7 +23,6 @@ Variables variables_of(const HealingView& world, const Healing& healing, std::st
   Variables all = healing.saved;
   for (const auto& [name, value] : healing.row) all.insert_or_assign(name, value);
   for (const auto& [name, value] : healing.cause->fields) all.insert_or_assign(name, value);
-  const Hash128 id = name_of(healing);
   all.insert_or_assign("SERVICE", healing.service);
   all.insert_or_assign("TARGET", healing.target);
   all.insert_or_assign("EVENT", healing.cause->event_text);
@@ -31,9 +30,9 @@ Variables variables_of(const HealingView& world, const Healing& healing, std::st
                        healing.stage() == Healing::Stage::Failing ? healing.failure : healing.cause->description);
   all.insert_or_assign("DATE", format_iso(healing.cause->when));
   all.insert_or_assign("HOST", world.host());
-  all.insert_or_assign("HEALING", uuid_of(id));
-  all.insert_or_assign(
-      "STEP", uuid_of(hash128(fmt::format("{} {} {} {}", to_string(id), healing.plan->name, healing.round, step))));
+  all.insert_or_assign("HEALING", uuid_of(healing.identity));
+  all.insert_or_assign("STEP", uuid_of(hash128(fmt::format("{} {} {} {}", to_string(healing.identity),
+                                                           healing.plan->name, healing.round, step))));
   return all;
 }
 
