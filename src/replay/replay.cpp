@@ -21,6 +21,7 @@
 #include "replay/action_numbers.hpp"
 #include "replay/recorded_day.hpp"
 #include "replay/recorded_rules.hpp"
+#include "util/overloaded.hpp"
 #include "util/text.hpp"
 
 namespace healer::engine {
@@ -485,10 +486,8 @@ class Player final : public EffectSink {
 
   /// What is done to processes and told to people is not done again.
   template <typename Effect>
-  requires(std::same_as<Effect, effect::EndRequest> || std::same_as<Effect, effect::Claim> ||
-           std::same_as<Effect, effect::Signal> || std::same_as<Effect, effect::Adopt> ||
-           std::same_as<Effect, effect::Watch> || std::same_as<Effect, effect::Note> ||
-           std::same_as<Effect, effect::Reply>) void perform(const Effect&) {}
+  requires(kIsOneOf<Effect, effect::EndRequest, effect::Claim, effect::Signal, effect::Adopt, effect::Watch,
+                    effect::Note, effect::Reply>) void perform(const Effect&) {}
   void perform(const effect::Alert& alert) { tell(event::AlertTaken{alert.alert}); }
 
   void perform(const effect::Commit& commit) {

@@ -11,7 +11,11 @@ namespace healer::engine {
 void Claims::ask(HealingWorld& world, const Healing& healing) {
   denials_.erase(healing.id);
   asked_[healing.id] = ++last_;
-  world.claim({.healing = healing.id, .claim = last_, .target = healing.target, .workflow = healing.plan->name});
+  world.claim({.healing = healing.id,
+               .claim = last_,
+               .target = healing.target,
+               .workflow = healing.plan->name,
+               .identity = healing.identity});
 }
 
 bool Claims::answered(HealingId healing, std::uint64_t claim) {
