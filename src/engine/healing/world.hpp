@@ -24,9 +24,9 @@
 namespace healer::engine {
 
 /// What healings read: a view, through which nothing is changed.
-class HealingView {
+class HealingContext {
  public:
-  virtual ~HealingView() = default;
+  virtual ~HealingContext() = default;
 
   [[nodiscard]] virtual Instant now() const = 0;
   [[nodiscard]] virtual const Graph& graph() const = 0;
@@ -72,7 +72,7 @@ class HealingView {
 };
 
 /// What healings have done, beside what they read.
-class HealingWorld : public HealingView {
+class HealingWorld : public HealingContext {
  public:
   [[nodiscard]] virtual IdSource& ids() = 0;
   /// Looks at a service soon, without counting. Healings::checked() tells of the end.

@@ -119,7 +119,7 @@ bool Askers::ends(ActionId action) const {
   });
 }
 
-bool Askers::complete(const HealingView& world, effect::Exec& exec) const {
+bool Askers::complete(const HealingContext& world, effect::Exec& exec) const {
   for (const auto& [id, healing] : healings_.all()) {
     for (std::size_t i = 0; i < healing.under_way().size(); ++i) {
       if (healing.under_way()[i].action != exec.action) continue;
@@ -137,7 +137,7 @@ bool Askers::complete(const HealingView& world, effect::Exec& exec) const {
   return true;
 }
 
-std::vector<Saving> Askers::savings_of(const HealingView& world, ActionId action) const {
+std::vector<Saving> Askers::savings_of(const HealingContext& world, ActionId action) const {
   std::vector<Saving> saves;
   for (const auto& [id, healing] : healings_.all())
     for (std::size_t i = 0; i < healing.under_way().size(); ++i) {

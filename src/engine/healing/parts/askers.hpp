@@ -16,7 +16,7 @@ namespace healer::engine {
 struct Healing;
 struct Step;
 class HealingSecrets;
-class HealingView;
+class HealingContext;
 class RunningHealings;
 class StepRequests;
 
@@ -49,9 +49,9 @@ class Askers {
   [[nodiscard]] bool ends(ActionId action) const;
   /// Completes the program of a step that is released again: its environment and place are not saved with it. False: a
   /// secret that it needs is lost.
-  [[nodiscard]] bool complete(const HealingView& world, effect::Exec& exec) const;
+  [[nodiscard]] bool complete(const HealingContext& world, effect::Exec& exec) const;
   /// What is to be saved of the output of a program, with values bound in its filters.
-  [[nodiscard]] std::vector<Saving> savings_of(const HealingView& world, ActionId action) const;
+  [[nodiscard]] std::vector<Saving> savings_of(const HealingContext& world, ActionId action) const;
 
  private:
   [[nodiscard]] const Step* asker(ActionId action) const;

@@ -74,7 +74,7 @@ std::string way_out(const BrakeVerdict& brake, const Healing& healing) {
 // ---- limits
 
 /// What a limit says to a healing. `of_workflow`: it counts those of the plan alone.
-BrakeVerdict Brakes::verdict_of(const HealingView& world, const Healing& healing, const HealingLimit& limit,
+BrakeVerdict Brakes::verdict_of(const HealingContext& world, const Healing& healing, const HealingLimit& limit,
                                 bool of_workflow) const {
   const BrakeVerdict lets{.brake = Brake::Limit, .lets = true, .text = {}};
   const auto in_group = [&](const std::string& name) { return limit.group.empty() || index_.is_in(name, limit.group); };
@@ -126,7 +126,7 @@ BrakeVerdict Brakes::verdict_of(const HealingView& world, const Healing& healing
   return over;
 }
 
-BrakeVerdict Brakes::limit(const HealingView& world, const Healing& healing) const {
+BrakeVerdict Brakes::limit(const HealingContext& world, const Healing& healing) const {
   BrakeVerdict verdict{.brake = Brake::Limit, .lets = true, .text = {}};
   if (healing.overrides.limit)
     return {.brake = Brake::Limit, .lets = true, .text = "overridden by " + healing.overridden_by};
@@ -163,7 +163,7 @@ std::string Brakes::rival_of(const Healing& healing) const {
 }
 
 /// What the services say that have a say.
-void Brakes::ask_services(const HealingView& world, const Healing& healing, std::vector<BrakeVerdict>& all) const {
+void Brakes::ask_services(const HealingContext& world, const Healing& healing, std::vector<BrakeVerdict>& all) const {
   const std::vector<ServiceId> services = concerned(world, index_, healing);
   std::string paused, busy, needs, list;
   for (const ServiceId service : services) {
@@ -187,7 +187,7 @@ void Brakes::ask_services(const HealingView& world, const Healing& healing, std:
   say(all, Brake::Jobs, busy.empty() ? "" : busy + " is under way");
 }
 
-std::vector<BrakeVerdict> Brakes::verdicts(const HealingView& world, const Healing& healing) const {
+std::vector<BrakeVerdict> Brakes::verdicts(const HealingContext& world, const Healing& healing) const {
   std::vector<BrakeVerdict> all_verdicts;
   const Instant now = world.now();
   say(all_verdicts, Brake::OneAtATime, rival_of(healing));
@@ -231,7 +231,7 @@ std::vector<BrakeVerdict> Brakes::verdicts(const HealingView& world, const Heali
   return all_verdicts;
 }
 
-std::optional<BrakeVerdict> Brakes::closed_since(const HealingView& world, const Healing& healing) const {
+std::optional<BrakeVerdict> Brakes::closed_since(const HealingContext& world, const Healing& healing) const {
   census_.forget();
   if (!condition_stands(world, index_, healing))
     return BrakeVerdict{.brake = Brake::Check, .lets = false, .text = "its target no longer fails"};
@@ -244,18 +244,18 @@ std::optional<BrakeVerdict> Brakes::closed_since(const HealingView& world, const
   return std::nullopt;
 }
 
-std::optional<BrakeVerdict> Brakes::first(const HealingView& world, const Healing& healing) const {
+std::optional<BrakeVerdict> Brakes::first(const HealingContext& world, const Healing& healing) const {
   for (BrakeVerdict& verdict : verdicts(world, healing))
     if (!verdict.lets) return std::move(verdict);
   return {};
 }
 
-bool Brakes::holds(const HealingView& world, const Healing& healing) const {
+bool Brakes::holds(const HealingContext& world, const Healing& healing) const {
   return std::ranges::any_of(verdicts(world, healing),
                              [](const BrakeVerdict& one) { return !one.lets && one.brake != Brake::Doubt; });
 }
 
-bool Brakes::wants_approval(const HealingView& world, const Healing& healing) const {
+bool Brakes::wants_approval(const HealingContext& world, const Healing& healing) const {
   if (!healing.approved_by.empty() || healing.plan->only_alerts()) return false;
   if (healing.mode == HealingMode::Approval) return true;
   const std::optional<Approval>& approval = healing.plan->approval;
@@ -271,7 +271,7 @@ bool Brakes::rests(std::string_view target, Instant now) const {
   return memory != nullptr && (!memory->cooldown.over(now) || memory->in_vain());
 }
 
-std::optional<Duration> Brakes::asked_again(const HealingView& world) const {
+std::optional<Duration> Brakes::asked_again(const HealingContext& world) const {
   const Instant now = world.now();
   Duration next = now.mono + world.graph().settings->cycle_length();
   const auto in = [&](Duration left) {
@@ -331,12 +331,13 @@ void Brakes::hold(HealingWorld& world, Healing& healing, const BrakeVerdict& bra
 
 // ---- for people
 
-std::vector<BrakeVerdict> Brakes::fresh_verdicts(const HealingView& world, const Healing& healing) const {
+std::vector<BrakeVerdict> Brakes::fresh_verdicts(const HealingContext& world, const Healing& healing) const {
   census_.forget();
   return verdicts(world, healing);
 }
 
-std::vector<BrakeVerdict> Brakes::preview(const HealingView& world, ServiceId service, const HealOrder& order) const {
+std::vector<BrakeVerdict> Brakes::preview(const HealingContext& world, ServiceId service,
+                                          const HealOrder& order) const {
   const ServiceBlock& block = world.graph().at(service);
   Healing healing{.id = {},
                   .target = order.target.empty() ? block.target() : index_.meant_by(world.graph(), order.target),
@@ -364,7 +365,7 @@ std::vector<BrakeVerdict> Brakes::preview(const HealingView& world, ServiceId se
   return all_verdicts;
 }
 
-std::vector<std::string> Brakes::unwell_of_closed(const HealingView& world) const {
+std::vector<std::string> Brakes::unwell_of_closed(const HealingContext& world) const {
   census_.forget();
   return closed_.unwell(world);
 }

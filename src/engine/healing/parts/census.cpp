@@ -16,7 +16,7 @@ namespace healer::engine {
 
 /// Not well is what has failed, is being healed, waits for it, is paused, is not known or judged, or was unmonitored by
 /// a rule; left out is what a person has unmonitored.
-Census::Fitness Census::fitness(const HealingView& world, const TargetIndex::Target& target) const {
+Census::Fitness Census::fitness(const HealingContext& world, const TargetIndex::Target& target) const {
   bool monitored = false;
   bool well = true;
   bool paused = false;
@@ -39,7 +39,7 @@ Census::Fitness Census::fitness(const HealingView& world, const TargetIndex::Tar
 }
 
 /// All targets, once a turn.
-void Census::count(const HealingView& world) const {
+void Census::count(const HealingContext& world) const {
   const std::vector<TargetIndex::Target>& targets = index_.targets();
   counts_.assign(index_.groups().size(), {});
   fitness_.assign(targets.size(), Fitness::LeftOut);
@@ -61,7 +61,7 @@ void Census::count(std::uint32_t target, int sign) const {
   }
 }
 
-void Census::count_again(const HealingView& world, std::string_view target) const {
+void Census::count_again(const HealingContext& world, std::string_view target) const {
   const std::optional<std::uint32_t> known = index_.place_of(target);
   if (!counted_ || !known) return;
   count(*known, -1);
@@ -74,13 +74,13 @@ void Census::forget() const {
   oldest_.assign(index_.groups().size(), std::nullopt);
 }
 
-GroupCount Census::of(const HealingView& world, std::string_view group) const {
+GroupCount Census::of(const HealingContext& world, std::string_view group) const {
   if (!counted_) count(world);
   const std::optional<std::uint32_t> known = index_.place_of_group(group);
   return known ? counts_[*known] : GroupCount{};
 }
 
-bool Census::judged_since(const HealingView& world, const Healing& healing) const {
+bool Census::judged_since(const HealingContext& world, const Healing& healing) const {
   if (world.now().wall - healing.asked >= world.graph().settings->cycle_length()) return true;
   const std::optional<std::uint32_t> own = index_.place_of(healing.target);
   if (!own) return true;
@@ -92,7 +92,7 @@ bool Census::judged_since(const HealingView& world, const Healing& healing) cons
 }
 
 /// When the last of a target's services was judged that is watched; the end of time: none is.
-Duration Census::judged(const HealingView& world, const TargetIndex::Target& target) const {
+Duration Census::judged(const HealingContext& world, const TargetIndex::Target& target) const {
   Duration longest_ago = Duration::max();
   for (const ServiceId service : target.services) {
     if (world.health(service) == Health::Unmonitored) continue;
@@ -103,7 +103,7 @@ Duration Census::judged(const HealingView& world, const TargetIndex::Target& tar
 }
 
 /// Of a group, once a turn.
-const Census::Oldest& Census::oldest(const HealingView& world, std::uint32_t group) const {
+const Census::Oldest& Census::oldest(const HealingContext& world, std::uint32_t group) const {
   if (oldest_[group]) return *oldest_[group];
   Oldest last{.target = 0, .when = Duration::max(), .others = Duration::max()};
   for (const std::uint32_t at : index_.groups()[group].targets) {

@@ -21,7 +21,7 @@
 namespace healer::engine {
 
 struct Healing;
-class HealingView;
+class HealingContext;
 class RunningHealings;
 
 /// How many of a group's targets there are, how many of them are not well, and how many of those are paused.
@@ -44,10 +44,10 @@ class Census {
   Census(const TargetIndex& index, const RunningHealings& healings) : index_(index), healings_(healings) {}
 
   // ---- view
-  [[nodiscard]] GroupCount of(const HealingView& world, std::string_view group) const;
+  [[nodiscard]] GroupCount of(const HealingContext& world, std::string_view group) const;
   /// A storm must be seen before the first healing of it starts: every target of its groups has been judged since the
   /// firing, or a cycle has passed.
-  [[nodiscard]] bool judged_since(const HealingView& world, const Healing& healing) const;
+  [[nodiscard]] bool judged_since(const HealingContext& world, const Healing& healing) const;
   /// "4 of 6 in group nodes are not well".
   [[nodiscard]] std::string describe(const GroupCount& count, std::string_view group) const;
   /// The same of a brake that is closed, with the limits of that, and when it opens.
@@ -63,7 +63,7 @@ class Census {
   /// All is counted anew when it is asked for: a turn begins, or the rules have changed.
   void forget() const;
   /// A healing of the target has come, gone, or gone on.
-  void count_again(const HealingView& world, std::string_view target) const;
+  void count_again(const HealingContext& world, std::string_view target) const;
 
  private:
   /// How a target counts.
@@ -80,11 +80,11 @@ class Census {
     Duration others{0};
   };
 
-  [[nodiscard]] Fitness fitness(const HealingView& world, const TargetIndex::Target& target) const;
-  void count(const HealingView& world) const;
+  [[nodiscard]] Fitness fitness(const HealingContext& world, const TargetIndex::Target& target) const;
+  void count(const HealingContext& world) const;
   void count(std::uint32_t target, int sign) const;
-  [[nodiscard]] Duration judged(const HealingView& world, const TargetIndex::Target& target) const;
-  [[nodiscard]] const Oldest& oldest(const HealingView& world, std::uint32_t group) const;
+  [[nodiscard]] Duration judged(const HealingContext& world, const TargetIndex::Target& target) const;
+  [[nodiscard]] const Oldest& oldest(const HealingContext& world, std::uint32_t group) const;
 
   const TargetIndex& index_;
   const RunningHealings& healings_;

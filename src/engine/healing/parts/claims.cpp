@@ -25,7 +25,7 @@ bool Claims::answered(HealingId healing, std::uint64_t claim) {
   return true;
 }
 
-void Claims::denied(HealingId healing, BrakeVerdict why, const HealingView& world) {
+void Claims::denied(HealingId healing, BrakeVerdict why, const HealingContext& world) {
   denials_[healing] = {std::move(why), world.now().mono + world.graph().settings->cycle_length()};
 }
 

@@ -13,7 +13,7 @@
 
 namespace healer::engine {
 
-class HealingView;
+class HealingContext;
 class HealingWorld;
 
 /// Owns the claims that are not answered yet, and what was said to the last one of a healing that was denied.
@@ -24,7 +24,7 @@ class Claims {
   /// Whether that is the answer to a claim that is still wanted; then it is answered.
   [[nodiscard]] bool answered(HealingId healing, std::uint64_t claim);
   /// It was denied: it is not asked again within a cycle.
-  void denied(HealingId healing, BrakeVerdict why, const HealingView& world);
+  void denied(HealingId healing, BrakeVerdict why, const HealingContext& world);
   /// What was said to it within the last cycle; nothing: it may ask.
   [[nodiscard]] std::optional<BrakeVerdict> denial(HealingId healing, Instant now) const;
   /// Lock and place are not wanted any more: it waits for its brakes again.

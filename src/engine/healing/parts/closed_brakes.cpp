@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, PauseWhile>> ClosedBrakes::pauses_of(const He
   return brakes;
 }
 
-std::string ClosedBrakes::holding(const HealingView& world, const Healing& healing) const {
+std::string ClosedBrakes::holding(const HealingContext& world, const Healing& healing) const {
   std::string text;
   for (const auto& [group, brake] : pauses_of(healing))
     for (const ClosedBrake& one : closed_)
@@ -62,7 +62,7 @@ std::string ClosedBrakes::holding(const HealingView& world, const Healing& heali
   return text;
 }
 
-std::string ClosedBrakes::would_hold(const HealingView& world, const Healing& healing) const {
+std::string ClosedBrakes::would_hold(const HealingContext& world, const Healing& healing) const {
   std::string text;
   for (const auto& [group, brake] : pauses_of(healing)) {
     const GroupCount count = census_.of(world, group);
@@ -72,7 +72,7 @@ std::string ClosedBrakes::would_hold(const HealingView& world, const Healing& he
   return text;
 }
 
-std::vector<std::string> ClosedBrakes::unwell(const HealingView& world) const {
+std::vector<std::string> ClosedBrakes::unwell(const HealingContext& world) const {
   std::vector<std::string> texts;
   for (const ClosedBrake& brake : closed_)
     texts.push_back(census_.describe_closed(census_.of(world, brake.group), brake.group, brake.above, brake.until));
@@ -159,7 +159,7 @@ bool ClosedBrakes::tell(HealingWorld& world) {
 
 /// Whether it holds nothing back any more: by the rules, or by a plan that something goes by which has begun before
 /// they were changed.
-bool ClosedBrakes::opens(const HealingView& world, const ClosedBrake& closed, const GroupCount& now) const {
+bool ClosedBrakes::opens(const HealingContext& world, const ClosedBrake& closed, const GroupCount& now) const {
   const std::shared_ptr<const Workflow> plan = world.graph().workflow(closed.workflow);
   const bool known =
       (plan != nullptr && std::ranges::any_of(plan->pauses,

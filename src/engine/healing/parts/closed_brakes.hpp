@@ -17,7 +17,7 @@
 
 namespace healer::engine {
 
-class HealingView;
+class HealingContext;
 class HealingWorld;
 class RunningHealings;
 class TargetIndex;
@@ -34,12 +34,12 @@ class ClosedBrakes {
   /// The brakes of a healing's plan by group; the default one by each group of its target.
   [[nodiscard]] std::vector<std::pair<std::string, PauseWhile>> pauses_of(const Healing& healing) const;
   /// What holds the healing back, for people; empty: nothing.
-  [[nodiscard]] std::string holding(const HealingView& world, const Healing& healing) const;
+  [[nodiscard]] std::string holding(const HealingContext& world, const Healing& healing) const;
   /// What would, if the healing were the first of its kind to wait. Empty: nothing.
-  [[nodiscard]] std::string would_hold(const HealingView& world, const Healing& healing) const;
+  [[nodiscard]] std::string would_hold(const HealingContext& world, const Healing& healing) const;
   /// How much of the group of each is not well now, and when it opens, for people, in their order: "4 of 6 in group
   /// nodes are not well; goes on at less than 20 %".
-  [[nodiscard]] std::vector<std::string> unwell(const HealingView& world) const;
+  [[nodiscard]] std::vector<std::string> unwell(const HealingContext& world) const;
 
   // ---- what it hears
   /// Closes and opens them, and tells people, once each.
@@ -52,7 +52,7 @@ class ClosedBrakes {
   bool close(HealingWorld& world);
   bool tell(HealingWorld& world);
   bool reopen(HealingWorld& world);
-  [[nodiscard]] bool opens(const HealingView& world, const ClosedBrake& closed, const GroupCount& now) const;
+  [[nodiscard]] bool opens(const HealingContext& world, const ClosedBrake& closed, const GroupCount& now) const;
   [[nodiscard]] bool is_reported(const ClosedBrake& closed) const;
 
   const TargetIndex& index_;

@@ -25,23 +25,23 @@ bool is_gone(const Graph& graph, const Trigger& trigger) {
   return trigger.rule == Hash128{} ? !graph.find(trigger.service) : order_of(graph, trigger) == nullptr;
 }
 
-bool is_gone(const HealingView& world, const TargetIndex& index, const Healing& healing) {
+bool is_gone(const HealingContext& world, const TargetIndex& index, const Healing& healing) {
   return index.services_of(world.graph(), healing.target).empty() && world.left_out(healing).empty();
 }
 
-bool trigger_stands(const HealingView& world, const Healing& healing, const Trigger& trigger) {
+bool trigger_stands(const HealingContext& world, const Healing& healing, const Trigger& trigger) {
   if (trigger.rule == Hash128{}) return true;  // a person's word
   const std::optional<ServiceId> service = world.graph().find(trigger.service);
   return service && world.health(*service) != Health::Unmonitored &&
          world.stands(*service, trigger.rule, healing.target);
 }
 
-bool any_trigger_stands(const HealingView& world, const Healing& healing) {
+bool any_trigger_stands(const HealingContext& world, const Healing& healing) {
   return trigger_stands(world, healing, {healing.service, healing.rule}) ||
          std::ranges::any_of(healing.also, [&](const Trigger& one) { return trigger_stands(world, healing, one); });
 }
 
-bool condition_stands(const HealingView& world, const TargetIndex& index, const Healing& healing) {
+bool condition_stands(const HealingContext& world, const TargetIndex& index, const Healing& healing) {
   if (healing.escalated && healing.plan->only_alerts()) return true;
   if (!healing.escalated && healing.round == 0) return any_trigger_stands(world, healing);
   if (healing.cleared && !healing.by_person()) return false;
@@ -62,7 +62,7 @@ bool condition_stands(const HealingView& world, const TargetIndex& index, const 
          });
 }
 
-bool nameless(const HealingView& world, const Healing& healing) {
+bool nameless(const HealingContext& world, const Healing& healing) {
   if (healing.by_person()) return false;
   bool found = false;
   const auto says = [&](const Trigger& one) {
@@ -73,7 +73,7 @@ bool nameless(const HealingView& world, const Healing& healing) {
   return !says({healing.service, healing.rule}) && std::ranges::none_of(healing.also, says) && found;
 }
 
-std::vector<ServiceId> concerned(const HealingView& world, const TargetIndex& index, const Healing& healing) {
+std::vector<ServiceId> concerned(const HealingContext& world, const TargetIndex& index, const Healing& healing) {
   std::vector<ServiceId> all;
   const auto add = [&](auto&& self, ServiceId service) -> void {
     if (std::ranges::find(all, service) != all.end()) return;
@@ -90,7 +90,7 @@ std::vector<ServiceId> concerned(const HealingView& world, const TargetIndex& in
   return all;
 }
 
-std::vector<ServiceId> checked_for(const HealingView& world, const TargetIndex& index, std::string_view target) {
+std::vector<ServiceId> checked_for(const HealingContext& world, const TargetIndex& index, std::string_view target) {
   std::vector<ServiceId> all;
   const auto add = [&](auto&& self, ServiceId service) -> void {
     if (std::ranges::find(all, service) != all.end()) return;

@@ -13,7 +13,7 @@ namespace healer::engine {
 
 struct Graph;
 struct HealOrder;
-class HealingView;
+class HealingContext;
 class TargetIndex;
 
 /// What the rule that asked says today; null: it is gone, or heals no more.
@@ -21,23 +21,23 @@ class TargetIndex;
 /// Whether nobody asks for it so any more.
 [[nodiscard]] bool is_gone(const Graph& graph, const Trigger& trigger);
 /// Whether the target has left the rules, and not only for now.
-[[nodiscard]] bool is_gone(const HealingView& world, const TargetIndex& index, const Healing& healing);
+[[nodiscard]] bool is_gone(const HealingContext& world, const TargetIndex& index, const Healing& healing);
 
 /// Whether who asked would ask again now.
-[[nodiscard]] bool trigger_stands(const HealingView& world, const Healing& healing, const Trigger& trigger);
+[[nodiscard]] bool trigger_stands(const HealingContext& world, const Healing& healing, const Trigger& trigger);
 /// The same of any that has asked.
-[[nodiscard]] bool any_trigger_stands(const HealingView& world, const Healing& healing);
+[[nodiscard]] bool any_trigger_stands(const HealingContext& world, const Healing& healing);
 /// Whether there is still something to heal.
-[[nodiscard]] bool condition_stands(const HealingView& world, const TargetIndex& index, const Healing& healing);
+[[nodiscard]] bool condition_stands(const HealingContext& world, const TargetIndex& index, const Healing& healing);
 /// Whether it is asked for only by rules that say nothing of the target: no name server has answered when they were
 /// judged last.
-[[nodiscard]] bool nameless(const HealingView& world, const Healing& healing);
+[[nodiscard]] bool nameless(const HealingContext& world, const Healing& healing);
 
 /// All whose state has a say: the services of the target, those that asked, and what they are made of.
-[[nodiscard]] std::vector<ServiceId> concerned(const HealingView& world, const TargetIndex& index,
+[[nodiscard]] std::vector<ServiceId> concerned(const HealingContext& world, const TargetIndex& index,
                                                const Healing& healing);
 /// Whose state says how the target is: its services, and what they are made of.
-[[nodiscard]] std::vector<ServiceId> checked_for(const HealingView& world, const TargetIndex& index,
+[[nodiscard]] std::vector<ServiceId> checked_for(const HealingContext& world, const TargetIndex& index,
                                                  std::string_view target);
 
 }  // namespace healer::engine

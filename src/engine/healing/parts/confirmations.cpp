@@ -23,7 +23,7 @@ bool Confirmations::begin(HealingWorld& world, const Healing& healing) {
   return !checks.empty();
 }
 
-bool Confirmations::awaits(const HealingView& world, const Healing& healing) {
+bool Confirmations::awaits(const HealingContext& world, const Healing& healing) {
   auto& checks = awaited_[healing.id];
   std::erase_if(checks, [&](const auto& check) { return world.health(check.first) == Health::Unmonitored; });
   return !checks.empty();

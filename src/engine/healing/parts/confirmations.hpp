@@ -15,7 +15,7 @@
 namespace healer::engine {
 
 struct Healing;
-class HealingView;
+class HealingContext;
 class HealingWorld;
 
 class Confirmations {
@@ -23,7 +23,7 @@ class Confirmations {
   /// The target is checked once more. Whether anything is to be looked at.
   bool begin(HealingWorld& world, const Healing& healing);
   /// Whether a run is still awaited: who is not watched any more is not looked at either.
-  [[nodiscard]] bool awaits(const HealingView& world, const Healing& healing);
+  [[nodiscard]] bool awaits(const HealingContext& world, const Healing& healing);
   /// Those that wait for runs, one of this service among them, in their order.
   [[nodiscard]] std::vector<HealingId> waiting_for(ServiceId service) const;
   /// A run of the service that began at `began` has ended. Whether the healing has waited for that one alone.

@@ -115,7 +115,7 @@ std::vector<std::string> lost_to(const std::map<HealingId, Healing>& healings, c
   return lost;
 }
 
-bool has_lost_target(const HealingView& world, const TargetIndex& index, const Healing& healing) {
+bool has_lost_target(const HealingContext& world, const TargetIndex& index, const Healing& healing) {
   const Graph& graph = world.graph();
   if (healing.is_abandoned() || healing.is_yet_to_begin()) return false;
   const bool of_list =

@@ -15,7 +15,7 @@
 namespace healer::engine {
 
 struct Graph;
-class HealingView;
+class HealingContext;
 class TargetIndex;
 
 inline constexpr std::string_view kNotInRules = "the rules no longer have it";
@@ -34,6 +34,6 @@ inline constexpr std::string_view kNotInRules = "the rules no longer have it";
 [[nodiscard]] std::vector<std::string> lost_to(const std::map<HealingId, Healing>& healings, const TargetIndex& index,
                                                const Graph& now, const Graph& next);
 /// After a restart: whether an edit has taken its target out of the rules meanwhile.
-[[nodiscard]] bool has_lost_target(const HealingView& world, const TargetIndex& index, const Healing& healing);
+[[nodiscard]] bool has_lost_target(const HealingContext& world, const TargetIndex& index, const Healing& healing);
 
 }  // namespace healer::engine

@@ -19,7 +19,7 @@ std::string describe(const Healing& healing) {
   return fmt::format("healing of {} with {}", healing.target, healing.plan->name);
 }
 
-Variables variables_of(const HealingView& world, const Healing& healing, std::string_view step) {
+Variables variables_of(const HealingContext& world, const Healing& healing, std::string_view step) {
   Variables all = healing.saved;
   for (const auto& [name, value] : healing.row) all.insert_or_assign(name, value);
   for (const auto& [name, value] : healing.cause->fields) all.insert_or_assign(name, value);
@@ -43,7 +43,7 @@ bool is_to_save_secret(const Step& step, std::string_view name) {
          });
 }
 
-std::set<ServiceId> stopped_by(const HealingView& world, const Healing& healing) {
+std::set<ServiceId> stopped_by(const HealingContext& world, const Healing& healing) {
   std::set<ServiceId> stopped;
   const auto add = [&](const Step& step) {
     const auto* const bring = std::get_if<step::Bring>(&step.what);

@@ -15,7 +15,7 @@
 
 namespace healer::engine {
 
-class HealingView;
+class HealingContext;
 class HealingWorld;
 
 /// Of a step that was ended because another one has failed, or by a person.
@@ -24,11 +24,11 @@ inline constexpr std::string_view kWasEnded = "was ended";
 /// "healing of web with rebuild".
 [[nodiscard]] std::string describe(const Healing& healing);
 /// What a step of a healing is given, by name. `step`: the name of the step, "guard" of its guard.
-[[nodiscard]] Variables variables_of(const HealingView& world, const Healing& healing, std::string_view step);
+[[nodiscard]] Variables variables_of(const HealingContext& world, const Healing& healing, std::string_view step);
 /// Whether what the step saves is secret: of that `name`, or where that is empty any of it.
 [[nodiscard]] bool is_to_save_secret(const Step& step, std::string_view name = {});
 /// What its steps have stopped, with all that depends on that.
-[[nodiscard]] std::set<ServiceId> stopped_by(const HealingView& world, const Healing& healing);
+[[nodiscard]] std::set<ServiceId> stopped_by(const HealingContext& world, const Healing& healing);
 
 /// The run of a step is over, or is tried again, as the step says. `ran`: how long its program ran, where that is
 /// known.

@@ -21,7 +21,7 @@ constexpr Duration kLongestGather{1'000};
 
 }  // namespace
 
-void WakeTimes::reevaluate(const HealingView& world) {
+void WakeTimes::reevaluate(const HealingContext& world) {
   must_reevaluate_ = true;
   // To look at all that waits costs the more the more there is: it never takes more than a small part of the time.
   const auto much = static_cast<Duration::rep>(index_.size() / 100 + healings_.all().size() / 5);
@@ -30,7 +30,7 @@ void WakeTimes::reevaluate(const HealingView& world) {
   next_ = std::min(next_.value_or(*consider_at_), *consider_at_);
 }
 
-bool WakeTimes::is_to_consider(const HealingView& world) {
+bool WakeTimes::is_to_consider(const HealingContext& world) {
   if (consider_at_ && *consider_at_ <= world.now().mono) must_reevaluate_ = true;
   for (const auto& [id, healing] : healings_.all())
     if (healing.not_before() && healing.not_before()->over(world.now())) must_reevaluate_ = true;
@@ -44,7 +44,7 @@ void WakeTimes::considering() {
 
 void WakeTimes::consider_at(Duration when) { consider_at_ = std::min(consider_at_.value_or(when), when); }
 
-void WakeTimes::plan(const HealingView& world) {
+void WakeTimes::plan(const HealingContext& world) {
   const Instant now = world.now();
   next_.reset();
   const auto at = [&](Duration when) { next_ = next_ ? std::min(*next_, when) : when; };

@@ -13,7 +13,7 @@
 namespace healer::engine {
 
 class HealingMemories;
-class HealingView;
+class HealingContext;
 class Recoveries;
 class RunningHealings;
 class StepRequests;
@@ -32,15 +32,15 @@ class WakeTimes {
 
   // ---- what it hears
   /// What waits is to be asked again soon, once for all that changes meanwhile.
-  void reevaluate(const HealingView& world);
+  void reevaluate(const HealingContext& world);
   /// Time has passed. Whether all that waits is to be asked again now.
-  [[nodiscard]] bool is_to_consider(const HealingView& world);
+  [[nodiscard]] bool is_to_consider(const HealingContext& world);
   /// All that waits is asked now.
   void considering();
   /// What waits is to be asked again then, mono, though nothing happens.
   void consider_at(Duration when);
   /// The turn is over: settles when the next is due.
-  void plan(const HealingView& world);
+  void plan(const HealingContext& world);
 
  private:
   const RunningHealings& healings_;
