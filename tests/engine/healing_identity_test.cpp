@@ -6,6 +6,7 @@
 #include "engine/reload/diff.hpp"
 #include "engine/rules/rule_set.hpp"
 #include "support/fleet_world.hpp"
+#include "support/healing_view.hpp"
 
 namespace healing_identity_test {
 
@@ -32,11 +33,6 @@ std::string told(const FleetWorld& world, std::string_view name) {
   for (const auto& [variable, parts] : world.execs.back().place->environment)
     if (variable == name) return parts.at(0).text;
   return {};
-}
-
-const Healing& only(const FleetWorld& world) {
-  REQUIRE(world.engine->healings().all().size() == 1);
-  return world.engine->healings().all().begin()->second;
 }
 
 }  // namespace
@@ -102,7 +98,7 @@ TEST_CASE("a healing that takes another's place has an identity of its own", "[h
   world.fail(0);
   world.advance(seconds{5});
   const Healing before = only(world);
-  REQUIRE(before.stage == Healing::Stage::Approval);
+  REQUIRE(before.stage() == Healing::Stage::Approval);
   RuleSet rules = fleet_rules(fleet);
   Workflow plan = *rules.workflows.front();
   plan.steps.erase(plan.steps.begin());
