@@ -176,7 +176,8 @@ Result<Opened> open_existing(const std::string& path, Duration busy, const Hash1
   if (const std::string row = unsound_row(database); !row.empty() && database.ok()) return damaged(path, row);
   // An older healer has made none. It is on the disk itself before anybody is told of it: SQLite syncs up to here.
   opened.word = read_word(database);
-  if (opened.word == Hash128{}) keep_word(database, opened.word = word == Hash128{} ? random_word() : word);
+  opened.word_is_new = opened.word == Hash128{};
+  if (opened.word_is_new) keep_word(database, opened.word = word == Hash128{} ? random_word() : word);
   if (database.text("PRAGMA journal_mode = WAL") != "wal" && database.ok())
     database.fail(Error{0, "state file " + path + ": no write-ahead log is possible here"});
   database.execute("PRAGMA synchronous = NORMAL");
@@ -236,6 +237,7 @@ Result<Opened> open_state_file(const std::string& path, Duration busy, bool know
   if (!fresh) return failed(fresh.error());
   result.database = std::move(fresh->database);
   result.word = fresh->word;
+  result.word_is_new = fresh->word_is_new;
   give_up_healings(*result.database, saved.healings);
   if (!saved.batch.empty() && !TableWriter(*result.database, Retention{}).write(saved.batch))
     return failed(result.database->error());

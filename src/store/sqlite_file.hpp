@@ -21,6 +21,7 @@ struct Opened {
   std::vector<std::string> notes;      ///< of a damaged file: what was moved aside, what was recovered
   bool index_rebuilt = false;          ///< an index said something else than its table, and nothing is lost
   Hash128 word{};                      ///< SavedState::word, which it has from now on
+  bool word_is_new = false;            ///< it had none, or could not be read
 };
 
 /// Opens the state file at `path` for writing and creates it (mode 0600) and its directory (0700) where absent. A

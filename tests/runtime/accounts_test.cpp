@@ -225,6 +225,7 @@ TEST_CASE("a program that a former daemon has begun is found, though its user is
   bench.begin(1);
   CHECK(bench.end(1).outcome == Outcome::Exited);
   CHECK(read_file(bench.mark) == "ran\n");
+  CHECK(reap_all());
 }
 
 TEST_CASE("nothing of a program runs whose user cannot be looked up", "[accounts]") {
