@@ -134,8 +134,10 @@ TEST_CASE("a state file that is removed is written again with its word", "[store
     auto store = SqliteStore::open(path, {});
     REQUIRE(store);
     word = (*store)->load().value().word;
-    std::filesystem::remove(path);
     (*store)->submit(commit(1));
+    (*store)->flush();
+    std::filesystem::remove(path);
+    (*store)->submit(commit(2));
     (*store)->flush();
   }
   CHECK(word_of(path) == word);
