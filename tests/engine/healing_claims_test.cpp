@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Lock and place are asked for before a healing begins, and what becomes of the answer.
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -147,12 +151,11 @@ TEST_CASE("a daemon that comes back asks again", "[healing][claims]") {
   REQUIRE(saved.healings.size() == 1);
   world = shared(fleet, saved, now);
   world->fail(0);
-  CHECK(only(*world).stage() == Stage::Claiming);
-  REQUIRE(world->claims.size() == 1);
-  CHECK(world->claims.front().healing == claim.healing);
-  CHECK(world->claims.front().identity == claim.identity);
-  world->advance(seconds{3});  // it trusts what it sees again
-  grant(*world, world->claims.front());
+  CHECK(only(*world).stage() == Stage::Held);  // the rules may be others: it is judged anew
+  const effect::Claim again = wait_for_claim(*world);
+  CHECK(again.healing == claim.healing);
+  CHECK(again.identity == claim.identity);
+  grant(*world, again);
   CHECK(world->wait_for("guard") == "n0");
 }
 
@@ -182,6 +185,53 @@ TEST_CASE("a later try, and what undoes one, is claimed, too", "[healing][claims
     grant(*world, wait_for_claim(*world));
     CHECK(world->wait_for("undo") == "n0");
   }
+}
+
+TEST_CASE("a daemon that comes back asks again for what is to be undone", "[healing][claims]") {
+  const Fleet fleet{.targets = 1, .tries = 2};
+  auto world = shared(fleet);
+  world->fail(0);
+  grant(*world, wait_for_claim(*world));
+  REQUIRE(world->wait_for("guard") == "n0");
+  world->end_program(0);
+  REQUIRE(world->wait_for("shutdown") == "n0");
+  world->end_program(0);
+  REQUIRE(world->wait_for("rebuild") == "n0");
+  world->end_program(1);
+  say(*world, event::Command::Kind::Cancel, JobId{only(*world).id.number()});
+  const effect::Claim claim = world->claims.back();
+  const Instant now = world->now;
+  const SavedState saved = world->saved;
+  world = shared(fleet, saved, now);
+  REQUIRE(world->claims.size() == 1);
+  CHECK(world->claims.front().identity == claim.identity);
+  grant(*world, world->claims.front());
+  CHECK(world->wait_for("undo") == "n0");
+}
+
+TEST_CASE("what is claimed to undo a healing is no try within a time", "[healing][claims]") {
+  const auto world = shared({.targets = 2, .tries = 2, .limits = {{.number = 3}, {.number = 2, .within = hours{1}}}});
+  world->fail(0);
+  grant(*world, wait_for_claim(*world));
+  REQUIRE(world->wait_for("guard") == "n0");
+  world->end_program(0);
+  REQUIRE(world->wait_for("shutdown") == "n0");
+  world->end_program(0);
+  REQUIRE(world->wait_for("rebuild") == "n0");
+  world->end_program(1);
+  say(*world, event::Command::Kind::Cancel, JobId{only(*world).id.number()});
+  REQUIRE(only(*world).stage() == Stage::Claiming);  // one try has begun within the hour, and this is none
+  world->fail(1);
+  CHECK(wait_for_claim(*world).target == "n1");
+}
+
+TEST_CASE("that a claim is denied again for the same reason is recorded once", "[healing][claims]") {
+  const auto world = shared({.targets = 1});
+  world->fail(0);
+  for (int i = 0; i < 5; ++i) deny(*world, wait_for_claim(*world));
+  CHECK(std::ranges::count_if(world->records, [](const Record& record) {
+          return record.text.find("is held back: one at a time: it is being healed by web2") != std::string::npos;
+        }) == 1);
 }
 
 TEST_CASE("what does nothing to its target claims nothing", "[healing][claims]") {

@@ -32,6 +32,8 @@ class AnyHealing {
     healing.id = HealingId(id);
     // As it may be in its stage.
     if (healing.stage() == Healing::Stage::Guarding && !healing.plan->guard) healing.at = stage::Between{};
+    if (auto* const guarding = std::get_if<stage::Guarding>(&healing.at))
+      guarding->run.state = pick(2) == 0 ? StepRun::State::Running : StepRun::State::Ending;
     if (stage::Progress* const progress = healing.progress()) {
       auto detour = std::exchange(progress->detour, std::nullopt);
       progress->position = pick(static_cast<std::uint32_t>(healing.steps().size()) + 1);

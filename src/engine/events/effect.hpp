@@ -21,7 +21,9 @@ namespace healer::engine {
 namespace effect {
 
 /// A healing asks for the lock of its target and for a place in the limits. Waits for no commit; the answer is
-/// event::Claimed or event::Denied. An engine that has its targets to itself is driven by handle() of granting.hpp.
+/// event::Claimed or event::Denied. What is not wanted any more is not given back by an effect: who grants sees it in
+/// the commits, by healings that wait again or have ended. An engine that has its targets to itself is driven by
+/// handle() of granting.hpp.
 struct Claim {
   HealingId healing;
   std::uint64_t claim = 0;  ///< which one it is; of a healing only the last counts

@@ -109,7 +109,7 @@ struct Healing {
   std::uint32_t round = 0;  ///< of the try; 0: none has begun
   std::vector<StepOutcome> outcomes;
   Variables saved;      ///< by steps; what is secret is not in it
-  WallTime begun{};     ///< when its first guard was asked
+  WallTime begun{};     ///< when its first guard was asked, or else its first try began
   std::string failure;  ///< why its try has failed
   std::string cancelled_by;
   std::string abandoned{};    ///< why it ends as soon as what is under way has: its target was taken away

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <spdlog/fmt/fmt.h>
 
@@ -78,12 +79,18 @@ void Healings::resume(HealingWorld& world, const SavedState& found, const std::s
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
     if (watches) {
-      if (healing.stage() == Stage::Claiming) claims_.retract(healing);
+      if (healing.stage() == Stage::Claiming) claims_.retract(world, healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
       continue;
     }
     if (healing.stage() == Stage::Confirming) healing.ask_anew();
-    if (healing.stage() == Stage::Claiming) claims_.ask(world, healing);
+    // What has not begun is judged anew, as after a reload; what is to be undone, or has failed, asks again.
+    if (const auto* const claiming = std::get_if<stage::Claiming>(&healing.at)) {
+      if (claiming->next == stage::Claiming::For::Try || healing.in_probation)
+        claims_.retract(world, healing);
+      else
+        claims_.ask(world, healing);
+    }
     if (healing.stage() == Stage::Approval && healing.not_before() && healing.not_before()->over(world.now())) {
       end(world, healing, HealingEnd::Rejected, "the time for its approval ran out while healer was down");
       continue;
@@ -124,7 +131,7 @@ void Healings::reloaded(HealingWorld& world, const std::set<HealingId>& taken) {
   index(world.graph());
   for (const HealingId id : running_.ids()) {
     Healing& healing = running_.at(id);
-    if (healing.stage() == Stage::Claiming) claims_.retract(healing);
+    if (healing.stage() == Stage::Claiming) claims_.retract(world, healing);
     if (world.graph().settings->shadow) {
       if (!healing.waits()) end_others(world, healing);
       end(world, healing, healing.waits() ? HealingEnd::Dropped : HealingEnd::Interrupted, kOnlyWatches);
@@ -223,7 +230,7 @@ Healings::Answer Healings::cancel(HealingWorld& world, HealingId id, const std::
   if (!healing->cancelled_by.empty())
     return {false, fmt::format("healing {} is being ended: cancelled by {}", id.number(), healing->cancelled_by)};
   const std::string what = describe(*healing);
-  if (healing->stage() == Stage::Claiming) claims_.retract(*healing);
+  if (healing->stage() == Stage::Claiming) claims_.retract(world, *healing);
   healing->cancelled_by = by;
   if (healing->waits() && (healing->round == 0 || healing->plan->on_cancel.empty())) {
     end(world, *healing, HealingEnd::Cancelled, fmt::format("cancelled by {}", by));

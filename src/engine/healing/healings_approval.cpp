@@ -62,7 +62,6 @@ bool Healings::await_approval(HealingWorld& world, Healing& healing, const std::
   return true;
 }
 
-/// It waits for the brakes again, and then for approval.
 /// What people were asked for, or have approved, is not what would be done now: that is another healing, in its place.
 void Healings::ask_for_another_plan(HealingWorld& world, Healing& healing) {
   Healing next = healing;

@@ -274,13 +274,15 @@ void Healings::claimed(HealingWorld& world, HealingId id, std::uint64_t claim, s
   if (stopping_ || !claims_.answered(id, claim)) return;
   Healing& healing = running_.at(id);
   const For next = std::get<stage::Claiming>(healing.at).next;
+  bool is_news = true;
   if (denied) {
-    claims_.denied(id, *denied, world);
+    is_news = claims_.denied(id, *denied, world);
     healing.approved_early = !healing.approved_by.empty();  // that others were first does not void an approval
   }
   if (!denied && (next == For::Try || healing.in_probation)) denied = brakes_.closed_since(world, healing);
   if (!denied) return take(world, healing, next);
   healing.wait_with({});
+  if (!is_news) healing.wait_for(reason_of(*denied), denied->brake);  // which is on record
   brakes_.hold(world, healing, *denied);
   world.save(healing);
   reevaluate(world);

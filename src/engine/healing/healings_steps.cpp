@@ -259,7 +259,10 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
       world.save(now);
     }
     const std::uint32_t position = progress->position;
-    const bool away = progress->detour.has_value();
+    const auto away = [](const stage::Progress& one) {
+      return one.detour ? std::optional(one.detour->of_plan) : std::nullopt;
+    };
+    const std::optional<bool> was_away = away(*progress);
     const Step& step = now.step();
     bool turned = false;  // to a step whose secret was lost
     for (std::size_t i = 0; i < progress->under_way.size(); ++i) {
@@ -278,7 +281,7 @@ void Healings::go_on(HealingWorld& world, Healing& healing) {
         continue;
       const Healing* const still = running_.find(id);
       const stage::Progress* const its_own = still == nullptr ? nullptr : still->progress();
-      turned = its_own == nullptr || its_own->position != position || its_own->detour.has_value() != away;
+      turned = its_own == nullptr || its_own->position != position || away(*its_own) != was_away;
       if (turned || its_own->under_way.empty()) break;
     }
     Healing* const still = turned ? nullptr : running_.find(id);

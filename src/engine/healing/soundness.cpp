@@ -29,6 +29,10 @@ std::string problem_of(const Healing& healing) {
   if (healing.id == HealingId{}) return "it has no id";
   if (!healing.plan) return "it has no plan";
   if (healing.stage() == Healing::Stage::Guarding && !healing.plan->guard) return "stage: its plan has no guard";
+  if (const auto* const guarding = std::get_if<stage::Guarding>(&healing.at);
+      guarding != nullptr && guarding->run.state != StepRun::State::Running &&
+      guarding->run.state != StepRun::State::Ending)
+    return "under_way: its guard does not run";
   const stage::Progress* const progress = healing.progress();
   if (progress == nullptr) return {};
   if (std::string problem = problem_of(healing.steps(), progress->position, progress->under_way); !problem.empty())

@@ -2,20 +2,24 @@
 // The stages of a healing: each with what belongs to it alone. What outlasts a stage stands beside it in Healing.
 //
 //   stage       leads to
-//   Held        Approval, where it is wanted; Confirming; Claiming, where a person wants it; ended: dropped, refused
+//   Held        Approval, where it is wanted; Confirming; Claiming, where a person wants it; ended: dropped, refused,
+//               would have run
 //   Approval    Held, or Between after an escalation: approved; ended: rejected
 //   Confirming  Claiming: the target fails still; Held: it does not, or something else holds it; ended: dropped
 //   Claiming    Guarding, Stepping, Failing, as it was claimed for; Held, Between: denied, or something holds it again
-//   Guarding    Stepping: the guard lets it go; Held, Between: it does not, or something holds it again; ended: refused
+//   Guarding    Stepping: the guard lets it go, or it was cancelled after a try; Held, Between: it does not, or
+//   something
+//               holds it again; ended: refused
 //   Stepping    Between: a step failed, and tries are left; Failing: none is left, or it is a try for a person whose
-//               target is well; Cancelling; ended: verified, done, failed, cancelled
-//   Between     Claiming; Approval, of another plan or where the mode has changed; ended: done, cancelled
+//               target is well; Cancelling; ended: verified, done, failed
+//   Between     Claiming; Approval, of another plan or where the mode has changed; ended: done, refused
 //   Failing     Between: it goes on with another plan; Cancelling; ended: failed
 //   Cancelling  ended: cancelled
 //
-// What does nothing to its target (a dry run, a plan that only alerts) claims nothing: it leads on at once. One whose
-// target is taken away ends as abandoned, from wherever it is, when what is under way has ended; one that has not begun
-// is dropped. From Claiming on its target is locked; from then on, but for Between, it holds a place in the limits.
+// A person cancels it wherever it is; before a try has begun it ends at once. What does nothing to its target (a dry
+// run, a plan that only alerts) claims nothing: it passes Claiming within the turn. One whose target is taken away ends
+// as abandoned, from wherever it is, when what is under way has ended; one that has not begun is dropped. From Claiming
+// on its target is locked; from then on, but for Between, it holds a place in the limits.
 #pragma once
 
 #include <concepts>

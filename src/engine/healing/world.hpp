@@ -81,7 +81,7 @@ class HealingWorld : public HealingContext {
   virtual ActionId run(const Healing& healing, const step::Program& program, Duration timeout,
                        std::shared_ptr<const effect::Place> place, std::string_view step) = 0;
   virtual void end_program(ActionId action) = 0;
-  /// Asks for a lock and a place; Healings::claimed() or denied() tells of the answer.
+  /// Asks for a lock and a place; Healings::claimed() tells of the answer.
   virtual void claim(effect::Claim claim) = 0;
   /// Makes a request of a healing when the journal knows of it; Healings::answered() tells of the end.
   virtual void request(effect::Request request) = 0;

@@ -61,7 +61,7 @@ class Spawner {
   Spawner(Loop& loop, Options options);
 
   /// Starts a program. `done` is never called from within start().
-  /// `before`, the same before anything is looked up, whatever becomes of that.
+  /// `before`: as `prepare`, but before anything is looked up; it may run several times, while the spawn waits.
   Ticket start(Launch launch, Done done, Prepare prepare = {}, Prepare before = {});
 
   /// The result is no longer wanted: a spawn that waits is dropped (ECANCELED), one that hangs is killed. `done` is

@@ -174,6 +174,7 @@ void ActionRunner::spawned(ActionId id, Result<Started> result) {
   }
   const pid_t pid = result->pid;
   action.owner = result->uid;
+  if (action.request.command.identity->is_open()) action.started = mono_now();  // its names took their time
   const std::uint64_t start_ticks = result->start_ticks;
   action.timer = {};
   if (result->waiter.pid > 0) {

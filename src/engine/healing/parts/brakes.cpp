@@ -103,10 +103,14 @@ BrakeVerdict Brakes::verdict_of(const HealingContext& world, const Healing& heal
             .lets = false,
             .text = fmt::format("{} of {} running{}", count, most, in_group_text(limit.group))};
   }
-  // Whose guard is asked, or whose place is, may begin at any time.
+  // Whose guard is asked, or whose place for a try is, may begin at any time.
+  const auto may_begin = [&](const Healing& other) {
+    const auto* const claiming = std::get_if<stage::Claiming>(&other.at);
+    return (claiming != nullptr && claiming->next == stage::Claiming::For::Try) || other.stage() == Stage::Guarding ||
+           goes_first(other);
+  };
   for (const auto& [id, other] : healings_.all())
-    if ((other.stage() == Stage::Claiming || other.stage() == Stage::Guarding || goes_first(other)) && counts(other))
-      ++count;
+    if (may_begin(other) && counts(other)) ++count;
   std::vector<WallTime> begun;
   for (const WorkflowMemory& memory : memories_.workflows()) {
     if (of_workflow && !iequals(memory.workflow, plan)) continue;

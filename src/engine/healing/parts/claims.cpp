@@ -9,7 +9,6 @@
 namespace healer::engine {
 
 void Claims::ask(HealingWorld& world, const Healing& healing) {
-  denials_.erase(healing.id);
   asked_[healing.id] = ++last_;
   world.claim({.healing = healing.id,
                .claim = last_,
@@ -25,8 +24,11 @@ bool Claims::answered(HealingId healing, std::uint64_t claim) {
   return true;
 }
 
-void Claims::denied(HealingId healing, BrakeVerdict why, const HealingContext& world) {
-  denials_[healing] = {std::move(why), world.now().mono + world.graph().settings->cycle_length()};
+bool Claims::denied(HealingId healing, const BrakeVerdict& why, const HealingContext& world) {
+  const auto last = denials_.find(healing);
+  const bool is_news = last == denials_.end() || last->second.why.brake != why.brake;
+  denials_[healing] = {why, world.now().mono + world.graph().settings->cycle_length()};
+  return is_news;
 }
 
 std::optional<BrakeVerdict> Claims::denial(HealingId healing, Instant now) const {
@@ -35,9 +37,10 @@ std::optional<BrakeVerdict> Claims::denial(HealingId healing, Instant now) const
   return found->second.why;
 }
 
-void Claims::retract(Healing& healing) {
+void Claims::retract(HealingWorld& world, Healing& healing) {
   forget(healing.id);
   healing.wait_with({});
+  world.save(healing);
 }
 
 void Claims::forget(HealingId healing) {

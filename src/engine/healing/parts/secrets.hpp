@@ -3,8 +3,8 @@
 // be read, which is asked before anything of it begins. Nothing of it is written anywhere.
 //
 // Owns    what steps have saved as secrets; what is known of whether the others can be read.
-// Hears   that a step has saved something; that a healing is about to begin, or has ended; the answers to its
-// questions. Tells   nothing: it asks.
+// Hears   that a step has saved something; that a healing is about to begin, or has ended; answers to its questions.
+// Tells   nothing: it asks.
 #pragma once
 
 #include <map>
