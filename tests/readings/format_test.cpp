@@ -163,7 +163,10 @@ class Drawn {
                                 .seen = whole(),
                                 .links = whole()};
     }
-    for (auto n = below(5); n > 0; --n) facts->metrics.set(static_cast<Metric>(below(40)), figure());
+    for (auto n = below(5); n > 0; --n) {
+      const auto metric = static_cast<Metric>(below(40));  // before the figure, with every compiler
+      facts->metrics.set(metric, figure());
+    }
     if (one_in(2)) facts->metrics.reset(static_cast<Metric>(below(40)));
     if (one_in(3)) {
       facts->attributes.clear();
