@@ -196,8 +196,8 @@ class Engine {
   // starts, stops and restarts (engine_job.cpp)
   void want_job(ServiceId id, ActionKind kind, std::shared_ptr<const effect::Cause> cause, bool again, Turn& turn);
   void begin_job(JobOrder order, Turn& turn);
-  void command_jobs(Order order, Turn& turn);
-  void command_cluster(const Order& order, std::vector<ServiceId> services, Turn& turn);
+  void command_jobs(BringOrder order, Turn& turn);
+  void command_cluster(const BringOrder& order, std::vector<ServiceId> services, Turn& turn);
   void cancel_job(const event::Command& command, Turn& turn);
   void restore_jobs(Turn& turn);
 

@@ -13,7 +13,7 @@ namespace healer::engine {
 /// What orders of healings have come to; and those that they give.
 void Engine::notify_healings(Turn& turn) {
   for (int round = 0; round < 64; ++round) {
-    for (Order& order : std::exchange(turn.orders, {})) command_jobs(std::move(order), turn);
+    for (BringOrder& order : std::exchange(turn.orders, {})) command_jobs(std::move(order), turn);
     const std::vector<OrderEnded> ended = std::exchange(turn.orders_ended, {});
     if (ended.empty() && turn.orders.empty()) return;
     healing_.brought(ended, turn);

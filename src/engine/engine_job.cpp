@@ -87,7 +87,7 @@ void Engine::begin_job(JobOrder order, Turn& turn) {
 }
 
 /// start, stop, restart: services that depend on each other go as one job, the others side by side.
-void Engine::command_jobs(Order order, Turn& turn) {
+void Engine::command_jobs(BringOrder order, Turn& turn) {
   if (graph_->settings->shadow || graph_->settings->dry_run) {
     return turn.answer(order.requester, false,
                        graph_->settings->shadow ? "healer only watches (shadow): nothing is started or stopped"
@@ -121,7 +121,7 @@ void Engine::command_jobs(Order order, Turn& turn) {
 }
 
 /// Of services that depend on each other.
-void Engine::command_cluster(const Order& order, std::vector<ServiceId> services, Turn& turn) {
+void Engine::command_cluster(const BringOrder& order, std::vector<ServiceId> services, Turn& turn) {
   const ActionKind kind = order.kind;
   const Jobs::Joined joined = jobs_.join(kind, services, order.requester, turn);
   for (const ServiceId id : joined.services) monitor(id, order.by, turn);  // it may have been taken out meanwhile

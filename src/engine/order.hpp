@@ -25,7 +25,7 @@ struct HealingRun {
 /// Who waits for the end of what was ordered: a client, or a healing.
 using Requester = std::variant<CommandId, HealingRun>;
 
-struct Order {
+struct BringOrder {
   Requester requester;
   ActionKind kind = ActionKind::Restart;  ///< Start, Stop or Restart
   std::vector<ServiceId> services;

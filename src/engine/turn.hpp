@@ -43,7 +43,7 @@ struct Turn {
   std::vector<std::pair<ServiceId, Flight>> cut_off{};  // by a reload, from a run that is to be started over
   std::shared_ptr<const Evidence> before{};             // what was last seen of a service, before what it is told now
   std::vector<effect::Reply> replies{};                 // sent when the commit is durable
-  std::vector<Order> orders{};                          // of healings, done at the end of the turn
+  std::vector<BringOrder> orders{};                     // of healings, done at the end of the turn
   std::vector<OrderEnded> orders_ended{};               // which they are told then
   std::vector<
       std::variant<effect::Exec, effect::Alert, effect::Signal, effect::EndAction, effect::Request, effect::EndRequest>>

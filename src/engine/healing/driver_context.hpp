@@ -214,7 +214,7 @@ class HealingDriver::Context final : public HealingWorld {
                             .by = ByHealing{.id = healing.id, .run = number}});
   }
   void leave(const Healing& healing) override {
-    std::erase_if(turn_.orders, [&](const Order& order) {
+    std::erase_if(turn_.orders, [&](const BringOrder& order) {
       if (!is_healing(order.by, healing.id)) return false;
       turn_.answer(order.requester, false, "was ended");
       return true;

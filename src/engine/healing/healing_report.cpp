@@ -49,7 +49,7 @@ constexpr std::array<Phrase, 4> kOfWorkflows{{{" is paused: ", HealingTurn::Paus
                                               {" is stopped: ", HealingTurn::Stopped},
                                               {" reset by ", HealingTurn::Reset}}};
 
-constexpr std::string_view kHealing = "healing of ";
+constexpr std::string_view kHealingOf = "healing of ";
 constexpr std::string_view kWorkflow = "workflow ";
 constexpr std::string_view kStep = ", step \"";
 
@@ -86,18 +86,18 @@ std::optional<HealingReport> healing_report_of(const Record& record, const Graph
       return report;
     }
   }
-  if (!text.starts_with(kHealing)) return std::nullopt;
+  if (!text.starts_with(kHealingOf)) return std::nullopt;
   // The first that is named is its own; one whose name only begins so does not end there.
   std::size_t at = std::string_view::npos;
   for (const auto& workflow : graph.workflows) {
     const std::string with = " with " + workflow->name;
-    const std::size_t found = text.find(with, kHealing.size());
+    const std::size_t found = text.find(with, kHealingOf.size());
     if (found >= at || !is_end_of_name(text, found + with.size())) continue;
     at = found;
     report.workflow = workflow->name;
   }
   if (report.workflow.empty()) return std::nullopt;
-  report.target = text.substr(kHealing.size(), at - kHealing.size());
+  report.target = text.substr(kHealingOf.size(), at - kHealing.size());
   const std::string_view rest = text.substr(at + std::string_view(" with ").size() + report.workflow.size());
   if (rest.starts_with(kStep)) {
     report.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());

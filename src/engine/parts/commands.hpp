@@ -26,7 +26,7 @@ class StartLeftovers;
 
 /// One that is not answered yet.
 struct PendingCommand {
-  Order order;                    ///< of a validate: who has asked for it, and of which services
+  BringOrder order;               ///< of a validate: who has asked for it, and of which services
   std::uint32_t asked = 0;        // services of a validate
   std::uint32_t outstanding = 0;  // of their runs, or jobs
   std::map<ServiceId, std::string> failed{};

@@ -196,7 +196,7 @@ void Jobs::go(JobId id, Turn& turn) {
   if (found != jobs_.end()) go_on(found->second, begin_step(found->second, turn), turn);
 }
 
-bool Jobs::join_healing(const Order& order) {
+bool Jobs::join_healing(const BringOrder& order) {
   for (auto& [id, job] : jobs_) {
     if (!same_healing(job.by, order.by) || job.kind != order.kind ||
         std::ranges::find(order.services, job.service) == order.services.end())

@@ -89,7 +89,7 @@ class Jobs {
   void go(JobId id, Turn& turn);
   /// The job that a step of a healing has begun and that has outlived a restart: the command waits for its end. False:
   /// there is none.
-  bool join_healing(const Order& order);
+  bool join_healing(const BringOrder& order);
   /// Who waits for jobs that are under way already, and for how many.
   struct Joined {
     std::vector<ServiceId> services{};  ///< that are taken out of those that were given
