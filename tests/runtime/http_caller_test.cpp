@@ -25,9 +25,9 @@ using Ending = Answered::Kind;
 namespace {
 
 /// Makes requests, one after the other or side by side.
-class Requester {
+class TestCaller {
  public:
-  explicit Requester(HttpCaller::Options options = {}) : caller_(loop_, with_helper(std::move(options))) {}
+  explicit TestCaller(HttpCaller::Options options = {}) : caller_(loop_, with_helper(std::move(options))) {}
 
   Answered run(const HttpCall& call) { return run_all({call}).front(); }
   std::vector<Answered> run_all(const std::vector<HttpCall>& calls) {
@@ -120,7 +120,7 @@ TEST_CASE("A request is sent as written, and its answer is tested", "[http]") {
   Server server([](const std::string&) {
     return answer("201 Created", R"({"status": "UP", "n": 3, "none": null})", "X-Subject-Token: t0k3n\r\n");
   });
-  Requester requester;
+  TestCaller requester;
   const Answered outcome =
       requester.run({.method = "PATCH",
                      .url = server.url("/v1/x?a=b"),
@@ -148,7 +148,7 @@ TEST_CASE("A secret of a request appears in no report about it", "[http]") {
     const std::string path = request.substr(4, request.find(' ', 4) - 4);
     return answer("200 OK", R"({"path": ")" + path + R"(", "n": 3})", "X-Path: " + path + "\r\n");
   });
-  Requester requester;
+  TestCaller requester;
   HttpCall call{.url = server.url("/a?k=hunter2%2fx"),
                 .filters = {".path", ".n"},
                 .saves = {{.from = Saving::From::Header, .what = "x-path", .name = "A"}},
@@ -166,7 +166,7 @@ TEST_CASE("A secret of a request appears in no report about it", "[http]") {
 
 TEST_CASE("An answer that is not JSON has no values", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", "<html>"); });
-  Requester requester;
+  TestCaller requester;
   const Answered outcome = requester.run({.url = server.url(), .filters = {"."}});
   CHECK(outcome.values == std::vector<std::optional<std::string>>{std::nullopt});
 }
@@ -176,7 +176,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
   const std::string path = (folder.path() / "body").string();
   std::ofstream(path) << R"({"auth": 1})";
   Server server([](const std::string&) { return answer("200 OK", ""); });
-  Requester requester;
+  TestCaller requester;
   CHECK(requester.run({.method = "POST", .url = server.url(), .body_file = path}).status == 200);
   CHECK(server.received().at(0).ends_with("\r\n\r\n{\"auth\": 1}"));
   const Answered none = requester.run({.method = "POST", .url = server.url(), .body_file = path + "x"});
@@ -188,7 +188,7 @@ TEST_CASE("a body may come from a file, up to a size", "[http]") {
 }
 
 TEST_CASE("A request of which nothing was sent has failed", "[http]") {
-  Requester requester;
+  TestCaller requester;
   const std::string place = "127.0.0.1:" + std::to_string(closed_port());
   const Answered refused = requester.run({.method = "POST", .url = "http://" + place + "/"});
   CHECK(refused.kind == Ending::Failed);
@@ -204,7 +204,7 @@ TEST_CASE("A request that was sent and answered incompletely is in doubt", "[htt
     receive_request(peer);
     if (!half.empty()) peer.say(half);
   });
-  Requester requester;
+  TestCaller requester;
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
   const Answered outcome = requester.run({.method = "POST", .url = "http://" + place + "/", .body = "{}"});
   CHECK(outcome.kind == Ending::InDoubt);
@@ -215,7 +215,7 @@ TEST_CASE("A request that was sent and answered incompletely is in doubt", "[htt
 
 TEST_CASE("a slow answer is in doubt when its time is over, and nothing hangs", "[http]") {
   Listener server([](Peer& peer) { peer.be_silent(); });
-  Requester requester;
+  TestCaller requester;
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
   const Duration began = mono_now();
   const Answered outcome = requester.run({.method = "POST", .url = url, .timeout = milliseconds{300}});
@@ -226,7 +226,7 @@ TEST_CASE("a slow answer is in doubt when its time is over, and nothing hangs", 
 
 TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
   Listener server([](Peer& peer) { peer.be_silent(); });
-  Requester requester;
+  TestCaller requester;
   const Answered outcome = requester.run({.method = "POST",
                                           .url = "https://127.0.0.1:" + std::to_string(server.port()) + "/",
                                           .timeout = milliseconds{300}});
@@ -235,7 +235,7 @@ TEST_CASE("a server that never shakes hands was sent nothing", "[http]") {
 
 TEST_CASE("an answer that is too large is none, and what it answers is in doubt", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", std::string(5000, 'x')); });
-  Requester requester;
+  TestCaller requester;
   const Answered outcome = requester.run({.url = server.url(), .limit = 4096});
   CHECK(outcome.kind == Ending::InDoubt);
   CHECK(outcome.why == "answered 200, with over 4 kB");
@@ -256,7 +256,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
     const bool own = request.find(" /to-own ") != std::string::npos;
     return answer("307 Temporary Redirect", "", "Location: " + (own ? "/own" : there.url("/elsewhere")) + "\r\n");
   });
-  Requester requester;
+  TestCaller requester;
   SECTION("not followed") {
     CHECK(requester.run({.url = here.url()}).status == 307);
     CHECK(there.received().empty());
@@ -304,7 +304,7 @@ TEST_CASE("redirects are followed only where that is said", "[http]") {
 }
 
 TEST_CASE("an expression that finds no end finds nothing, and holds up nobody", "[http]") {
-  Requester requester;
+  TestCaller requester;
   const std::string text = std::string(60, 'a') + "!\nkey word\n";
   // Back-references make the C library go through all that there is.
   const std::string endless = "(a*)*(a*)*(a*)*(a*)*\\1\\2\\3\\4b";
@@ -331,7 +331,7 @@ TEST_CASE("an expression that finds no end finds nothing, and holds up nobody", 
 
 TEST_CASE("A request is completed on a thread that may wait for the disk", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", "{}"); });
-  Requester requester;
+  TestCaller requester;
   HttpCall call{.method = "POST", .timeout = seconds{20}};
   SECTION("it is said") {
     call.complete = [&](HttpCall& whole) -> Result<void> {
@@ -374,7 +374,7 @@ TEST_CASE("names are resolved by healer's own resolver", "[http]") {
     return dns_answer(question, {"127.0.0.1"}, 60, name == "heat.example");
   });
   Server server([](const std::string&) { return answer("200 OK", ""); });
-  Requester requester({.resolver = {.servers = "127.0.0.1:" + std::to_string(names.port())}});
+  TestCaller requester({.resolver = {.servers = "127.0.0.1:" + std::to_string(names.port())}});
   CHECK(requester.run({.url = server.url("/", "heat.example")}).status == 200);
   CHECK(server.received().at(0).find("Host: heat.example:") != std::string::npos);
   CHECK(requester.run({.url = server.url("/", "HEAT.example.")}).status == 200);
@@ -388,7 +388,7 @@ TEST_CASE("names are resolved by healer's own resolver", "[http]") {
 
 TEST_CASE("what may not be repeated goes over a connection of its own", "[http]") {
   Server server([](const std::string&) { return answer("200 OK", ""); });
-  Requester requester;
+  TestCaller requester;
   for (int i = 0; i < 3; ++i) requester.run({.url = server.url(), .safe = true});
   CHECK(server.connections() == 1);
   for (int i = 0; i < 2; ++i) requester.run({.method = "POST", .url = server.url()});
@@ -405,7 +405,7 @@ TEST_CASE("a certificate that is not trusted is no server to send to", "[http][t
       received = !receive_request(peer).empty();
       peer.say(answer("200 OK", ""));
     });
-    Requester requester;
+    TestCaller requester;
     const HttpCall call{
         .method = "POST", .url = "https://localhost:" + std::to_string(server.port()) + "/", .body = "secret"};
     const Answered outcome = requester.run(call);
@@ -438,7 +438,7 @@ TEST_CASE("many requests go side by side, a bounded number at a time", "[http]")
     --now;
     return answer("200 OK", "{}");
   });
-  Requester requester({.most = 4});
+  TestCaller requester({.most = 4});
   const std::vector<Answered> outcome =
       requester.run_all(std::vector<HttpCall>(20, {.url = server.url(), .filters = {"."}}));
   CHECK(std::ranges::all_of(outcome, [](const Answered& one) { return one.status == 200 && one.values[0] == "{}"; }));
@@ -448,7 +448,7 @@ TEST_CASE("many requests go side by side, a bounded number at a time", "[http]")
 
 TEST_CASE("A request that nobody awaits ends and reports nothing", "[http]") {
   Listener server([](Peer& peer) { peer.be_silent(); });
-  Requester requester;
+  TestCaller requester;
   bool outcome = false;
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
   requester.caller().call(engine::ActionId{7}, {.url = url}, [&](Answered) { outcome = true; });
