@@ -97,7 +97,7 @@ std::optional<HealingReport> healing_report_of(const Record& record, const Graph
     report.workflow = workflow->name;
   }
   if (report.workflow.empty()) return std::nullopt;
-  report.target = text.substr(kHealingOf.size(), at - kHealing.size());
+  report.target = text.substr(kHealingOf.size(), at - kHealingOf.size());
   const std::string_view rest = text.substr(at + std::string_view(" with ").size() + report.workflow.size());
   if (rest.starts_with(kStep)) {
     report.step = rest.substr(kStep.size(), rest.find("\": ") - kStep.size());
