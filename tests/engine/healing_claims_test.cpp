@@ -38,6 +38,16 @@ void grant(FleetWorld& world, const effect::Claim& claim) { world.handle(event::
 void deny(FleetWorld& world, const effect::Claim& claim) {
   world.handle(event::Denied{claim.healing, claim.claim, Brake::OneAtATime, "it is being healed by web2"});
 }
+/// The try of n0 that is claimed next begins, and fails at its last program.
+void fail_a_try(FleetWorld& world) {
+  grant(world, wait_for_claim(world));
+  for (const char* const program : {"guard", "shutdown"}) {
+    REQUIRE(world.wait_for(program) == "n0");
+    world.end_program(0);
+  }
+  REQUIRE(world.wait_for("rebuild") == "n0");
+  world.end_program(1);
+}
 void say(FleetWorld& world, event::Command::Kind kind, JobId job = {}) {
   event::Command command{.id = CommandId{9}, .kind = kind, .services = {world.id("n0")}, .by = ByPerson{"anna"}};
   command.job = job;
@@ -162,13 +172,7 @@ TEST_CASE("a daemon that comes back asks again", "[healing][claims]") {
 TEST_CASE("a later try, and what undoes one, is claimed, too", "[healing][claims]") {
   const auto world = shared({.targets = 1, .tries = 2});
   world->fail(0);
-  grant(*world, wait_for_claim(*world));
-  REQUIRE(world->wait_for("guard") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("shutdown") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("rebuild") == "n0");
-  world->end_program(1);
+  fail_a_try(*world);
   REQUIRE(only(*world).stage() == Stage::Between);
   SECTION("the next try") {
     deny(*world, wait_for_claim(*world));
@@ -191,13 +195,7 @@ TEST_CASE("a daemon that comes back asks again for what is to be undone", "[heal
   const Fleet fleet{.targets = 1, .tries = 2};
   auto world = shared(fleet);
   world->fail(0);
-  grant(*world, wait_for_claim(*world));
-  REQUIRE(world->wait_for("guard") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("shutdown") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("rebuild") == "n0");
-  world->end_program(1);
+  fail_a_try(*world);
   say(*world, event::Command::Kind::Cancel, JobId{only(*world).id.number()});
   const effect::Claim claim = world->claims.back();
   const Instant now = world->now;
@@ -212,13 +210,7 @@ TEST_CASE("a daemon that comes back asks again for what is to be undone", "[heal
 TEST_CASE("what is claimed to undo a healing is no try within a time", "[healing][claims]") {
   const auto world = shared({.targets = 2, .tries = 2, .limits = {{.number = 3}, {.number = 2, .within = hours{1}}}});
   world->fail(0);
-  grant(*world, wait_for_claim(*world));
-  REQUIRE(world->wait_for("guard") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("shutdown") == "n0");
-  world->end_program(0);
-  REQUIRE(world->wait_for("rebuild") == "n0");
-  world->end_program(1);
+  fail_a_try(*world);
   say(*world, event::Command::Kind::Cancel, JobId{only(*world).id.number()});
   REQUIRE(only(*world).stage() == Stage::Claiming);  // one try has begun within the hour, and this is none
   world->fail(1);

@@ -35,6 +35,13 @@ constexpr auto kTexts = []<typename... Stages>(std::type_identity<std::variant<S
 }(std::type_identity<HealingStage>{});
 static_assert(kTexts.size() == static_cast<std::size_t>(Healing::Stage::Cancelling) + 1);
 
+template <typename Run>
+std::span<Run> runs_in(auto& stage) {
+  if (auto* const guarding = std::get_if<stage::Guarding>(&stage)) return {&guarding->run, 1};
+  if (auto* const steps = part_of<stage::Progress>(stage)) return steps->under_way;
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(Healing::Stage stage) { return kTexts.at(static_cast<std::size_t>(stage)); }
@@ -55,17 +62,8 @@ std::optional<Deadline> Healing::not_before() const {
   return waits == nullptr ? std::nullopt : waits->not_before;
 }
 
-std::span<StepRun> Healing::under_way() {
-  if (auto* const guarding = std::get_if<stage::Guarding>(&at)) return {&guarding->run, 1};
-  if (stage::Progress* const steps = progress()) return steps->under_way;
-  return {};
-}
-
-std::span<const StepRun> Healing::under_way() const {
-  if (const auto* const guarding = std::get_if<stage::Guarding>(&at)) return {&guarding->run, 1};
-  if (const stage::Progress* const steps = progress()) return steps->under_way;
-  return {};
-}
+std::span<StepRun> Healing::under_way() { return runs_in<StepRun>(at); }
+std::span<const StepRun> Healing::under_way() const { return runs_in<const StepRun>(at); }
 
 const std::vector<Step>& Healing::steps() const {
   const stage::Progress* const steps = progress();
@@ -80,10 +78,7 @@ void Healing::wait_with(stage::Waiting what) {
     at = stage::Held{std::move(what)};
 }
 
-void Healing::ask_anew() {
-  stage::Waiting what{.reason = reason(), .held_by = held_by()};
-  wait_with(std::move(what));
-}
+void Healing::ask_anew() { wait_with({.reason = reason(), .held_by = held_by()}); }
 
 HealingMode mode_of(const Workflow& plan, const Settings& settings, bool dry_run) {
   return std::min({plan.mode, settings.healing.mode,

@@ -34,10 +34,7 @@ std::string came_to(const Healing* healing) {
     case Stage::Approval: return "waits for approval";
     case Stage::Confirming: return "is checked once more";
     case Stage::Between: return "waits: " + healing->reason();
-    case Stage::Claiming: {
-      const bool is_asked = healing->plan->guard && !(healing->plan->guard->once && healing->round > 0);
-      return is_asked && !healing->in_probation ? kGuarded : "has begun";
-    }
+    case Stage::Claiming: return asks_guard(*healing) && !healing->in_probation ? kGuarded : "has begun";
     case Stage::Guarding: return kGuarded;
     default: return "has begun";
   }

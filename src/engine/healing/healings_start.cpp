@@ -309,7 +309,7 @@ void Healings::take(HealingWorld& world, Healing& healing, For next) {
     world.save(healing);
     return go_on(world, healing);
   }
-  if (!healing.plan->guard || (healing.plan->guard->once && healing.round > 0)) return begin_try(world, healing);
+  if (!asks_guard(healing)) return begin_try(world, healing);
   begin_guard(world, healing);
 }
 

@@ -101,4 +101,9 @@ std::vector<ServiceId> checked_for(const HealingContext& world, const TargetInde
   return all;
 }
 
+bool asks_guard(const Healing& healing) {
+  const std::optional<Guard>& guard = healing.plan->guard;
+  return guard && !(guard->once && healing.round > 0);
+}
+
 }  // namespace healer::engine

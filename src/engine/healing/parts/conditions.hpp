@@ -40,4 +40,7 @@ class TargetIndex;
 [[nodiscard]] std::vector<ServiceId> checked_for(const HealingContext& world, const TargetIndex& index,
                                                  std::string_view target);
 
+/// Whether its guard is asked before its next try.
+[[nodiscard]] bool asks_guard(const Healing& healing);
+
 }  // namespace healer::engine
