@@ -21,6 +21,11 @@ using namespace engine;
 template <typename Enum>
 using For = std::type_identity<Enum>;
 
+template <typename... Alternatives>
+constexpr auto words_of_alternatives(For<std::variant<Alternatives...>>) {
+  return std::array{Alternatives::kWord...};
+}
+
 constexpr std::array<std::string_view, 3> words_of(For<Saving::From>) { return {"regex", "json", "header"}; }
 constexpr std::array<std::string_view, 3> words_of(For<stage::Claiming::For>) { return {"try", "on failure", "undo"}; }
 constexpr std::array<std::string_view, 3> words_of(For<Bringing>) { return {"start", "stop", "restart"}; }
@@ -42,11 +47,7 @@ constexpr std::array<std::string_view, 11> words_of(For<HealingEnd>) {
   return {"verified",    "done",    "failed",    "refused",   "cancelled", "rejected",
           "interrupted", "dropped", "would run", "abandoned", "called"};
 }
-constexpr auto words_of(For<Healing::Stage>) {
-  return []<typename... Stages>(std::type_identity<std::variant<Stages...>>) {
-    return std::array{Stages::kWord...};
-  }(std::type_identity<HealingStage>{});
-}
+constexpr auto words_of(For<Healing::Stage>) { return words_of_alternatives(For<HealingStage>{}); }
 inline std::array<std::string_view, kEventKinds> words_of(For<EventKind>) {
   std::array<std::string_view, kEventKinds> words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = to_string(static_cast<EventKind>(i));
@@ -57,9 +58,7 @@ constexpr std::array<std::string_view, kBrakes> words_of(For<Brake>) {
           "limit",         "recovery", "cooldown", "again", "storm", "secrets",    "look", "workflow"};
 }
 /// Of the alternatives of StepWhat.
-inline constexpr auto kStepKinds = []<typename... Kinds>(std::type_identity<std::variant<Kinds...>>) {
-  return std::array{Kinds::kWord...};
-}(std::type_identity<StepWhat>{});
+inline constexpr auto kStepKinds = words_of_alternatives(For<StepWhat>{});
 
 // ---- the fields of each struct --------------------------------------------------------------------------------------
 // They are taken apart by name: one that gains a field does not compile until it is named here. Those of the kinds of

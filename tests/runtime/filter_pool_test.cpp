@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Filters that take their time, beside others.
+#include <cerrno>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -9,6 +11,7 @@
 #include "runtime/filter_pool.hpp"
 #include "runtime/loop.hpp"
 #include "support/paths.hpp"
+#include "support/processes.hpp"
 
 using namespace healer;
 using namespace healer::runtime;
@@ -16,6 +19,13 @@ using namespace healer::runtime;
 namespace {
 
 constexpr const char* kSlowFilter = "last(range(1e18))";
+
+/// The helpers of questions that nobody waits for any more end in threads of their own.
+struct NoChildLeft {
+  ~NoChildLeft() {
+    while (healer::test::has_children()) std::this_thread::sleep_for(milliseconds{5});
+  }
+};
 
 class Filters {
  public:
@@ -32,18 +42,25 @@ class Filters {
   void stop() { loop_.stop(); }
 
  private:
+  NoChildLeft last_;
   Loop loop_;
   FilterPool pool_;
   unsigned asked_ = 0;
 };
 
-/// Asks about a document that takes no time, so often, one after the other; how often it was answered by then.
+/// Asks about a document that takes no time, so often, one after the other; how often it was answered by then. Where
+/// the machine is so slow that its helper was given up, it asks again.
 unsigned ask_quickly(Filters& filters, unsigned times) {
   unsigned quick = 0;
   std::function<void()> ask = [&] {
     filters.ask(".a", "quick", [&](const auto& value) {
-      CHECK(*value == "7");
-      if (++quick < times)
+      if (value) {
+        CHECK(*value == "7");
+        ++quick;
+      } else {
+        CHECK(value.error().code == EAGAIN);
+      }
+      if (quick < times)
         ask();
       else
         filters.stop();

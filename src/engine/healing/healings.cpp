@@ -83,7 +83,7 @@ void Healings::resume(HealingWorld& world, const SavedState& found, const std::s
     if (healing.stage() == Stage::Confirming) healing.ask_anew();
     // What has not begun is judged anew, as after a reload; what is to be undone, or has failed, asks again.
     if (const auto* const claiming = std::get_if<stage::Claiming>(&healing.at)) {
-      if (claiming->next == stage::Claiming::For::Try || healing.in_probation)
+      if (claiming->next == stage::Claiming::For::Try)
         claims_.retract(world, healing);
       else
         claims_.ask(world, healing);

@@ -22,9 +22,6 @@ namespace {
 using Stage = Healing::Stage;
 using For = stage::Claiming::For;
 
-/// What a healing that nothing holds back any more is to begin with.
-For next_of(const Healing& healing) { return healing.in_probation ? For::OnFailure : For::Try; }
-
 }  // namespace
 
 Healings::Asked Healings::want(HealingWorld& world, ServiceId service, const Rule* rule, const HealOrder& order,
@@ -200,7 +197,7 @@ bool Healings::consider(HealingWorld& world, Healing& healing) {
   if (!secrets_.are_there(world, healing)) return false;
   // What a rule asks for begins when its target was checked once more.
   if (healing.stage() == Stage::Between || healing.by_person() || healing.plan->only_alerts())
-    claim(world, healing, next_of(healing));
+    claim(world, healing, For::Try);
   else if (healing.at = stage::Confirming{}; !confirmations_.begin(world, healing))
     confirmed(world, healing);
   return true;
@@ -259,7 +256,7 @@ void Healings::confirmed(HealingWorld& world, Healing& healing) {
     world.save(healing);
     return;
   }
-  claim(world, healing, next_of(healing));
+  claim(world, healing, For::Try);
 }
 
 /// Lock and place are asked for. What does nothing to its target takes neither.
@@ -279,7 +276,7 @@ void Healings::claimed(HealingWorld& world, HealingId id, std::uint64_t claim, s
     is_news = claims_.denied(id, *denied, world);
     healing.approved_early = !healing.approved_by.empty();  // that others were first does not void an approval
   }
-  if (!denied && (next == For::Try || healing.in_probation)) denied = brakes_.closed_since(world, healing);
+  if (!denied && next == For::Try) denied = brakes_.closed_since(world, healing);
   if (!denied) return take(world, healing, next);
   healing.wait_with({});
   if (!is_news) healing.wait_for(reason_of(*denied), denied->brake);  // which is on record
@@ -294,7 +291,7 @@ void Healings::take(HealingWorld& world, Healing& healing, For next) {
     healing.at = stage::Stepping{};
     return go_on(world, healing);
   }
-  if (next == For::OnFailure && !healing.in_probation) {
+  if (next == For::OnFailure) {
     healing.failure += "; it is not tried again, as its target is well";
     return give_up(world, healing);
   }

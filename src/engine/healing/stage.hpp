@@ -89,8 +89,8 @@ struct Claiming {
   static constexpr std::string_view kText = "asks for its lock and its place";
   /// What follows.
   enum class For : std::uint8_t {
-    Try,        ///< its guard, or where it has none to ask, a try
-    OnFailure,  ///< of a target that failed again in its probation, or of a try that is not tried again
+    Try,        ///< what it is there for: its guard, a try; where its target failed in its probation, `on failure`
+    OnFailure,  ///< of a try that is not tried again
     Undo        ///< `on cancel`
   } next = For::Try;
   bool operator==(const Claiming&) const = default;

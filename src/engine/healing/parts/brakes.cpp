@@ -106,8 +106,8 @@ BrakeVerdict Brakes::verdict_of(const HealingContext& world, const Healing& heal
   // Whose guard is asked, or whose place for a try is, may begin at any time.
   const auto may_begin = [&](const Healing& other) {
     const auto* const claiming = std::get_if<stage::Claiming>(&other.at);
-    return (claiming != nullptr && claiming->next == stage::Claiming::For::Try) || other.stage() == Stage::Guarding ||
-           goes_first(other);
+    const bool claims_try = claiming != nullptr && claiming->next == stage::Claiming::For::Try && !other.in_probation;
+    return claims_try || other.stage() == Stage::Guarding || goes_first(other);
   };
   for (const auto& [id, other] : healings_.all())
     if (may_begin(other) && counts(other)) ++count;
