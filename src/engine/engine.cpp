@@ -70,8 +70,6 @@ Engine::Engine(std::shared_ptr<const Graph> graph, CivilClock civil, SavedState 
   }
 }
 
-Engine::~Engine() = default;
-
 /// A service that healer has not known before. It is watched as after a reboot, as by Monit.
 void Engine::begin_afresh(ServiceId id) {
   ServiceState& state = services_[id.index()];
@@ -89,7 +87,7 @@ void Engine::begin_afresh(ServiceId id) {
 }
 
 void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
-  Turn turn{.now = now, .sink = sink, .programs = programs_, .releases = releases_};
+  Turn turn(now, sink, programs_, releases_);
   visit(event, turn);
   drain(turn);
   composites_.drain([&](ServiceId id) {
@@ -108,7 +106,7 @@ void Engine::handle(const Event& event, Instant now, EffectSink& sink) {
     return;
   }
   healing_.save(turn);
-  effect::Commit& commit = turn.commit;
+  effect::Commit& commit = turn.commit();
   releases_.number(commit);
   commit.awaited = commit.awaited || !turn.acts.empty() || !turn.replies.empty();
   save_services(turn);
@@ -140,7 +138,7 @@ void Engine::visit(const Event& event, Turn& turn) {
                  [&](const event::Answered& known) { healing_.answered(known, turn); },
                  [&](const event::Claimed& known) { healing_.claimed(known, turn); },
                  [&](const event::Denied& known) { healing_.denied(known, turn); },
-                 [&](const event::AlertTaken& known) { turn.commit.handed_over.push_back(known.alert); },
+                 [&](const event::AlertTaken& known) { turn.commit().handed_over.push_back(known.alert); },
                  [&](const event::MailOutcome& known) { alerts_.hear_delivery(known, turn); },
                  [&](const event::ReloadFailed& known) {
                    alerts_.report(
@@ -178,9 +176,12 @@ void Engine::visit(const Event& event, Turn& turn) {
              event);
 }
 
-/// What parts have told is handed on, and what that leads to before what was told after it.
 void Engine::drain(Turn& turn) {
-  if (turn.facts.empty()) return;
+  if (!turn.facts.empty()) hand_on(turn);  // most turns tell nothing
+}
+
+/// What parts have told is handed on, and what that leads to before what was told after it.
+void Engine::hand_on(Turn& turn) {
   const std::vector<Fact> told = std::exchange(turn.facts, {});
   for (const Fact& next : told) {
     std::visit(

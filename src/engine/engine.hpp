@@ -94,7 +94,6 @@ class Engine {
   /// Its parts refer to each other.
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  ~Engine();
 
   /// The one way in. Requires: `now.mono` never falls within a boot.
   void handle(const Event& event, Instant now, EffectSink& sink);
@@ -168,6 +167,7 @@ class Engine {
   void on(const event::Stopping& event, Turn& turn);
 
   void drain(Turn& turn);
+  void hand_on(Turn& turn);
   void on(const fact::RunAsked& fact, Turn& turn);
   void on(const fact::CheckWanted& fact, Turn& turn);
   void on(const fact::JobEnded& fact, Turn& turn);

@@ -161,7 +161,7 @@ void Engine::validate(const event::Command& event, Turn& turn) {
 
 void Engine::on(const event::Command& event, Turn& turn) {
   using Kind = event::Command::Kind;
-  turn.commit.by_person = true;
+  turn.commit().by_person = true;
   healing_.reevaluate(turn);
   if (event.kind == Kind::Validate) return validate(event, turn);
   if (event.kind == Kind::Start || event.kind == Kind::Stop || event.kind == Kind::Restart)
@@ -198,7 +198,7 @@ void Engine::on(const event::Command& event, Turn& turn) {
     }
   }
   if (event.kind == Kind::Accept) {
-    const auto accepted = std::ranges::count(turn.commit.records, RecordKind::Accepted, &Record::kind);  // rules
+    const auto accepted = std::ranges::count(turn.commit().records, RecordKind::Accepted, &Record::kind);  // rules
     const std::string of = fmt::format("{} {}", done.size(), done.size() == 1 ? "service" : "services");
     turn.replies.push_back(
         {event.id, true,

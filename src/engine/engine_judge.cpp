@@ -87,7 +87,7 @@ void Engine::on(const event::Measured& event, Turn& turn) {
   ++state.runs;
   if (graph_->at(id).is_event()) {
     arrivals_.events().weigh(id, {seen, state.memory, state.starts->restarted}, turn);
-    const std::size_t begin = turn.commit.records.size();
+    const std::size_t begin = turn.records();
     judge(id, seen, flight.counted, flight.reason, turn);
     arrivals_.events().judged(id, seen, begin, turn);
     programs_.run_queued(graph_->at(id).name, turn);

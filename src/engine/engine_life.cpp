@@ -47,10 +47,10 @@ void Engine::on(const event::Started& event, Turn& turn) {
   for (const auto& [name, saved] : life_.found.services) {
     const std::optional<ServiceId> id = graph_->find(name);
     if ((id && graph_->at(*id).name == name) || absent_.contains(name)) continue;
-    turn.commit.forgotten.push_back(name);
+    turn.commit().forgotten.push_back(name);
     if (id) turn.save(*id);
   }
-  std::ranges::sort(turn.commit.forgotten);
+  std::ranges::sort(turn.commit().forgotten);
   restore_jobs(turn);
   if (life_.found.boot != 0 && life_.found.boot != turn.now.boot && life_.found.seen) {
     pauses_.carry(*life_.found.seen, turn);
@@ -89,14 +89,14 @@ void Engine::restore_acts(Turn& turn) {
   // A damaged state may hold what no healer has written. What such an act is to do nobody knows: nothing is done.
   std::erase_if(life_.found.execs, [&turn](const PendingExec& pending) {
     if (pending.exec.cause != nullptr && !pending.exec.command.arguments.empty()) return false;
-    turn.commit.ended.push_back(pending.exec.action);
+    turn.commit().ended.push_back(pending.exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, {},
                 fmt::format("program {} is not resumed: its command or its cause is damaged in the state file",
                             pending.exec.action.number()));
     return true;
   });
   std::erase_if(life_.found.alerts, [&turn](const effect::Alert& alert) {
-    if (alert.cause == nullptr) turn.commit.handed_over.push_back(alert.alert);
+    if (alert.cause == nullptr) turn.commit().handed_over.push_back(alert.alert);
     return alert.cause == nullptr;
   });
   std::ranges::sort(life_.found.execs, {}, [](const PendingExec& pending) { return pending.exec.action; });
@@ -116,7 +116,7 @@ void Engine::restore_acts(Turn& turn) {
       continue;
     }
     if (dropped ? !pending.started : silent && waits) {
-      turn.commit.ended.push_back(exec.action);
+      turn.commit().ended.push_back(exec.action);
       turn.record(RecordKind::ActionHeld, Severity::Info, exec.cause->service,
                   dropped ? "a program of a job that is not resumed is not started" : "exec held: shadow");
       continue;
@@ -139,7 +139,7 @@ void Engine::restore_acts(Turn& turn) {
   for (const std::string& service : waited) programs_.run_queued(service, turn);
   for (effect::Alert& pending : life_.found.alerts) {
     if (silent)
-      turn.commit.handed_over.push_back(pending.alert);
+      turn.commit().handed_over.push_back(pending.alert);
     else
       releases_.pass(std::move(pending), turn);
   }

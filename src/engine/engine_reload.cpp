@@ -103,7 +103,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     if (absent_.is_left_out(before.at(id)))
       absent_.keep(before.at(id), save(id, before, turn.now));
     else
-      turn.commit.forgotten.push_back(before.at(id).name);
+      turn.commit().forgotten.push_back(before.at(id).name);
     children_.release(id, before.at(id), turn);
     cancel_flight(id, turn);
     commands_.run_ended(id, false, turn);
@@ -148,7 +148,7 @@ void Engine::apply(const SlotChange& change, const Graph& before, Turn& turn) {
     const bool other = other_target || other_probes || old.program != block.program;
     if (other) state.trouble.set(&Trouble::unknown, {});
     if (other) cut_off = cancel_flight(id, turn);
-    if (old.name != block.name) turn.commit.forgotten.push_back(old.name);
+    if (old.name != block.name) turn.commit().forgotten.push_back(old.name);
     if (!block.is_heartbeat()) arrivals_.remove(id);
     if (!block.is_event()) arrivals_.events().remove(id, old.name, turn);
     if (block.is_heard()) timetable_.stop(id);

@@ -107,22 +107,22 @@ void Engine::save_services(Turn& turn) {
   keep_once(turn.changed);
   for (const ServiceId id : turn.changed) {
     if (!exists(id)) continue;
-    turn.commit.services.emplace_back(graph_->at(id).name, save(id, *graph_, turn.now));
+    turn.commit().services.emplace_back(graph_->at(id).name, save(id, *graph_, turn.now));
     services_[id.index()].saved_whole = true;
   }
   for (auto& [id, changed] : turn.remembered)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))
-      turn.commit.remembered.push_back({graph_->at(id).name, std::move(changed)});
+      turn.commit().remembered.push_back({graph_->at(id).name, std::move(changed)});
   keep_once(turn.heard);
   for (const ServiceId id : turn.heard)
     if (exists(id) && !std::ranges::binary_search(turn.changed, id))
-      turn.commit.heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
+      turn.commit().heartbeats.emplace_back(graph_->at(id).name, *arrivals_.find(id));
   keep_once(turn.occurrences);
   for (const std::uint64_t number : turn.occurrences) {
     const Occurrence* const event = arrivals_.events().find(number);
     if (event == nullptr) continue;
-    turn.commit.occurrences.push_back(*event);
-    auto& document = turn.commit.occurrences.back().document;
+    turn.commit().occurrences.push_back(*event);
+    auto& document = turn.commit().occurrences.back().document;
     const bool is_dropped = document != nullptr && document->empty();
     if (number != turn.new_occurrence && !is_dropped) document = nullptr;  // it is saved already
   }

@@ -89,7 +89,7 @@ void Engine::run_due(ServiceId id, Turn& turn) {
   if (!timetable_.turn(id, *graph_->at(id).schedule, turn.now)) return;
   if (times(id).kind == Schedule::Kind::Cron) {
     turn.save(id);
-    turn.commit.awaited = true;  // its program runs now, and not again in this minute, whatever happens
+    turn.commit().awaited = true;  // its program runs now, and not again in this minute, whatever happens
   }
   if (state.presence.is_settling(turn.now.mono)) return;  // the look at the end of that serves as this run
   if (state.job) return;                                  // neither run nor counted while it is started or stopped

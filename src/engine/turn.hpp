@@ -2,8 +2,10 @@
 // Private to the engine and its parts: what one call of Engine::handle gathers before it emits its one Commit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -27,11 +29,13 @@ class RunningPrograms;
 
 /// What is to be done in the world is handed to the turn, by whichever part: acts, and programs that begin or end.
 struct Turn {
+  Turn(Instant when, EffectSink& effects, RunningPrograms& running, const Releases& held)
+      : now(when), sink(effects), programs(running), releases(held) {}
+
   Instant now;
   EffectSink& sink;
   RunningPrograms& programs;
   const Releases& releases;
-  effect::Commit commit{};
   std::vector<ServiceId> changed{};                               // services to save; some may be in it twice
   std::vector<std::pair<ServiceId, Few<Baseline>>> remembered{};  // by services that need not be saved whole for it
   std::vector<ServiceId> heard{};                                 // the same, of which only the heartbeat has changed
@@ -59,21 +63,27 @@ struct Turn {
       orders_ended.push_back({std::get<HealingRun>(requester), good, std::move(text)});
   }
 
+  /// What is to be made durable. Most turns change nothing that is: it is made when it is first asked for.
+  effect::Commit& commit() { return commit_ ? *commit_ : commit_.emplace(); }
+  /// How many records it has by now.
+  [[nodiscard]] std::size_t records() const { return commit_ ? commit_->records.size() : 0; }
+
   void tell(Fact fact) { facts.push_back(std::move(fact)); }
 
   /// Adds a record; its number and the commit's are filled in when the turn is over.
   Record& record(RecordKind kind, Severity severity, std::string service, std::string text) {
-    commit.records.push_back({.id = 0,
-                              .sequence = 0,
-                              .when = now.wall,
-                              .kind = kind,
-                              .severity = severity,
-                              .service = std::move(service),
-                              .rule = {},
-                              .subject = 0,
-                              .text = std::move(text),
-                              .output = {}});
-    return commit.records.back();
+    std::vector<Record>& records = commit().records;
+    records.push_back({.id = 0,
+                       .sequence = 0,
+                       .when = now.wall,
+                       .kind = kind,
+                       .severity = severity,
+                       .service = std::move(service),
+                       .rule = {},
+                       .subject = 0,
+                       .text = std::move(text),
+                       .output = {}});
+    return records.back();
   }
 
   void save(ServiceId id) {
@@ -91,10 +101,13 @@ struct Turn {
   }
 
   [[nodiscard]] bool durable() const {
-    return commit.reports_actions() || !changed.empty() || !remembered.empty() || !heard.empty() ||
+    return (commit_ && commit_->reports_actions()) || !changed.empty() || !remembered.empty() || !heard.empty() ||
            !occurrences.empty() || !changed_jobs.empty() || !moved_jobs.empty() || !changed_healings.empty() ||
            !acts.empty();
   }
+
+ private:
+  std::optional<effect::Commit> commit_{};
 };
 
 }  // namespace healer::engine

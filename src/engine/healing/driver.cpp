@@ -130,10 +130,7 @@ struct HealingDriver::Question {
   Turn turn;
 
   Question(const HealingViews& views, Instant now)
-      : turn{.now = now,
-             .sink = nowhere,
-             .programs = const_cast<RunningPrograms&>(views.programs),
-             .releases = views.releases} {}
+      : turn(now, nowhere, const_cast<RunningPrograms&>(views.programs), views.releases) {}
 };
 
 std::vector<BrakeVerdict> HealingDriver::verdicts(const Healing& healing, Instant now) const {
@@ -335,7 +332,7 @@ void HealingDriver::restore_program(const PendingExec& pending, Turn& turn) {
   effect::Exec exec = pending.exec;
   const bool known = healings_.all().contains(exec.healing);
   if (!known && !pending.started) {
-    turn.commit.ended.push_back(exec.action);
+    turn.commit().ended.push_back(exec.action);
     turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
                 "a program of a healing that no longer exists is not started");
     return;
@@ -368,7 +365,7 @@ void HealingDriver::save(Turn& turn) const {
   turn.changed_healings.erase(twice.begin(), twice.end());
   for (const HealingId id : turn.changed_healings)
     if (const auto healing = healings_.all().find(id); healing != healings_.all().end())
-      turn.commit.healings.push_back(healing->second);
+      turn.commit().healings.push_back(healing->second);
 }
 
 }  // namespace healer::engine

@@ -166,7 +166,7 @@ class HealingDriver::Context final : public HealingWorld {
                             step == "guard" ? std::string(step) : fmt::format("step \"{}\"", step),
                             program.command.arguments.front()))
         .subject = healing.id.number();
-    turn_.commit.pending.emplace_back(exec);
+    turn_.commit().pending.emplace_back(exec);
     turn_.programs.add(exec, turn_.now);
     const ActionId action = exec.action;
     turn_.acts.emplace_back(std::move(exec));
@@ -236,22 +236,22 @@ class HealingDriver::Context final : public HealingWorld {
     return turn_.record(kind, severity, std::move(service), std::move(text));
   }
   void save(const Healing& healing) override { turn_.changed_healings.push_back(healing.id); }
-  void forget(HealingId healing) override { turn_.commit.ended_healings.push_back(healing); }
+  void forget(HealingId healing) override { turn_.commit().ended_healings.push_back(healing); }
   void save(const TargetMemory& target) override {
-    std::erase_if(turn_.commit.targets, [&](const TargetMemory& other) {
+    std::erase_if(turn_.commit().targets, [&](const TargetMemory& other) {
       return other.rehearsed == target.rehearsed && to_lower(other.target) == to_lower(target.target);
     });
-    turn_.commit.targets.push_back(target);
+    turn_.commit().targets.push_back(target);
   }
   void forget(const TargetMemory& target) override {
-    turn_.commit.forgotten_targets.emplace_back(to_lower(target.target), target.rehearsed);
+    turn_.commit().forgotten_targets.emplace_back(to_lower(target.target), target.rehearsed);
   }
   void save(const WorkflowMemory& workflow) override {
-    std::erase_if(turn_.commit.workflows,
+    std::erase_if(turn_.commit().workflows,
                   [&](const WorkflowMemory& other) { return to_lower(other.workflow) == to_lower(workflow.workflow); });
-    turn_.commit.workflows.push_back(workflow);
+    turn_.commit().workflows.push_back(workflow);
   }
-  void save(const std::vector<ClosedBrake>& closed) override { turn_.commit.closed_brakes = closed; }
+  void save(const std::vector<ClosedBrake>& closed) override { turn_.commit().closed_brakes = closed; }
 
  private:
   void mail(const std::vector<Recipient>& known, effect::Cause cause, const std::string& service,

@@ -46,7 +46,7 @@ void AbsentServices::forget(Turn& turn) {
     if (graph_->find(name)) return true;
     const bool stays = !graph_->left_out.lists.empty() ||
                        (one.found ? !graph_->left_out.empty() : one.row && graph_->left_out.holds(one.row->variables));
-    if (!stays) turn.commit.forgotten.push_back(name);
+    if (!stays) turn.commit().forgotten.push_back(name);
     return !stays;
   });
 }
@@ -54,7 +54,7 @@ void AbsentServices::forget(Turn& turn) {
 void AbsentServices::carry_pauses(WallTime seen, Turn& turn) {
   for (auto& [name, absent] : all_)
     if (absent.saved.pause && carry(*absent.saved.pause, seen, turn.now))
-      turn.commit.services.emplace_back(name, absent.saved);
+      turn.commit().services.emplace_back(name, absent.saved);
 }
 
 std::set<std::string> AbsentServices::failed_rows(const std::string& list) const {

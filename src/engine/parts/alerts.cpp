@@ -32,7 +32,7 @@ void Alerts::send(std::vector<Recipient> recipients, std::shared_ptr<const effec
   if (recipients.empty()) return;
   turn.acts.emplace_back(
       effect::Alert{ids_.alert(), std::move(recipients), std::move(cause), std::move(about.incident), about.reminder});
-  turn.commit.pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
+  turn.commit().pending.emplace_back(std::get<effect::Alert>(turn.acts.back()));
 }
 
 void Alerts::send(ServiceId id, effect::Cause cause, EventKind event, effect::Cause::State state,

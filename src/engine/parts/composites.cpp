@@ -138,6 +138,7 @@ void Composites::reload() {
 }
 
 void Composites::drain(const std::function<void(ServiceId)>& judge) {
+  if (due_.empty()) return;
   std::set<std::pair<std::uint32_t, ServiceId>> judged, left;
   while (!due_.empty()) {
     auto next = due_.extract(due_.begin());

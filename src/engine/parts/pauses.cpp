@@ -87,7 +87,7 @@ void Pauses::pause(const event::Command& command, Turn& turn) {
     std::erase_if(wide_,
                   [&](const WidePause& wide) { return iequals(wide.group, group) || !holds(wide.pause, turn.now); });
     wide_.push_back({group, pause});
-    turn.commit.wide_pauses = wide_;
+    turn.commit().wide_pauses = wide_;
     done.push_back(scope_of(wide_.back()));
     turn.record(RecordKind::Paused, Severity::Info, {}, fmt::format("{} {}", done.back(), text));
   };
@@ -118,7 +118,7 @@ void Pauses::resume(const event::Command& command, Turn& turn) {
     turn.record(RecordKind::Resumed, Severity::Info, {},
                 fmt::format("{} resumed by {}", done.back(), words_of(command.by)));
   }
-  if (std::erase_if(wide_, ends) > 0) turn.commit.wide_pauses = wide_;
+  if (std::erase_if(wide_, ends) > 0) turn.commit().wide_pauses = wide_;
   std::vector<std::string> left;  // that had nothing to be resumed
   std::string with;               // what goes on to pause those that were named
   std::string kept_by;            // what holds such a one all the same
@@ -161,7 +161,7 @@ void Pauses::carry(WallTime seen, Turn& turn) {
   for (const ServiceId id : graph_->order)
     if (const auto own = own_.find(id); own != own_.end() && engine::carry(own->second, seen, turn.now)) turn.save(id);
   for (WidePause& wide : wide_)
-    if (engine::carry(wide.pause, seen, turn.now)) turn.commit.wide_pauses = wide_;
+    if (engine::carry(wide.pause, seen, turn.now)) turn.commit().wide_pauses = wide_;
 }
 
 void Pauses::restore(ServiceId id, const SavedService& saved) {

@@ -64,7 +64,7 @@ void RunningPrograms::run(ServiceId id, const Rule& rule, bool recovery, std::sh
   const RunningAction* const earlier = in_the_way(exec);
   supersede(exec, turn);
   if (earlier == nullptr) {
-    turn.commit.pending.emplace_back(exec);
+    turn.commit().pending.emplace_back(exec);
     add(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
     return;
@@ -77,7 +77,7 @@ void RunningPrograms::run(ServiceId id, const Rule& rule, bool recovery, std::sh
                                 runs, exec.command.arguments.front()))
       .rule = rule.key;
   exec.service = kNoService;
-  turn.commit.pending.emplace_back(exec);
+  turn.commit().pending.emplace_back(exec);
   queue(std::move(exec), turn.now.mono, turn);
 }
 
@@ -139,7 +139,7 @@ void RunningPrograms::supersede(const effect::Exec& exec, Turn& turn) {
   if (waiting == queued_.end()) return;
   std::erase_if(waiting->second, [&](const QueuedExec& other) {
     const bool same = other.exec.rule == exec.rule && other.exec.recovery == exec.recovery;
-    if (same) turn.commit.ended.push_back(other.exec.action);
+    if (same) turn.commit().ended.push_back(other.exec.action);
     return same;
   });
   if (waiting->second.empty()) queued_.erase(waiting);
@@ -172,7 +172,7 @@ bool RunningPrograms::is_event_held(const effect::Exec& exec, Instant now) const
 }
 
 void RunningPrograms::drop(const effect::Exec& exec, std::string_view reason, Turn& turn) {
-  turn.commit.ended.push_back(exec.action);
+  turn.commit().ended.push_back(exec.action);
   turn.record(RecordKind::ActionHeld, Severity::Warning, exec.cause->service,
               fmt::format("exec {} was queued and is not run: {}", exec.command.arguments.front(), reason))
       .rule = exec.rule;
@@ -205,12 +205,12 @@ void RunningPrograms::run_queued(const std::string& service, Turn& turn) {
       continue;
     }
     const Rule& rule = *in_force(exec).rule;
-    turn.commit.ended.push_back(exec.action);
+    turn.commit().ended.push_back(exec.action);
     exec.action = ids_.action();
     exec.command =
         filled(*(exec.recovery ? rule->recovery->action : rule->action).command, *exec.cause);  // as it is now
     exec.service = *graph_->find(exec.cause->service);
-    turn.commit.pending.emplace_back(exec);
+    turn.commit().pending.emplace_back(exec);
     add(exec, turn.now);
     turn.acts.emplace_back(std::move(exec));
   }
@@ -230,7 +230,7 @@ const RunningAction* RunningPrograms::started(const event::ActionStarted& event,
   running.waits.clear();
   running.pid = event.pid;
   running.start_ticks = event.start_ticks;
-  turn.commit.started.push_back(event.action);
+  turn.commit().started.push_back(event.action);
   Record& record = turn.record(RecordKind::ActionStarted, Severity::Info, running.exec.cause->service,
                                fmt::format("{} {}", name_of(running.exec), adopted ? "still runs" : "started"));
   record.rule = running.exec.rule;
@@ -256,7 +256,7 @@ std::optional<RunningAction> RunningPrograms::ended(ActionId id, Turn& turn) {
   const auto siblings = by_service_.find(to_lower(running.exec.cause->service));
   if (std::erase(siblings->second, id) > 0 && siblings->second.empty()) by_service_.erase(siblings);
   while (!long_at_.empty() && !all_.contains(long_at_.front().second.number())) long_at_.pop_front();
-  turn.commit.ended.push_back(id);
+  turn.commit().ended.push_back(id);
   return running;
 }
 

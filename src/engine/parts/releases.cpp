@@ -42,7 +42,7 @@ bool Releases::end_now(Turn& turn) {
     const auto waits = [&is_ended](const auto& one) { return is_ended(one.second); };
     if (std::erase_if(turn.acts, is_ended) + std::erase_if(waiting_, waits) + std::erase_if(unjournalled_, waits) ==
         0) {
-      turn.commit.awaited = true;  // whose end it is should be known soon
+      turn.commit().awaited = true;  // whose end it is should be known soon
       turn.ends.push_back(std::move(end));
       continue;
     }

@@ -197,7 +197,7 @@ void Jobs::run_program(Job& job, const Command& command, Turn& turn) {
   job.run.run(exec.action);
   job.steps[job.position].acted = true;
   turn.save_move(job.id);
-  turn.commit.pending.emplace_back(exec);
+  turn.commit().pending.emplace_back(exec);
   turn.programs.add(exec, turn.now);
   turn.acts.emplace_back(std::move(exec));
 }

@@ -154,13 +154,13 @@ void Jobs::save(Turn& turn) const {
   const auto twice = std::ranges::unique(turn.changed_jobs);
   turn.changed_jobs.erase(twice.begin(), twice.end());
   for (const JobId id : turn.changed_jobs)
-    if (const Job* const job = find(id)) turn.commit.jobs.push_back(saved(*job, turn.now));
+    if (const Job* const job = find(id)) turn.commit().jobs.push_back(saved(*job, turn.now));
   std::ranges::sort(turn.moved_jobs);
   const auto again = std::ranges::unique(turn.moved_jobs);
   turn.moved_jobs.erase(again.begin(), again.end());
   for (const JobId id : turn.moved_jobs)
     if (const Job* const job = find(id); job != nullptr && !std::ranges::binary_search(turn.changed_jobs, id))
-      turn.commit.moved_jobs.push_back(
+      turn.commit().moved_jobs.push_back(
           {.job = id, .position = job->position, .action = job->run.action(), .begun = job->begun_at(turn.now)});
 }
 
@@ -261,7 +261,7 @@ void Jobs::end(Job& living, StepEnd how, Turn& turn) {
   Job& job = *ended;
   jobs_.erase(job.id.number());
   if (job.run.check) turn.sink.emit(effect::CancelRun{job.step().service, *job.run.check});
-  turn.commit.ended_jobs.push_back(job.id);
+  turn.commit().ended_jobs.push_back(job.id);
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const ServiceId id = job.steps[i].service;
     services_[id.index()].job.reset();
@@ -375,7 +375,7 @@ std::optional<JobId> Jobs::restore(const effect::SavedJob& saved, Turn& turn) {
                        return services_[step.service.index()].job.has_value();
                      });
   if (!whole) {
-    turn.commit.ended_jobs.push_back(saved.job);
+    turn.commit().ended_jobs.push_back(saved.job);
     turn.record(RecordKind::JobFailed, Severity::Warning, saved.service,
                 fmt::format("{} is not resumed: its services are gone, or healer only watches", to_string(saved.kind)));
     return std::nullopt;

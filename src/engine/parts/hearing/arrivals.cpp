@@ -132,7 +132,7 @@ void Arrivals::take(const event::Arrived& arrived, Turn& turn) {
   }
   plan(id, known);
   turn.heard.push_back(id);
-  turn.commit.by_person = true;
+  turn.commit().by_person = true;
   turn.replies.push_back({arrived.command, true, fmt::format("{} was heard", block->name)});
 }
 

@@ -196,7 +196,7 @@ void Occurrences::take(const event::Arrived& arrived, Turn& turn) {
   if (block == nullptr || !block->is_event() || arrived.document == nullptr)
     return reply(404, "there is no such check event any more", 0);
   EventVerdict verdict = preview(arrived, turn.now);
-  turn.commit.by_person = true;
+  turn.commit().by_person = true;
   if (verdict.known != 0) {
     Occurrence& event = all_.at(verdict.known);
     ++event.count;
@@ -475,7 +475,7 @@ void Occurrences::judged(ServiceId id, const Evidence& seen, std::size_t begin, 
     }
     its.tries = 0;
     std::string outcome = is_unknown ? fmt::format("it could not be judged: {}", *seen.output)
-                                     : outcome_of(graph_->at(id), turn.commit.records, begin, seen);
+                                     : outcome_of(graph_->at(id), turn.commit().records, begin, seen);
     if (is_unknown)
       turn.tell(
           fact::EventRefused{id, fmt::format("{} is dropped: {}", name_of(all_.at(its.waiting.front())), outcome)});
@@ -538,7 +538,7 @@ void Occurrences::prune(Turn& turn) {
         its.current.erase(current);
     }
     kept_bytes_ -= event->second.stage == OccurrenceStage::Waiting ? 0 : size_of(event->second);
-    turn.commit.forgotten_occurrences.push_back(event->first);
+    turn.commit().forgotten_occurrences.push_back(event->first);
     event = all_.erase(event);
     --left;
   }
