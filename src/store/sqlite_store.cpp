@@ -347,13 +347,13 @@ Result<void> SqliteStore::Writer::connect() {
   if (!opened->database->ok()) return opened->database->error();
   database_ = std::move(opened->database);
   const std::scoped_lock lock(mutex_);
-  if (word_ == Hash128{})
-    word_ = opened->word;
-  else if (opened->word_is_new && opened->word != word_ && !keep_word(*database_, word_))  // told while that was made
-    return database_->error();
   if (opened->index_rebuilt) notes_.emplace_back(kIndexRebuilt);
   if (!opened->notes.empty()) damages_.push_back(fmt::format("{}", fmt::join(opened->notes, "; ")));
   if (!opened->notes.empty() && std::exchange(repair_, false)) ++repaired_;  // another file is in its place
+  if (word_ == Hash128{})
+    word_ = opened->word;
+  else if (opened->word_is_new && opened->word != word_ && !keep_word(*database_, word_))  // told while that was made
+    return std::exchange(database_, nullptr)->error();
   return {};
 }
 

@@ -24,7 +24,10 @@ using namespace engine;
 
 namespace {
 
-constexpr std::string_view kHead = "healer steps 1 ";
+/// Version 2 names users and groups. One who knows 1 alone would take such a step for one that runs as himself.
+constexpr std::string_view kHead = "healer steps 2 ";
+constexpr std::string_view kFormerHead = "healer steps 1 ";
+static_assert(kHead.size() == kFormerHead.size());
 constexpr std::string_view kEnd = "end";
 
 /// Whether something of it may have been done, or is about to be.
@@ -43,7 +46,7 @@ std::optional<Content> read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
   Content content;
-  if (!std::getline(file, line) || !line.starts_with(kHead)) return std::nullopt;
+  if (!std::getline(file, line) || !(line.starts_with(kHead) || line.starts_with(kFormerHead))) return std::nullopt;
   const char* const last = line.data() + line.size();
   const auto [rest, error] = std::from_chars(line.data() + kHead.size(), last, content.sequence);
   if (error != std::errc{} || rest != last) return std::nullopt;

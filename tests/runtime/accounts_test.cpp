@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <condition_variable>
@@ -283,6 +284,64 @@ TEST_CASE("look-ups that are not answered fail in time, hold nobody up, and star
   bench.begin(5);
   CHECK(bench.end(5).status == 0);
   CHECK(read_file(bench.mark) == "ran\n");
+}
+
+TEST_CASE("a user who is not answered for holds up no other user", "[accounts]") {
+  const auto silence = std::make_shared<Silence>();
+  Bench bench(asking([silence](const Identity& who) -> Result<RunsAs> {
+    if (who.user == "root") return silence->answer();
+    return RunsAs{.uid = ::geteuid(), .gid = {}, .home = {}};
+  }));
+  bench.identity = {.user = "root"};
+  bench.begin(1);
+  bench.begin(2);
+  for (const std::uint64_t id : {1, 2}) CHECK(bench.end(id).outcome == Outcome::NotStarted);
+  bench.identity = {.user = "local"};
+  bench.begin(3);
+  CHECK(bench.end(3).status == 0);
+  silence->end();
+  REQUIRE(run_until(bench.loop, [&] { return silence->answered() == 2 && bench.spawner.stuck() == 0; }));
+}
+
+TEST_CASE("many users who are not answered for leave threads to what names none", "[accounts]") {
+  const auto silence = std::make_shared<Silence>();
+  Bench bench(asking([silence](const Identity&) { return silence->answer(); }));
+  for (std::uint64_t id = 0; id < 40; ++id) {
+    bench.identity = {.user = "user" + std::to_string(id)};
+    bench.begin(id + 1);
+  }
+  for (std::uint64_t id = 1; id <= 40; ++id) CHECK(bench.end(id).outcome == Outcome::NotStarted);
+  CHECK(silence->asked() < 16);
+  bench.identity = {};
+  bench.start(50, {"/bin/true"});
+  CHECK(bench.end(50).status == 0);
+  silence->end();
+  REQUIRE(run_until(bench.loop, [&] { return bench.spawner.stuck() == 0; }));
+}
+
+TEST_CASE("a program whose user is looked up while the spawner goes is not started any more", "[accounts]") {
+  const auto silence = std::make_shared<Silence>();
+  const test::TemporaryDirectory directory;
+  const std::string mark = (directory.path() / "mark").string();
+  Loop loop;
+  auto spawner = std::make_unique<Spawner>(loop, asking([silence](const Identity&) { return silence->answer(); }));
+  Launch launch;
+  launch.arguments = {"/bin/sh", "-c", "echo ran >> " + mark};
+  launch.run_as({.user = "root"});
+  const auto prepared = std::make_shared<std::atomic<bool>>(false);
+  spawner->start(
+      std::move(launch), [](const Result<Started>&) { FAIL("nobody is told"); },
+      [prepared](Launch&) -> Result<void> {
+        *prepared = true;
+        return {};
+      });
+  REQUIRE(run_until(loop, [&] { return silence->asked() == 1; }));
+  spawner.reset();
+  silence->end();
+  REQUIRE(test::eventually([&] { return silence->answered() == 1; }));
+  run_for(loop, Duration{200});
+  CHECK_FALSE(*prepared);
+  CHECK_FALSE(std::filesystem::exists(mark));
 }
 
 TEST_CASE("a program that is to end while its user is looked up is not started any more", "[accounts]") {

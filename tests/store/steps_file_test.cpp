@@ -89,6 +89,17 @@ TEST_CASE("a state that is older than the healings beside it goes by these", "[s
   }
 }
 
+TEST_CASE("healings beside the state are read as an older healer wrote them, which takes no newer ones", "[store]") {
+  Place place;
+  (void)place.daemon(of(5, {under_way(1)}));
+  const std::string steps = place.path + ".steps";
+  std::string text = healer::test::read_file(steps);
+  REQUIRE(text.starts_with("healer steps 2 "));
+  std::ofstream(steps) << text.replace(0, 15, "healer steps 1 ");
+  std::filesystem::remove(place.path);
+  CHECK(place.daemon().healings.size() == 1);
+}
+
 TEST_CASE("healings beside the state that are not whole, or a stranger's, say nothing", "[store]") {
   Place place;
   (void)place.daemon(of(5, {under_way(1)}));
@@ -98,7 +109,7 @@ TEST_CASE("healings beside the state that are not whole, or a stranger's, say no
   const std::string steps = place.path + ".steps";
   SECTION("cut") { std::filesystem::resize_file(steps, std::filesystem::file_size(steps) - 4); }
   SECTION("empty") { std::filesystem::resize_file(steps, 0); }
-  SECTION("another kind") { std::ofstream(steps) << "healer steps 2 12\nend\n"; }
+  SECTION("another kind") { std::ofstream(steps) << "healer steps 3 12\nend\n"; }
   SECTION("a symbolic link") {
     std::filesystem::rename(steps, steps + ".away");
     std::filesystem::create_symlink(steps + ".away", steps);

@@ -237,9 +237,11 @@ class Resolver {
   /// it begins.
   void names(const CommandSyntax& command) {
     if (!command.uid && !command.gid) return;
-    (void)looked_up(command);
+    const engine::Identity found = looked_up(command);
     engine::Identity written;
-    if (command.uid && !(written.uid = as_number(command.uid->value))) written.user = command.uid->value;
+    // There are users whose name is a number: it is a name first, as everywhere.
+    if (command.uid && found.user != command.uid->value) written.uid = as_number(command.uid->value);
+    if (command.uid && !written.uid) written.user = command.uid->value;
     if (command.gid && !(written.gid = as_number(command.gid->value))) written.group = command.gid->value;
     found_.identities.emplace(&command, std::move(written));
   }

@@ -24,21 +24,21 @@ void MountGuard::leave(std::uint64_t key) {
   std::erase_if(entries_, [key](const Entry& entry) { return entry.key == key; });
 }
 
-std::string MountGuard::hanging(const std::string& path, Duration patience) const {
+std::string MountGuard::hanging(const std::string& path, Duration patience, unsigned most) const {
   std::vector<std::string> hanging;
   {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() < kMostPerMount) return {};
+    if (entries_.size() < most) return {};
     const Duration now = mono_now();
     for (const Entry& entry : entries_)
       if (now - entry.since >= patience) hanging.emplace_back(entry.path);
   }
-  if (hanging.size() < kMostPerMount) return {};
+  if (hanging.size() < most) return {};
   const std::string mount = mount_of(path);
   const auto is_same = [&](const std::string& other) { return mount_of(other) == mount; };
-  if (mount != "/" && std::count_if(hanging.begin(), hanging.end(), is_same) >= kMostPerMount) return mount;
+  if (mount != "/" && std::count_if(hanging.begin(), hanging.end(), is_same) >= most) return mount;
   // Wherever a path leads, by symbolic links, too: it is not waited for by more than these.
-  return std::count(hanging.begin(), hanging.end(), path) >= kMostPerMount ? path : std::string();
+  return std::count(hanging.begin(), hanging.end(), path) >= most ? path : std::string();
 }
 
 Error MountGuard::refusal(const Attempt& attempt, const std::string& mount) {

@@ -23,6 +23,7 @@ namespace healer::runtime {
 namespace {
 
 constexpr Duration kParkInterval{250};
+constexpr unsigned kMostLookups = 6;    // that may hang: there are threads for more, which others need
 constexpr Duration kLookInterval{100};  // between looks whether a look-up has taken too long
 
 Error cancelled() { return system_error(ECANCELED, "not started"); }
@@ -67,6 +68,15 @@ Spawner::Spawner(Loop& loop, Options options)
       lookups_(loop.timer([this] { end_late_lookups(); })),
       pool_(loop, {"healer-spawn", options_.threads, options_.max_lost, options_.patience}),
       sweeper_(loop) {}
+
+/// One that is looked up, or waits, would begin when nobody listens any more. One that is launched has its files by
+/// now, in which the next daemon finds it.
+Spawner::~Spawner() {
+  for (const auto& [ticket, spawn] : spawns_) {
+    const std::lock_guard lock(spawn->mutex);
+    spawn->given_up = true;
+  }
+}
 
 Spawner::Ticket Spawner::start(Launch launch, Done done, Prepare prepare, Prepare before) {
   const Ticket ticket = next_ticket_++;
@@ -117,7 +127,8 @@ void Spawner::submit(Ticket ticket) {
 std::optional<Error> Spawner::obstacle(const Spawn& spawn, const Means& means, bool for_long) {
   if (spawn.launch.looked_up) {
     const Duration patience = for_long ? means.lookup_patience : means.patience;
-    if (!means.looking_up->hanging(means.accounts, patience).empty())
+    if (!means.looking_up->hanging(spawn.names, patience).empty() ||
+        !means.looking_up->hanging(means.accounts, patience, kMostLookups).empty())
       return Error{ETIMEDOUT, fmt::format("{} cannot be looked up: others have no answer either", spawn.names)};
   }
   const std::string mount = means.launching->hanging(spawn.program, for_long ? means.mount_patience : means.patience);
@@ -135,6 +146,7 @@ Result<void> Spawner::look_up(Ticket ticket, Spawn& spawn, const Means& means) {
   }
   auto found = [&] {
     const MountGuard::Wait wait(*means.looking_up, ticket, means.accounts);
+    const MountGuard::Wait same(*means.looking_up, ticket, spawn.names);
     return means.look_up(*spawn.launch.looked_up);
   }();
   {

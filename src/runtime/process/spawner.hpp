@@ -10,8 +10,9 @@
 //
 // As whom a program runs may be a name, which is looked up there just before the start: a directory service may be
 // asked, which can take for ever, too. Where it has not answered within `lookup_patience` the start has failed, and
-// nothing is started when the answer comes. While several look-ups hang, further ones wait without a thread, and are
-// refused as late. Of a name that is unknown, or cannot be looked up, nothing is started.
+// nothing is started when the answer comes. While several look-ups of a name hang, or many of whatever names, further
+// ones wait without a thread, and are refused as late. Of a name that is unknown, or cannot be looked up, nothing is
+// started.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,8 @@ class Spawner {
   using Prepare = std::function<Result<void>(Launch&)>;
 
   Spawner(Loop& loop, Options options);
+  /// What is not started by now is not started any more.
+  ~Spawner();
 
   /// Starts a program. `done` is never called from within start().
   /// `before`: as `prepare`, but before anything is looked up; it may run several times, while the spawn waits.
