@@ -178,7 +178,7 @@ class Lists(support.Case):
     def test_readings_prove_a_list(self):
         daemon = self.of_file("a", "b")
         self.wait_for(lambda: "proven    yes" in daemon.ctl("lists").stdout, "three readings")
-        self.assertIn("list NODE: three equal readings: it is accepted", daemon.log_text())
+        self.wait_for(lambda: "list NODE: three equal readings: it is accepted" in daemon.log_text(), "the log")
 
     def test_a_failed_row_leaves_late_or_by_a_persons_word(self):
         for name in ("b", "c"):
