@@ -500,6 +500,9 @@ TEST_CASE("every view shows that a healing did not help, until the target has re
     CHECK(has(shown, "`healerctl heal n0`"));
     CHECK(has(shown, "                  blocked by cooldown: another "));
   }
+  CHECK(has(healerctl(world, "status n0"),
+            "then healed again by rules only after it has recovered; `healerctl heal n0 --override cooldown` heals it "
+            "before that"));
   world.pass(hours{2});  // long after its cooldown
   const std::string hint = "rules heal it again only after it has recovered";
   const Json summary = one(world, Verb::Summary, "n0");

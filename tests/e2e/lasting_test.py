@@ -79,6 +79,12 @@ class Lasting(support.Case):
             self.assertTrue(told.endswith(last + "\n"), told)
         self.assertEqual(daemon.ctl("diff").stdout, "a reload would change nothing\n")
         self.tells_of_the_files(daemon, False)
+        daemon.write_rules(daemon.rules.read_text() + 'workflow call {\n  step "call" alert "help"\n}\n')
+        for command, last in (("diff", "a reload would give: 0 added, 0 removed, 0 changed, 2 kept"),
+                              ("reload", "rules reloaded: 0 added, 0 removed, 0 changed, 2 kept")):
+            told = daemon.ctl(command).stdout
+            self.assertIn("the workflows have changed: a healing that is under way keeps its original workflow\n", told)
+            self.assertTrue(told.endswith(last + "\n"), told)
 
     def test_a_comparison_changes_nothing_and_answers_all_who_ask_at_once(self):
         rules = self.acting("for 2 cycles")

@@ -37,9 +37,9 @@ const std::map<Stage, std::set<Stage>> kTurns{
     {Stage::Claiming,
      {Stage::Guarding, Stage::Stepping, Stage::Failing, Stage::Cancelling, Stage::Held, Stage::Between}},
     {Stage::Guarding, {Stage::Stepping, Stage::Held, Stage::Between, Stage::Cancelling}},
-    {Stage::Stepping, {Stage::Between, Stage::Failing, Stage::Cancelling}},
+    {Stage::Stepping, {Stage::Between, Stage::Failing, Stage::Cancelling, Stage::Approval, Stage::Claiming}},
     {Stage::Between, {Stage::Approval, Stage::Claiming}},
-    {Stage::Failing, {Stage::Between, Stage::Cancelling}},
+    {Stage::Failing, {Stage::Between, Stage::Cancelling, Stage::Approval, Stage::Claiming}},
     {Stage::Cancelling, {}}};
 
 /// The turns of all healings from stage to stage.
@@ -121,7 +121,14 @@ class Storm {
       model_.recorded(record);
     };
     stages_.clear();
-    if (shared_) world_->received = [this](const Event&) { follow_stages(); };
+    noted_claims_ = 0;
+    if (shared_) {
+      note_claims();
+      world_->received = [this](const Event&) {
+        follow_stages();
+        note_claims();
+      };
+    }
     world_->begins = [this](const effect::Exec& exec) { begins(exec); };
     world_->asks = [this](const effect::Request& request) { asks(request); };
   }
@@ -138,6 +145,17 @@ class Storm {
       turns_.emplace(before->second, healing.stage());
     }
     stages_ = std::move(now);
+  }
+
+  void note_claims() {
+    for (; noted_claims_ < world_->claims.size(); ++noted_claims_) {
+      const HealingId id = world_->claims[noted_claims_].healing;
+      const auto& all = world_->engine->healings().all();
+      const auto healing = all.find(id);
+      if (healing == all.end() || healing->second.stage() != Stage::Claiming) continue;
+      const std::string wrong = model_.claims(id);
+      if (!wrong.empty()) FAIL_CHECK(wrong);
+    }
   }
 
   static Program program_of(const effect::Exec& exec) {
@@ -319,8 +337,7 @@ class Storm {
       if (what < granted)
         world_->handle(event::Claimed{claim.healing, claim.claim});
       else if (what < granted + denied)
-        world_->handle(event::Denied{claim.healing, claim.claim, chance(50) ? Brake::Limit : Brake::OneAtATime,
-                                     "web2 has taken it"});
+        deny(claim);
       else
         open_claims_.push_back(claim);
       if (chance(10)) old_claims_.push_back(claim);
@@ -336,6 +353,17 @@ class Storm {
       world_->handle(event::Claimed{old.healing, old.claim});
       if (before && !is_wanted) CHECK(world_->engine->healings().all().at(old.healing).stage() == *before);
     }
+  }
+
+  void deny(const effect::Claim& claim) {
+    const auto& all = world_->engine->healings().all();
+    const auto is_claiming = [&] {
+      const auto healing = all.find(claim.healing);
+      return healing != all.end() && healing->second.stage() == Stage::Claiming;
+    };
+    world_->handle(
+        event::Denied{claim.healing, claim.claim, chance(50) ? Brake::Limit : Brake::OneAtATime, "web2 has taken it"});
+    if (!is_claiming()) model_.denied(claim.healing);
   }
 
   void end_some() {
@@ -550,7 +578,8 @@ class Storm {
   std::vector<effect::Request> asked_;
   std::set<std::pair<HealingId, std::uint32_t>> made_;
   std::set<Tried> in_doubt_;
-  std::size_t answered_ = 0;  // of the claims of this life
+  std::size_t answered_ = 0;      // of the claims of this life
+  std::size_t noted_claims_ = 0;  // likewise
   std::vector<effect::Claim> open_claims_;
   std::vector<effect::Claim> old_claims_;
 };

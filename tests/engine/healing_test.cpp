@@ -226,6 +226,42 @@ TEST_CASE("a person's word heals without a rule, and may override brakes but nev
   CHECK(world.programs("shutdown") == 0);
 }
 
+TEST_CASE("Two healings that a person wants of targets that are well do not hold back each other for ever",
+          "[healing]") {
+  FleetWorld world({.targets = 3});
+  world.advance(seconds{2});
+  for (std::uint64_t i = 0; i < 2; ++i)
+    world.handle(event::Command{.id = CommandId{i + 1},
+                                .kind = event::Command::Kind::Heal,
+                                .services = {world.id("n" + std::to_string(i))},
+                                .by = ByPerson{"anna"},
+                                .workflow = "rebuild",
+                                .overrides = {.limit = true}});
+  world.wait_for("guard");
+  world.advance(seconds{3});
+  CHECK(world.programs("guard") == 2);
+  for (const effect::Exec& guard : std::vector(world.execs))
+    world.handle(event::ActionEnded{.action = guard.action, .status = 0, .elapsed = seconds{1}});
+  world.advance(seconds{3});
+  CHECK(world.programs("shutdown") == 2);
+}
+
+TEST_CASE("A guard that lets go begins nothing where too many are not well by then", "[healing]") {
+  FleetWorld world({.targets = 3});
+  world.fail(0);
+  REQUIRE(world.wait_for("guard") == "n0");
+  // They are paused: there is nothing else that waits, for which the brake would close.
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Pause,
+                              .services = {world.id("n1"), world.id("n2")},
+                              .by = ByPerson{"anna"}});
+  world.end_program(0);
+  CHECK(world.programs("shutdown") == 0);
+  CHECK(world.engine->healings().all().begin()->second.reason() ==
+        "pause while: 3 of 3 in group nodes are not well (2 of them are paused, which counts as not well); goes on at "
+        "no more than 50 %");
+}
+
 TEST_CASE("A healing that needs approval waits for it and is approved once", "[healing]") {
   FleetWorld world({.targets = 1, .mode = HealingMode::Approval});
   world.fail(0);

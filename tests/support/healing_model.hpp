@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ class HealingModel {
   void daemon_started(Instant now) {
     started_ = now.mono;
     sentinel_.reset();
+    for (auto& [id, its] : accounts_) its.claimed.reset();  // it asks again
   }
   void judged(const std::string& service, bool well, Instant now) {
     if (service == kSentinel) {
@@ -87,7 +89,7 @@ class HealingModel {
   void approved(HealingId healing) { accounts_[healing].approved = true; }
   void breaker_reset() {
     failures_.clear();
-    open_ = false;
+    opened_.reset();
   }
 
   void recorded(const Record& record) {
@@ -103,7 +105,10 @@ class HealingModel {
         if (wants_ && wants_->first == its.target && says("requested by anna")) wanted(id, wants_->second);
         break;
       case Kind::HealingHeld:
-        if (!says("; requested by")) its.place = false;
+        if (!says("; requested by")) {
+          its.place = false;
+          its.claimed.reset();
+        }
         break;
       case Kind::HealingBegun:
         its.place = true;
@@ -140,6 +145,17 @@ class HealingModel {
     return its != accounts_.end() && its->second.taken;
   }
 
+  /// What is wrong with a place that is asked for now; empty: nothing. It has it from now on, unless it is denied.
+  std::string claims(HealingId healing) {
+    Account& its = accounts_[healing];
+    const bool is_one_too_many = !its.place && !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan);
+    its.claimed = begun_.size();
+    return is_one_too_many ? fmt::format("healing {} of {} asks for a place, but as many as may are under way",
+                                         healing.number(), its.target)
+                           : "";
+  }
+  void denied(HealingId healing) { accounts_[healing].claimed.reset(); }
+
   /// What is wrong with a program that is released now; empty: nothing.
   std::string begins(HealingId healing, ActionId action, const std::string& program, const std::string& target,
                      Instant now) {
@@ -160,10 +176,11 @@ class HealingModel {
     if (program.ends_with("guard")) {
       const std::string why = its.place ? std::string() : may_start(healing, now);
       its.place = true;
+      its.claimed.reset();
       return why.empty() ? "" : fmt::format("healing {} of {} starts, but {}", healing.number(), target, why);
     }
     if (program == "undo") {
-      if (!its.place && !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan))
+      if (!its.place && !its.claimed && !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan))
         return fmt::format("healing {} of {} is undone without a place", healing.number(), target);
       its.place = true;
       return {};
@@ -186,7 +203,8 @@ class HealingModel {
     std::string target{};
     std::string plan = "rebuild";
     bool place = false;
-    bool let_go = false;  ///< a try of its plan has begun
+    std::optional<std::size_t> claimed{};  ///< it has asked for its place: when so many tries had begun
+    bool let_go = false;                   ///< a try of its plan has begun
     bool approved = false;
     bool by_person = false;
     bool begun = false;  ///< a try of any plan has, or another plan has taken over
@@ -223,12 +241,14 @@ class HealingModel {
     if (wants_approval && !its.approved) return "nobody has approved it";
     const auto last = well_.find(its.target);
     if (!its.begun && !its.by_person && (last == well_.end() || last->second)) return "its target does not fail";
-    if (its.plan == "rebuild" && open_) return "the breaker is open";
+    // In the turn in which it opens a guard may have been begun just before, which is seen when it is released.
+    if (its.plan == "rebuild" && opened_ && *opened_ < now.wall) return "the breaker is open";
     if (!its.overrides.limit) {
-      if (places(its.plan, healing) >= at_once(its.plan)) return "as many as may are under way";
+      if (!its.claimed && places(its.plan, healing) >= at_once(its.plan)) return "as many as may are under way";
       if (const auto limit = within(its.plan)) {
+        const auto before = std::span(begun_).first(its.claimed.value_or(begun_.size()));
         const auto begun = std::ranges::count_if(
-            begun_, [&](const auto& one) { return one.first == its.plan && one.second > now.wall - limit->within; });
+            before, [&](const auto& one) { return one.first == its.plan && one.second > now.wall - limit->within; });
         if (static_cast<std::uint32_t>(begun) >= limit->number) return "as many as may have begun in this time";
       }
     }
@@ -259,8 +279,9 @@ class HealingModel {
   }
 
   [[nodiscard]] std::size_t places(const std::string& plan, HealingId but) const {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        accounts_, [&](const auto& one) { return one.first != but && one.second.place && one.second.plan == plan; }));
+    return static_cast<std::size_t>(std::ranges::count_if(accounts_, [&](const auto& one) {
+      return one.first != but && (one.second.place || one.second.claimed) && one.second.plan == plan;
+    }));
   }
   [[nodiscard]] std::uint32_t at_once(const std::string& plan) const {
     return plan == "rebuild" ? fleet_.limits.front().number : 1;
@@ -274,7 +295,7 @@ class HealingModel {
     if (!fleet_.breaker) return;
     failures_.push_back(when);
     std::erase_if(failures_, [&](WallTime one) { return one <= when - fleet_.breaker->within; });
-    open_ = open_ || failures_.size() >= fleet_.breaker->failed;
+    if (!opened_ && failures_.size() >= fleet_.breaker->failed) opened_ = when;
   }
   void ended(HealingId healing, const Record& record) {
     const Account& its = accounts_[healing];
@@ -311,7 +332,7 @@ class HealingModel {
   std::map<ActionId, std::pair<HealingId, std::string>> running_;  ///< whose, and of which target
   std::vector<std::pair<std::string, WallTime>> begun_;
   std::vector<WallTime> failures_;
-  bool open_ = false;
+  std::optional<WallTime> opened_;
   std::map<std::string, WallTime> ended_;
   std::set<std::string> ill_;
 };

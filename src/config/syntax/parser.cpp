@@ -397,7 +397,7 @@ class Parser : Tokens {
       at_ = std::max(at_, token);
       return recover();
     }
-    if (swallowed_word(token) || unquoted_program()) return;
+    if ((!in_workflow() && swallowed_word(token)) || unquoted_program()) return;
     if (stream_.tokens[token].kind == Kind::Include) cut_by_include(token);
     if (token > at_ && (begins_line(token) || cuts_workflow_item(token))) {
       const auto complaint = grammar::incomplete(stream_, begin_, token, build_.expectation);
@@ -410,9 +410,11 @@ class Parser : Tokens {
     recover();
   }
 
+  [[nodiscard]] bool in_workflow() const { return kind(begin_ - at_) == Kind::Workflow || is_in_broken_workflow_; }
+
   /// Whether the item of a workflow before a token, which begins a line with another one, is not complete.
   [[nodiscard]] bool cuts_workflow_item(std::size_t token) const {
-    if (kind(begin_ - at_) != Kind::Workflow && !is_in_broken_workflow_) return false;
+    if (!in_workflow()) return false;
     const bool ends = begins_item(token) || (stream_.tokens[token].kind == Kind::RightBrace &&
                                              (stream_.tokens[token].flags & grammar::kFirstOfLine) != 0);
     const auto& texts = build_.expectation.texts;

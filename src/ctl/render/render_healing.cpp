@@ -109,8 +109,9 @@ std::string rest_text(const CooldownView& one, const Style& style) {
   if (one.probation)
     add(fmt::format("{}on probation for another {}", text.empty() ? "is " : "", whole_seconds(*one.probation)));
   if (one.until_recovered)
-    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal {}` heals it before that",
-                    text.empty() ? "is " : "then ", printable(one.target)));
+    add(fmt::format("{}healed again by rules only after it has recovered; `healerctl heal {}{}` heals it before that",
+                    text.empty() ? "is " : "then ", printable(one.target),
+                    one.left > Duration{0} ? " --override cooldown" : ""));
   text += fmt::format(" (healing {}: {} {})", one.healing, one.end, ago(one.ended, style));
   return one.rehearsed ? text + ", from dry runs" : text;
 }

@@ -245,6 +245,9 @@ std::optional<BrakeVerdict> Brakes::closed_since(const HealingContext& world, co
   for (BrakeVerdict& verdict : verdicts(world, healing))
     if (!verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain))
       return std::move(verdict);
+  // Brakes close for what waits: where nothing else does, what has become of its group since is only seen here.
+  std::string too_much = healing.overrides.pause ? "" : closed_.would_hold(world, healing);
+  if (!too_much.empty()) return BrakeVerdict{.brake = Brake::PauseWhile, .lets = false, .text = std::move(too_much)};
   return std::nullopt;
 }
 

@@ -29,10 +29,14 @@ Census::Fitness Census::fitness(const HealingContext& world, const TargetIndex::
   }
   if (!monitored) return Fitness::LeftOut;
   if (paused) return Fitness::Paused;
-  // What a person asks for and is held back may be well: it must not hold back others, and itself, for ever.
+  // What a person asks for may be well, as long as nothing was done: held back, or asked by its guard whether it is to
+  // begin, it must not hold back others, and itself, for ever.
   const auto in_repair = [&](HealingId id) {
     const Healing& healing = healings_.at(id);
-    return !healing.rehearses() && (healing.locks() || (healing.waits() && !healing.by_person()));
+    if (healing.rehearses()) return false;
+    const bool only_asks =
+        healing.waits() || healing.stage() == Healing::Stage::Claiming || healing.stage() == Healing::Stage::Guarding;
+    return healing.has_begun() || !healing.by_person() || !only_asks;
   };
   if (well) well = std::ranges::none_of(healings_.of_target(target.name), in_repair);
   return well ? Fitness::Well : Fitness::Unwell;
