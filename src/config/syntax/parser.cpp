@@ -417,8 +417,7 @@ class Parser : Tokens {
     if (!in_workflow()) return false;
     const bool ends = begins_item(token) || (stream_.tokens[token].kind == Kind::RightBrace &&
                                              (stream_.tokens[token].flags & grammar::kFirstOfLine) != 0);
-    const auto& texts = build_.expectation.texts;
-    return ends && std::ranges::find(texts, "step") == texts.end();
+    return ends && std::ranges::count(build_.expectation.texts, "step") == 0;
   }
 
   /// A slip in the first word of a statement makes it one more argument of the program before it.
