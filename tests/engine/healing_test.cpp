@@ -226,6 +226,21 @@ TEST_CASE("a person's word heals without a rule, and may override brakes but nev
   CHECK(world.programs("shutdown") == 0);
 }
 
+TEST_CASE("A rule that joins the healing of a person is no other rule's", "[healing]") {
+  FleetWorld world({.targets = 1});
+  world.advance(seconds{2});
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Heal,
+                              .services = {world.id("n0")},
+                              .by = ByPerson{"anna"},
+                              .workflow = "rebuild"});
+  world.fail(0);
+  world.advance(seconds{3});
+  CHECK(std::ranges::any_of(world.records, [](const Record& record) {
+    return record.text.find("; requested by a rule, too") != std::string::npos;
+  }));
+}
+
 TEST_CASE("Two healings that a person wants of targets that are well do not hold back each other for ever",
           "[healing]") {
   FleetWorld world({.targets = 3});

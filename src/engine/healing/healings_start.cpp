@@ -109,7 +109,10 @@ Healings::Asked Healings::join(HealingWorld& world, Healing& healing, const Trig
   }
   world
       .record(RecordKind::HealingHeld, Severity::Info, trigger.service,
-              fmt::format("{}; requested by {}, too{}", text, is_rule(by) ? "another rule" : words_of(by),
+              fmt::format("{}; requested by {}, too{}", text,
+                          !is_rule(by)          ? words_of(by)
+                          : is_rule(healing.by) ? "another rule"
+                                                : "a rule",
                           overrides == Overrides{} ? "" : ", with brakes overridden"))
       .subject = healing.id.number();
   if (trigger.rule != Hash128{}) return {text};
