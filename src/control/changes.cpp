@@ -123,8 +123,12 @@ ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& pl
   return view;
 }
 
+bool changes_rules(const ChangesView& changes) {
+  return !changes.services.empty() || changes.settings || changes.workflows;
+}
+
 std::string changes_text(const ChangesView& changes) {
-  if (changes.services.empty() && !changes.settings && !changes.workflows) return "nothing has changed";
+  if (!changes_rules(changes)) return "nothing has changed";
   std::string text;
   std::size_t listed = 0;
   for (const ChangeView& change : changes.services) {

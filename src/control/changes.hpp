@@ -14,6 +14,9 @@ namespace healer::control {
 /// Requires: `plan` was made for `before`.
 [[nodiscard]] ChangesView view_changes(const engine::Graph& before, const engine::SwapPlan& plan);
 
+/// Whether the rules say anything else than before.
+[[nodiscard]] bool changes_rules(const ChangesView& changes);
+
 /// A block of lines for each service, then "2 added, 1 removed, 1 changed, 12 kept", or that nothing changes. Without a
 /// line end at the end.
 [[nodiscard]] std::string changes_text(const ChangesView& changes);

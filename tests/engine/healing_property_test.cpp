@@ -147,12 +147,17 @@ class Storm {
     stages_ = std::move(now);
   }
 
+  /// Nothing: it has ended.
+  [[nodiscard]] std::optional<Stage> stage_of(HealingId id) const {
+    const auto& all = world_->engine->healings().all();
+    const auto healing = all.find(id);
+    return healing == all.end() ? std::nullopt : std::optional(healing->second.stage());
+  }
+
   void note_claims() {
     for (; noted_claims_ < world_->claims.size(); ++noted_claims_) {
       const HealingId id = world_->claims[noted_claims_].healing;
-      const auto& all = world_->engine->healings().all();
-      const auto healing = all.find(id);
-      if (healing == all.end() || healing->second.stage() != Stage::Claiming) continue;
+      if (stage_of(id) != Stage::Claiming) continue;
       const std::string wrong = model_.claims(id);
       if (!wrong.empty()) FAIL_CHECK(wrong);
     }
@@ -344,26 +349,19 @@ class Storm {
     }
     if (!old_claims_.empty() && chance(20)) {
       const effect::Claim old = old_claims_[static_cast<std::size_t>(pick(static_cast<int>(old_claims_.size())))];
-      const auto& all = world_->engine->healings().all();
-      const auto healing = all.find(old.healing);
       const bool is_wanted = std::ranges::any_of(open_claims_, [&](const effect::Claim& open) {
         return open.healing == old.healing && open.claim == old.claim;
       });
-      const auto before = healing == all.end() ? std::nullopt : std::optional(healing->second.stage());
+      const std::optional<Stage> before = stage_of(old.healing);
       world_->handle(event::Claimed{old.healing, old.claim});
-      if (before && !is_wanted) CHECK(world_->engine->healings().all().at(old.healing).stage() == *before);
+      if (before && !is_wanted) CHECK(stage_of(old.healing) == before);
     }
   }
 
   void deny(const effect::Claim& claim) {
-    const auto& all = world_->engine->healings().all();
-    const auto is_claiming = [&] {
-      const auto healing = all.find(claim.healing);
-      return healing != all.end() && healing->second.stage() == Stage::Claiming;
-    };
     world_->handle(
         event::Denied{claim.healing, claim.claim, chance(50) ? Brake::Limit : Brake::OneAtATime, "web2 has taken it"});
-    if (!is_claiming()) model_.denied(claim.healing);
+    if (stage_of(claim.healing) != Stage::Claiming) model_.denied(claim.healing);
   }
 
   void end_some() {

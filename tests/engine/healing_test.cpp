@@ -9,6 +9,20 @@
 using namespace healer;
 using namespace healer::test;
 
+namespace {
+
+/// A person has it healed.
+void want(FleetWorld& world, const std::string& name, Overrides overrides = {}) {
+  world.handle(event::Command{.id = CommandId{1},
+                              .kind = event::Command::Kind::Heal,
+                              .services = {world.id(name)},
+                              .by = ByPerson{"anna"},
+                              .workflow = "rebuild",
+                              .overrides = overrides});
+}
+
+}  // namespace
+
 TEST_CASE("a healing asks its guard, does its steps, sees the target recover, and leaves it alone for a while",
           "[healing]") {
   FleetWorld world({.targets = 1});
@@ -215,12 +229,7 @@ TEST_CASE("a person may cancel: the program is ended, on cancel is done, the loc
 TEST_CASE("a person's word heals without a rule, and may override brakes but never the guard", "[healing]") {
   FleetWorld world({.targets = 1});
   world.advance(seconds{2});
-  world.handle(event::Command{.id = CommandId{1},
-                              .kind = event::Command::Kind::Heal,
-                              .services = {world.id("n0")},
-                              .by = ByPerson{"anna"},
-                              .workflow = "rebuild",
-                              .overrides = {.limit = true, .cooldown = true, .pause = true}});
+  want(world, "n0", {.limit = true, .cooldown = true, .pause = true});
   CHECK(world.wait_for("guard") == "n0");
   world.end_program(1);
   CHECK(world.programs("shutdown") == 0);
@@ -229,11 +238,7 @@ TEST_CASE("a person's word heals without a rule, and may override brakes but nev
 TEST_CASE("A rule that joins the healing of a person is no other rule's", "[healing]") {
   FleetWorld world({.targets = 1});
   world.advance(seconds{2});
-  world.handle(event::Command{.id = CommandId{1},
-                              .kind = event::Command::Kind::Heal,
-                              .services = {world.id("n0")},
-                              .by = ByPerson{"anna"},
-                              .workflow = "rebuild"});
+  want(world, "n0");
   world.fail(0);
   world.advance(seconds{3});
   CHECK(std::ranges::any_of(world.records, [](const Record& record) {
@@ -245,13 +250,7 @@ TEST_CASE("Two healings that a person wants of targets that are well do not hold
           "[healing]") {
   FleetWorld world({.targets = 3});
   world.advance(seconds{2});
-  for (std::uint64_t i = 0; i < 2; ++i)
-    world.handle(event::Command{.id = CommandId{i + 1},
-                                .kind = event::Command::Kind::Heal,
-                                .services = {world.id("n" + std::to_string(i))},
-                                .by = ByPerson{"anna"},
-                                .workflow = "rebuild",
-                                .overrides = {.limit = true}});
+  for (const char* const name : {"n0", "n1"}) want(world, name, {.limit = true});
   world.wait_for("guard");
   world.advance(seconds{3});
   CHECK(world.programs("guard") == 2);

@@ -3,13 +3,13 @@
 #include <cerrno>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "runtime/filter_pool.hpp"
 #include "runtime/loop.hpp"
+#include "support/child.hpp"
 #include "support/paths.hpp"
 #include "support/processes.hpp"
 
@@ -23,7 +23,7 @@ constexpr const char* kSlowFilter = "last(range(1e18))";
 /// The helpers of questions that nobody waits for any more end in threads of their own.
 struct NoChildLeft {
   ~NoChildLeft() {
-    while (healer::test::has_children()) std::this_thread::sleep_for(milliseconds{5});
+    healer::test::eventually([] { return !healer::test::has_children(); });
   }
 };
 

@@ -148,7 +148,7 @@ class HealingModel {
   /// What is wrong with a place that is asked for now; empty: nothing. It has it from now on, unless it is denied.
   std::string claims(HealingId healing) {
     Account& its = accounts_[healing];
-    const bool is_one_too_many = !its.place && !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan);
+    const bool is_one_too_many = !its.place && all_places_are_taken(healing);
     its.claimed = begun_.size();
     return is_one_too_many ? fmt::format("healing {} of {} asks for a place, but as many as may are under way",
                                          healing.number(), its.target)
@@ -180,7 +180,7 @@ class HealingModel {
       return why.empty() ? "" : fmt::format("healing {} of {} starts, but {}", healing.number(), target, why);
     }
     if (program == "undo") {
-      if (!its.place && !its.claimed && !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan))
+      if (!its.place && !its.claimed && all_places_are_taken(healing))
         return fmt::format("healing {} of {} is undone without a place", healing.number(), target);
       its.place = true;
       return {};
@@ -244,7 +244,7 @@ class HealingModel {
     // In the turn in which it opens a guard may have been begun just before, which is seen when it is released.
     if (its.plan == "rebuild" && opened_ && *opened_ < now.wall) return "the breaker is open";
     if (!its.overrides.limit) {
-      if (!its.claimed && places(its.plan, healing) >= at_once(its.plan)) return "as many as may are under way";
+      if (!its.claimed && all_places_are_taken(healing)) return "as many as may are under way";
       if (const auto limit = within(its.plan)) {
         const auto before = std::span(begun_).first(its.claimed.value_or(begun_.size()));
         const auto begun = std::ranges::count_if(
@@ -282,6 +282,11 @@ class HealingModel {
     return static_cast<std::size_t>(std::ranges::count_if(accounts_, [&](const auto& one) {
       return one.first != but && (one.second.place || one.second.claimed) && one.second.plan == plan;
     }));
+  }
+  /// By others; false where it needs none.
+  [[nodiscard]] bool all_places_are_taken(HealingId healing) const {
+    const Account& its = accounts_.at(healing);
+    return !its.overrides.limit && places(its.plan, healing) >= at_once(its.plan);
   }
   [[nodiscard]] std::uint32_t at_once(const std::string& plan) const {
     return plan == "rebuild" ? fleet_.limits.front().number : 1;

@@ -57,10 +57,9 @@ void Reload::compare() {
         parts_.loop.post([this, answers, outcome, report = std::move(report)]() mutable {
           if (report.changes) {
             if (outcome->plan) report.changes->healings = parts_.engine.healing().lost_to(*outcome->plan->graph);
-            report.text += report.changes->services.empty() && !report.changes->settings &&
-                                   !report.changes->workflows && report.changes->healings.empty()
-                               ? "a reload would change nothing"
-                               : changes_line("a reload would give: ", *report.changes);
+            report.text += control::changes_rules(*report.changes) || !report.changes->healings.empty()
+                               ? changes_line("a reload would give: ", *report.changes)
+                               : "a reload would change nothing";
           }
           for (const config::ListDeclaration& list : outcome->loaded.result.lists)
             if (!list.is_read)

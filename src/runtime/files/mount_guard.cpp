@@ -24,21 +24,28 @@ void MountGuard::leave(std::uint64_t key) {
   std::erase_if(entries_, [key](const Entry& entry) { return entry.key == key; });
 }
 
-std::string MountGuard::hanging(const std::string& path, Duration patience, unsigned most) const {
+std::string MountGuard::hanging(const std::string& path, Duration patience) const {
   std::vector<std::string> hanging;
   {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() < most) return {};
+    if (entries_.size() < kMostPerMount) return {};
     const Duration now = mono_now();
     for (const Entry& entry : entries_)
       if (now - entry.since >= patience) hanging.emplace_back(entry.path);
   }
-  if (hanging.size() < most) return {};
+  if (hanging.size() < kMostPerMount) return {};
   const std::string mount = mount_of(path);
   const auto is_same = [&](const std::string& other) { return mount_of(other) == mount; };
-  if (mount != "/" && std::count_if(hanging.begin(), hanging.end(), is_same) >= most) return mount;
+  if (mount != "/" && std::count_if(hanging.begin(), hanging.end(), is_same) >= kMostPerMount) return mount;
   // Wherever a path leads, by symbolic links, too: it is not waited for by more than these.
-  return std::count(hanging.begin(), hanging.end(), path) >= most ? path : std::string();
+  return std::count(hanging.begin(), hanging.end(), path) >= kMostPerMount ? path : std::string();
+}
+
+std::size_t MountGuard::long_waits(Duration patience) const {
+  const std::lock_guard lock(mutex_);
+  const Duration now = mono_now();
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [&](const Entry& entry) { return now - entry.since >= patience; }));
 }
 
 Error MountGuard::refusal(const Attempt& attempt, const std::string& mount) {

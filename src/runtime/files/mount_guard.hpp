@@ -50,9 +50,11 @@ class MountGuard {
     return read();
   }
 
-  /// The mount of `path` where at least `most` waits have lasted for `patience`, or `path` itself where so many
+  /// The mount of `path` where at least kMostPerMount waits have lasted for `patience`, or `path` itself where so many
   /// have for it; else nothing. The root file system as a whole is exempt: where it hangs, refusing helps nobody.
-  [[nodiscard]] std::string hanging(const std::string& path, Duration patience, unsigned most = kMostPerMount) const;
+  [[nodiscard]] std::string hanging(const std::string& path, Duration patience) const;
+  /// How many waits have lasted for `patience`, whatever they wait for.
+  [[nodiscard]] std::size_t long_waits(Duration patience) const;
 
  private:
   [[nodiscard]] static Error refusal(const Attempt& attempt, const std::string& mount);

@@ -51,9 +51,8 @@ struct Spawner::Means {
   std::shared_ptr<OwnPrograms> programs;
   Duration patience, mount_patience, lookup_patience;
   std::function<Result<RunsAs>(const engine::Identity&)> look_up;
-  std::shared_ptr<MountGuard> launching;      // what the threads start now
-  std::shared_ptr<MountGuard> looking_up;     // which of them look names up
-  std::string accounts = "users and groups";  // what all of these wait for
+  std::shared_ptr<MountGuard> launching;   // what the threads start now
+  std::shared_ptr<MountGuard> looking_up;  // which of them look names up
 };
 
 Spawner::Spawner(Loop& loop, Options options)
@@ -128,7 +127,7 @@ std::optional<Error> Spawner::obstacle(const Spawn& spawn, const Means& means, b
   if (spawn.launch.looked_up) {
     const Duration patience = for_long ? means.lookup_patience : means.patience;
     if (!means.looking_up->hanging(spawn.names, patience).empty() ||
-        !means.looking_up->hanging(means.accounts, patience, kMostLookups).empty())
+        means.looking_up->long_waits(patience) >= kMostLookups)
       return Error{ETIMEDOUT, fmt::format("{} cannot be looked up: others have no answer either", spawn.names)};
   }
   const std::string mount = means.launching->hanging(spawn.program, for_long ? means.mount_patience : means.patience);
@@ -145,8 +144,7 @@ Result<void> Spawner::look_up(Ticket ticket, Spawn& spawn, const Means& means) {
     spawn.looking_up = mono_now();
   }
   auto found = [&] {
-    const MountGuard::Wait wait(*means.looking_up, ticket, means.accounts);
-    const MountGuard::Wait same(*means.looking_up, ticket, spawn.names);
+    const MountGuard::Wait wait(*means.looking_up, ticket, spawn.names);
     return means.look_up(*spawn.launch.looked_up);
   }();
   {

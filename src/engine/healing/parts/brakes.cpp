@@ -242,12 +242,9 @@ std::optional<BrakeVerdict> Brakes::closed_since(const HealingContext& world, co
   // Its place it has: to ask for that again could hold up all for ever.
   constexpr Brake kAskedAgain[] = {Brake::Pause, Brake::Doubt,   Brake::Names,
                                    Brake::List,  Brake::Breaker, Brake::PauseWhile};
-  for (BrakeVerdict& verdict : verdicts(world, healing))
+  for (BrakeVerdict& verdict : counted_verdicts(world, healing))
     if (!verdict.lets && std::ranges::find(kAskedAgain, verdict.brake) != std::end(kAskedAgain))
       return std::move(verdict);
-  // Brakes close for what waits: where nothing else does, what has become of its group since is only seen here.
-  std::string too_much = healing.overrides.pause ? "" : closed_.would_hold(world, healing);
-  if (!too_much.empty()) return BrakeVerdict{.brake = Brake::PauseWhile, .lets = false, .text = std::move(too_much)};
   return std::nullopt;
 }
 
@@ -343,6 +340,19 @@ std::vector<BrakeVerdict> Brakes::fresh_verdicts(const HealingContext& world, co
   return verdicts(world, healing);
 }
 
+/// As verdicts(), for one that does not wait, or not yet: brakes that go by how many of a group are not well close for
+/// what waits, and are asked here whether they would.
+std::vector<BrakeVerdict> Brakes::counted_verdicts(const HealingContext& world, const Healing& healing) const {
+  std::vector<BrakeVerdict> all_verdicts = verdicts(world, healing);
+  const auto pause = std::ranges::find(all_verdicts, Brake::PauseWhile, &BrakeVerdict::brake);
+  if (pause == all_verdicts.end() || !pause->lets || healing.overrides.pause) return all_verdicts;
+  if (std::string why = closed_.would_hold(world, healing); !why.empty()) {
+    pause->lets = false;
+    pause->text = std::move(why);
+  }
+  return all_verdicts;
+}
+
 std::vector<BrakeVerdict> Brakes::preview(const HealingContext& world, ServiceId service,
                                           const HealOrder& order) const {
   const ServiceBlock& block = world.graph().at(service);
@@ -361,15 +371,8 @@ std::vector<BrakeVerdict> Brakes::preview(const HealingContext& world, ServiceId
   if (healing.plan == nullptr)
     return {{.brake = Brake::Workflow, .lets = false, .text = fmt::format("there is none named {}", order.workflow)}};
   healing.mode = mode_of(*healing.plan, *world.graph().settings, healing.dry_run);
-  std::vector<BrakeVerdict> all_verdicts = fresh_verdicts(world, healing);
-  // Brakes that go by how many of a group are not well close when something waits; this would be the first.
-  const auto pause = std::ranges::find(all_verdicts, Brake::PauseWhile, &BrakeVerdict::brake);
-  if (pause == all_verdicts.end() || !pause->lets) return all_verdicts;
-  if (std::string why = closed_.would_hold(world, healing); !why.empty()) {
-    pause->lets = false;
-    pause->text = std::move(why);
-  }
-  return all_verdicts;
+  census_.forget();
+  return counted_verdicts(world, healing);
 }
 
 std::vector<std::string> Brakes::unwell_of_closed(const HealingContext& world) const {

@@ -64,6 +64,7 @@ class Brakes {
   void hold(HealingWorld& world, Healing& healing, const BrakeVerdict& brake) const;
 
  private:
+  [[nodiscard]] std::vector<BrakeVerdict> counted_verdicts(const HealingContext& world, const Healing& healing) const;
   [[nodiscard]] std::string rival_of(const Healing& healing) const;
   void ask_services(const HealingContext& world, const Healing& healing, std::vector<BrakeVerdict>& all) const;
   [[nodiscard]] BrakeVerdict verdict_of(const HealingContext& world, const Healing& healing, const HealingLimit& limit,

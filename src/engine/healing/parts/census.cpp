@@ -33,10 +33,8 @@ Census::Fitness Census::fitness(const HealingContext& world, const TargetIndex::
   // begin, it must not hold back others, and itself, for ever.
   const auto in_repair = [&](HealingId id) {
     const Healing& healing = healings_.at(id);
-    if (healing.rehearses()) return false;
-    const bool only_asks =
-        healing.waits() || healing.stage() == Healing::Stage::Claiming || healing.stage() == Healing::Stage::Guarding;
-    return healing.has_begun() || !healing.by_person() || !only_asks;
+    return !healing.rehearses() &&
+           (!healing.by_person() || healing.has_begun() || healing.stage() > Healing::Stage::Guarding);
   };
   if (well) well = std::ranges::none_of(healings_.of_target(target.name), in_repair);
   return well ? Fitness::Well : Fitness::Unwell;
